@@ -19,22 +19,26 @@
 #include "lesson/library.hpp"
 #include "tensor/memory.hpp"
 #include "tensor/parallel.hpp"
+#include "terminal/text_layout.hpp"
 #include "text/error.hpp"
 #include "text/escape.hpp"
 #include "text/suggest.hpp"
 #include "text/wrapping.hpp"
 
-namespace CLI {
-class App;
-class ParseError;
-}  // namespace CLI
-
-namespace CLI {
-class App;
-}
-
 namespace qkv::inline cli {
 namespace {
+
+// In the order of help.
+constexpr std::array commands = {&lessons_command, &run_command,     &explain_command,
+                                 &export_command,  &report_command,  &worksheet_command,
+                                 &check_command,   &compare_command, &heads_command,
+                                 &lint_command,    &new_command,     &params_command};
+
+// Nullptr if there is none.
+const Command* command_named(const std::string& name) {
+  const auto found = std::ranges::find(commands, name, &Command::name);
+  return found == commands.end() ? nullptr : *found;
+}
 
 // The nearest option of the command; if there is none, another hint.
 std::string option_hint(const CLI::App& app, const std::string& wanted,
@@ -161,11 +165,7 @@ constexpr std::size_t narrowest = 20;    // still readable
 std::string laid_out(const std::string& text, std::size_t column) {
   const std::size_t width = output_terminal(ColourMode::never).width;
   std::string result;
-  std::size_t begin = 0;
-  while (begin < text.size()) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string line = text.substr(begin, end - begin);
-    begin = end + 1;
+  for (const std::string& line : lines_of(text)) {
     const std::size_t from = line.starts_with("  ") ? column : 0;
     if (qkv::width(line) <= width || line.size() <= from || width < from + narrowest) {
       result += line + "\n";
@@ -194,9 +194,7 @@ std::string help_of(const CLI::Formatter& formatter, const CLI::App& command) {
   std::string text = laid_out(
       formatter.make_help(&command, "qkv " + name, CLI::AppFormatMode::Normal), help_column);
   text.erase(text.find_last_not_of('\n') + 2);
-  const auto declared =
-      std::ranges::find(all_commands(), name, [](const Command* one) { return one->name; });
-  return fmt::format("Examples:\n{}\n{}", (*declared)->examples, text);
+  return fmt::format("Examples:\n{}\n{}", command_named(name)->examples, text);
 }
 
 /// The output of `qkv` alone.
@@ -207,7 +205,7 @@ std::string welcome() {
       "  qkv run the-fat-cat              from a sentence to context vectors\n"
       "  qkv explain the-fat-cat 'scores[head 1,cat,fat]'\n\n"
       "Commands (qkv help COMMAND shows examples):\n";
-  for (const Command* command : all_commands()) {
+  for (const Command* command : commands) {
     text += fmt::format("  {:<10} {}\n", command->name, command->summary);
   }
   text = laid_out(text, 13);
@@ -224,11 +222,6 @@ std::string help_text(const CLI::App& root) {
   return (chosen.empty() ? welcome() : help_of(formatter, *chosen.front())) +
          common_options(formatter, root);
 }
-
-constexpr std::array commands = {&lessons_command, &run_command,     &explain_command,
-                                 &export_command,  &report_command,  &worksheet_command,
-                                 &check_command,   &compare_command, &heads_command,
-                                 &lint_command,    &new_command,     &params_command};
 
 struct ColourName {
   std::string_view name;
@@ -304,20 +297,14 @@ std::vector<std::string> with_model_as_lesson(std::vector<std::string> words) {
   const auto found = std::ranges::find_if(words, [&](const std::string& word) {
     return word == option || word.starts_with(std::string(option) + "=");
   });
-  const auto command = std::ranges::find_if(words, [](const std::string& word) {
-    return std::ranges::any_of(commands, [&](const Command* c) { return c->name == word; });
-  });
+  const auto command = std::ranges::find_if(words, command_named);
   if (found == words.end() || command == words.end()) return words;
   const bool apart = *found == option;
   if (apart && found + 1 == words.end()) return words;
   std::string file = apart ? *(found + 1) : found->substr(option.size() + 1);
-  const auto which =
-      std::ranges::find_if(commands, [&](const Command* c) { return c->name == *command; });
-  if ((*which)->model == ModelArgument::first) {
-    words.insert(command + 1, std::move(file));
-  } else if ((*which)->model == ModelArgument::last) {
-    words.push_back(std::move(file));
-  }
+  const ModelArgument place = command_named(*command)->model;
+  if (place == ModelArgument::first) words.insert(command + 1, std::move(file));
+  if (place == ModelArgument::last) words.push_back(std::move(file));
   return words;
 }
 

@@ -5,6 +5,27 @@
 namespace qkv::inline cli {
 namespace {
 
+// What each shell's script calls a kind of value. Choices are listed instead.
+struct KindNames {
+  std::string_view fish, zsh, bash;
+};
+
+KindNames names_of(Completion kind) {
+  switch (kind) {
+    case Completion::lessons: return {" -a '(__qkv_lessons)'", "_qkv_lessons", "lessons"};
+    case Completion::lessons_and_files:
+      return {" -a '(__qkv_lessons)'", "_qkv_lessons_and_files", "lessons_and_files"};
+    case Completion::steps: return {" -a '(__qkv_steps)'", "_qkv_steps", "steps"};
+    case Completion::cells: return {" -a '(__qkv_steps)\"[\"'", "_qkv_cells", "cells"};
+    case Completion::files: return {"", "_files", "files"};
+    case Completion::directories:
+      return {" -a '(__fish_complete_directories)'", "_directories", "directories"};
+    case Completion::choices:
+    case Completion::nothing: break;
+  }
+  return {"", " ", "text"};
+}
+
 // Quotes for fish, which knows \' and \\ inside single quotes.
 std::string in_fish_quotes(std::string_view text) {
   std::string result = "'";
@@ -16,17 +37,9 @@ std::string in_fish_quotes(std::string_view text) {
 }
 
 std::string offered(const DeclaredOption& option) {
-  switch (option.value.completion) {
-    case Completion::choices: return fmt::format(" -a '{}'", fmt::join(option.value.choices, " "));
-    case Completion::lessons:
-    case Completion::lessons_and_files: return " -a '(__qkv_lessons)'";
-    case Completion::steps: return " -a '(__qkv_steps)'";
-    case Completion::cells: return " -a '(__qkv_steps)\"[\"'";
-    case Completion::directories: return " -a '(__fish_complete_directories)'";
-    case Completion::files:
-    case Completion::nothing: break;
-  }
-  return {};
+  return option.value.completion == Completion::choices
+             ? fmt::format(" -a '{}'", fmt::join(option.value.choices, " "))
+             : std::string(names_of(option.value.completion).fish);
 }
 
 // fish completes files only if the value is a file.
@@ -102,30 +115,6 @@ end
 
 )fish";
 
-}  // namespace
-
-std::string fish_completion(const std::vector<CommandUsage>& usage) {
-  std::string text(fish_functions), with_value = " ", lines;
-  for (const CommandUsage& command : usage) {
-    if (!command.name.empty()) {
-      lines += fmt::format("complete -c qkv -n __fish_use_subcommand -f -a {} -d {}\n",
-                           command.name, in_fish_quotes(command.summary));
-    }
-    std::size_t place = 0;
-    for (const DeclaredOption& option : command.options) {
-      lines += option.is_argument ? argument_line(command, option, place++)
-                                  : option_line(command, option);
-      if (option.is_argument || option.value.name.empty()) continue;
-      for (const std::string& name : option.names) {
-        if (with_value.find(" " + name + " ") == std::string::npos) with_value += name + " ";
-      }
-    }
-  }
-  return text + "set -g __qkv_with_value" + with_value + "\n\ncomplete -c qkv -f\n" + lines;
-}
-
-namespace {
-
 // Escapes text for _arguments' notation, which ends at brackets and colons.
 std::string plain(std::string_view text) {
   std::string result;
@@ -143,17 +132,9 @@ std::string in_quotes(std::string_view text) {
 }
 
 std::string action(const DeclaredOption& option) {
-  switch (option.value.completion) {
-    case Completion::choices: return fmt::format("({})", fmt::join(option.value.choices, " "));
-    case Completion::lessons: return "_qkv_lessons";
-    case Completion::lessons_and_files: return "_qkv_lessons_and_files";
-    case Completion::steps: return "_qkv_steps";
-    case Completion::cells: return "_qkv_cells";
-    case Completion::files: return "_files";
-    case Completion::directories: return "_directories";
-    case Completion::nothing: break;
-  }
-  return " ";
+  return option.value.completion == Completion::choices
+             ? fmt::format("({})", fmt::join(option.value.choices, " "))
+             : std::string(names_of(option.value.completion).zsh);
 }
 
 // '--digits=[Decimals to show]:N: ' for each name of an option; '*:PATH:_files' for an argument.
@@ -228,50 +209,14 @@ _qkv_cells() {
 
 )zsh";
 
-}  // namespace
-
-std::string zsh_completion(const std::vector<CommandUsage>& usage) {
-  std::string text(functions), commands, cases;
-  for (const CommandUsage& command : usage) {
-    if (command.name.empty()) continue;
-    commands += "    " + in_quotes(command.name + ":" + command.summary) + "\n";
-    cases += fmt::format("    {})\n      arguments+=(\n{}      ) ;;\n", command.name,
-                         specifications(command));
-  }
-  return text +
-         fmt::format(
-             "_qkv_commands() {{\n  local -a commands\n  commands=(\n{}  )\n"
-             "  _describe command commands\n}}\n\n"
-             "_qkv() {{\n  local curcontext=$curcontext state state_descr line\n"
-             "  local -a everywhere arguments\n  typeset -A opt_args\n  everywhere=(\n{}  )\n"
-             "  _arguments -C $everywhere ':command:_qkv_commands' '*::argument:->arguments' "
-             "&& return\n  [[ $state == arguments ]] || return 1\n"
-             "  curcontext=${{curcontext%:*}}-$line[1]:\n"
-             "  arguments=($everywhere)\n  case $line[1] in\n{}  esac\n"
-             "  _arguments $arguments\n}}\n\n"
-             "if [[ $funcstack[1] == _qkv ]]; then _qkv \"$@\"; else compdef _qkv qkv; fi\n",
-             commands, specifications(usage.front()), cases);
-}
-
-namespace {
-
 std::string kind_of(const DeclaredOption& option) {
-  switch (option.value.completion) {
-    case Completion::choices:
-      return fmt::format("choices:{}", fmt::join(option.value.choices, ","));
-    case Completion::lessons: return "lessons";
-    case Completion::lessons_and_files: return "lessons_and_files";
-    case Completion::steps: return "steps";
-    case Completion::cells: return "cells";
-    case Completion::files: return "files";
-    case Completion::directories: return "directories";
-    case Completion::nothing: break;
-  }
-  return option.value.name.empty() ? "flag" : "text";
+  if (option.value.name.empty()) return "flag";
+  return option.value.completion == Completion::choices
+             ? fmt::format("choices:{}", fmt::join(option.value.choices, ","))
+             : std::string(names_of(option.value.completion).bash);
 }
 
-// `--step=steps --no-pause=flag …`, and the types of the arguments in order; a + after the last one
-// means that it may be repeated.
+// `--step=steps …`, and the types of the arguments in order; a + after the last: may be repeated.
 std::string case_of(const CommandUsage& command) {
   std::string options, arguments;
   for (const DeclaredOption& option : command.options) {
@@ -384,6 +329,49 @@ complete -F _qkv qkv
 )bash";
 
 }  // namespace
+
+std::string fish_completion(const std::vector<CommandUsage>& usage) {
+  std::string text(fish_functions), with_value = " ", lines;
+  for (const CommandUsage& command : usage) {
+    if (!command.name.empty()) {
+      lines += fmt::format("complete -c qkv -n __fish_use_subcommand -f -a {} -d {}\n",
+                           command.name, in_fish_quotes(command.summary));
+    }
+    std::size_t place = 0;
+    for (const DeclaredOption& option : command.options) {
+      lines += option.is_argument ? argument_line(command, option, place++)
+                                  : option_line(command, option);
+      if (option.is_argument || option.value.name.empty()) continue;
+      for (const std::string& name : option.names) {
+        if (with_value.find(" " + name + " ") == std::string::npos) with_value += name + " ";
+      }
+    }
+  }
+  return text + "set -g __qkv_with_value" + with_value + "\n\ncomplete -c qkv -f\n" + lines;
+}
+
+std::string zsh_completion(const std::vector<CommandUsage>& usage) {
+  std::string text(functions), commands, cases;
+  for (const CommandUsage& command : usage) {
+    if (command.name.empty()) continue;
+    commands += "    " + in_quotes(command.name + ":" + command.summary) + "\n";
+    cases += fmt::format("    {})\n      arguments+=(\n{}      ) ;;\n", command.name,
+                         specifications(command));
+  }
+  return text +
+         fmt::format(
+             "_qkv_commands() {{\n  local -a commands\n  commands=(\n{}  )\n"
+             "  _describe command commands\n}}\n\n"
+             "_qkv() {{\n  local curcontext=$curcontext state state_descr line\n"
+             "  local -a everywhere arguments\n  typeset -A opt_args\n  everywhere=(\n{}  )\n"
+             "  _arguments -C $everywhere ':command:_qkv_commands' '*::argument:->arguments' "
+             "&& return\n  [[ $state == arguments ]] || return 1\n"
+             "  curcontext=${{curcontext%:*}}-$line[1]:\n"
+             "  arguments=($everywhere)\n  case $line[1] in\n{}  esac\n"
+             "  _arguments $arguments\n}}\n\n"
+             "if [[ $funcstack[1] == _qkv ]]; then _qkv \"$@\"; else compdef _qkv qkv; fi\n",
+             commands, specifications(usage.front()), cases);
+}
 
 std::string bash_completion(const std::vector<CommandUsage>& usage) {
   std::string text(begins), commands;

@@ -50,24 +50,6 @@ Checksums write_files(const std::vector<PlannedFile>& files, const OutputDirecto
   return sums;
 }
 
-}  // namespace
-
-std::string export_to_directory(const ExportPlan& plan, const fs::path& directory) {
-  std::vector<std::string> names;
-  for (const PlannedFile& file : plan.files) names.push_back(file.name);
-  const OutputDirectory output(directory, names);
-  const std::string list = plan.list(write_files(plan.files, output));
-  output.write_manifest([&](const Sink& sink) { sink(list); });
-  return fmt::format("{} in {}", pluralise(names.size() + 1, "file"), sanitise(directory.string()));
-}
-
-void add_sync_option(OptionList& app) {
-  app.add_flag_callback("--no-sync", disable_fsync,
-                        "Do not wait until what is written is safe on the disk");
-}
-
-namespace {
-
 struct ExportCommandOptions {
   LessonSelection lesson;
   std::string directory;
@@ -144,6 +126,20 @@ std::function<int()> set_up_export(OptionList& app, const CommonOptions&) {
 }
 
 }  // namespace
+
+std::string export_to_directory(const ExportPlan& plan, const fs::path& directory) {
+  std::vector<std::string> names;
+  for (const PlannedFile& file : plan.files) names.push_back(file.name);
+  const OutputDirectory output(directory, names);
+  const std::string list = plan.list(write_files(plan.files, output));
+  output.write_manifest([&](const Sink& sink) { sink(list); });
+  return fmt::format("{} in {}", pluralise(names.size() + 1, "file"), sanitise(directory.string()));
+}
+
+void add_sync_option(OptionList& app) {
+  app.add_flag_callback("--no-sync", disable_fsync,
+                        "Do not wait until what is written is safe on the disk");
+}
 
 constinit const Command export_command{
     .name = "export",

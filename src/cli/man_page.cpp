@@ -112,6 +112,13 @@ std::string lessons_roff() {
   return text;
 }
 
+constexpr Generated file_kinds[] = {
+    {"man", man_page},
+    {"complete-bash", bash_completion},
+    {"complete-zsh", zsh_completion},
+    {"complete-fish", fish_completion},
+};
+
 }  // namespace
 
 std::string man_page(const std::vector<CommandUsage>& usage) {
@@ -124,17 +131,6 @@ std::string man_page(const std::vector<CommandUsage>& usage) {
   for (std::size_t c = 1; c < usage.size(); ++c) text += command_roff(usage[c]);
   return text.append(lessons_roff()).append(ending);
 }
-
-namespace {
-
-constexpr Generated file_kinds[] = {
-    {"man", man_page},
-    {"complete-bash", bash_completion},
-    {"complete-zsh", zsh_completion},
-    {"complete-fish", fish_completion},
-};
-
-}  // namespace
 
 std::span<const Generated> generated_files() { return file_kinds; }
 

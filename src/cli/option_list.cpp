@@ -18,7 +18,16 @@ ValueCheck check_not_empty(std::string_view what) {
   };
 }
 
-constexpr std::string_view place_of_file = "the path of a file or a directory";
+ValueType place_value(std::string name, Completion completion) {
+  return {.name = std::move(name),
+          .completion = completion,
+          .validate = check_not_empty("the path of a file or a directory")};
+}
+
+template <class Value>
+constexpr bool is_list = false;
+template <class Value>
+constexpr bool is_list<std::vector<Value>> = true;
 
 }  // namespace
 
@@ -50,21 +59,9 @@ ValueType fraction_value() {
   return {.name = "SHARE", .validate = validate};
 }
 
-ValueType file_value() {
-  return {
-      .name = "FILE", .completion = Completion::files, .validate = check_not_empty(place_of_file)};
-}
-
-ValueType directory_value() {
-  return {.name = "DIR",
-          .completion = Completion::directories,
-          .validate = check_not_empty(place_of_file)};
-}
-
-ValueType path_value() {
-  return {
-      .name = "PATH", .completion = Completion::files, .validate = check_not_empty(place_of_file)};
-}
+ValueType file_value() { return place_value("FILE", Completion::files); }
+ValueType directory_value() { return place_value("DIR", Completion::directories); }
+ValueType path_value() { return place_value("PATH", Completion::files); }
 
 ValueType lesson_value() { return {.name = "LESSON", .completion = Completion::lessons}; }
 
@@ -75,15 +72,6 @@ ValueType step_value() {
 }
 
 ValueType cell_value() { return {.name = "CELL", .completion = Completion::cells}; }
-
-namespace {
-
-template <class Value>
-constexpr bool is_list = false;
-template <class Value>
-constexpr bool is_list<std::vector<Value>> = true;
-
-}  // namespace
 
 Option::Option(DeclaredOption declared, CLI::Option& option)
     : declared_(std::move(declared)), option_(&option) {

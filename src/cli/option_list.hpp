@@ -29,8 +29,7 @@ enum class Completion {
 /// Returns an error message, or empty if the value is valid.
 using ValueCheck = std::function<std::string(std::string&)>;
 
-/// The type of an option's or argument's value: name, completion, validation. Help, man page,
-/// completions and messages use it.
+/// The type of an option's or argument's value, for help, man page, completions and messages.
 struct ValueType {
   std::string name = {};  ///< the placeholder in help: "FILE"
   Completion completion = Completion::nothing;
@@ -95,8 +94,7 @@ class Option {
   CLI::Option* option_;
 };
 
-/// Declares a command's options. Wraps CLI11, whose header costs five seconds per file that
-/// includes it.
+/// Declares a command's options. Wraps CLI11, whose header takes five seconds to compile.
 class OptionList {
  public:
   explicit OptionList(CLI::App& app) : app_(&app) {}

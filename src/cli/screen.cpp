@@ -32,39 +32,6 @@ bool draws_on_stderr() {
   return isatty(STDERR_FILENO) != 0 && term != nullptr && std::string_view(term) != "dumb";
 }
 
-}  // namespace
-
-Progress::Progress(std::string what, std::size_t total)
-    : what_(std::move(what)),
-      total_(std::max<std::size_t>(1, total)),
-      on_terminal_(draws_on_stderr()),
-      next_(Clock::now() + patience) {}
-
-Progress::~Progress() {
-  if (!drawn_) return;
-  print_error("\r\x1b[K");
-  set_terminal_line(TerminalLine::gone);
-}
-
-void Progress::advance(std::size_t done) {
-  done_ = std::min(done_ + done, total_);
-  if (!on_terminal_) return;
-  const Clock::time_point now = Clock::now();
-  if (now >= next_) draw(now);
-}
-
-void Progress::draw(Clock::time_point now) {
-  const double share = static_cast<double>(done_) / static_cast<double>(total_);
-  const auto full = static_cast<std::size_t>(share * static_cast<double>(cells));
-  set_terminal_line(TerminalLine::shown);
-  print_error(fmt::format("\r{} [{}{}] {:.0f}%\x1b[K", what_, std::string(full, '#'),
-                          std::string(cells - full, '.'), 100 * share));
-  drawn_ = true;
-  next_ = now + between;
-}
-
-namespace {
-
 // The alternate screen, no wrapping (a line of wrong width is cut), and bracketed paste.
 constexpr std::string_view enter_bytes = "\x1b[?1049h\x1b[?7l\x1b[?2004h\x1b[2J";
 constexpr std::string_view leave_bytes =
@@ -73,30 +40,15 @@ constexpr std::string_view leave_bytes =
 // An arrow key's bytes arrive together, even over slow lines: after this time an Esc is a key.
 constexpr int escape_milliseconds = 50;
 
-// Signals that end the program. The terminal is restored first; then their default action follows.
-constexpr int ending_signals[] = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
-                                  SIGABRT, SIGSEGV, SIGFPE, SIGILL};
-
 // State for signal handlers: nothing else is safe there.
 termios found;  // the terminal's original state
 volatile std::sig_atomic_t taken = 0;
 // A byte here ends the wait for keys. EINTR would not do: any thread may get the signal.
 int notify_main_loop[2] = {-1, -1};
-struct sigaction before_ending[std::size(ending_signals)];
-struct sigaction before_bus_error, before_stop, before_continue, before_resize;
+struct sigaction before_bus_error;
 
-void write_to_screen(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(STDOUT_FILENO, bytes.data(), bytes.size());
-    if (written < 0 && errno == EAGAIN) {
-      pollfd ready{STDOUT_FILENO, POLLOUT, 0};
-      poll(&ready, 1, -1);
-    } else if (written < 0 && errno != EINTR) {
-      return;  // the terminal is gone
-    }
-    if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-}
+// A failure is ignored: the terminal is gone.
+void write_to_screen(std::string_view bytes) { static_cast<void>(write_all(STDOUT_FILENO, bytes)); }
 
 void set_terminal(const termios& state) {
   while (tcsetattr(STDIN_FILENO, TCSADRAIN, &state) != 0 && errno == EINTR) {
@@ -128,8 +80,8 @@ void restore_terminal() {
 
 void ask_for_redraw() {
   const char byte = 0;
-  (void)!write(notify_main_loop[1], &byte,
-               1);  // if the pipe is full, the wait has ended already
+  // If the pipe is full, the wait has ended already.
+  (void)!write(notify_main_loop[1], &byte, 1);
 }
 
 void unblock(int signal) {
@@ -174,8 +126,7 @@ void on_stop(int signal) {
   errno = saved;
 }
 
-// After Ctrl-Z and fg, and after a stop without a signal. In the background the terminal is the
-// shell's: fg sends a signal when it is ours again.
+// After Ctrl-Z and fg, and after a stop without a signal; in the background, fg signals later.
 void on_continue(int) {
   const int saved = errno;
   if (is_in_front()) {
@@ -196,46 +147,49 @@ void on_terminate() {
   std::abort();
 }
 
-void handle(int signal, void (*handler)(int), struct sigaction& before) {
-  struct sigaction action {};
-  action.sa_handler = handler;
-  action.sa_flags = SA_ONSTACK;  // after a stack overflow a handler needs its own stack
-  sigfillset(&action.sa_mask);   // one handler at a time
+// A signal, its handler here, and the action to restore.
+struct Handling {
+  int signal;
+  void (*handler)(int);
+  struct sigaction before = {};
+};
+
+// Signals that end the program restore the terminal first; then their default action follows.
+Handling handlings[] = {{SIGINT, on_end},       {SIGTERM, on_end},    {SIGHUP, on_end},
+                        {SIGQUIT, on_end},      {SIGABRT, on_end},    {SIGSEGV, on_end},
+                        {SIGFPE, on_end},       {SIGILL, on_end},     {SIGTSTP, on_stop},
+                        {SIGCONT, on_continue}, {SIGWINCH, on_resize}};
+
+void handle(int signal, struct sigaction action, struct sigaction& before) {
+  action.sa_flags |= SA_ONSTACK;  // after a stack overflow a handler needs its own stack
+  sigfillset(&action.sa_mask);    // one handler at a time
   sigaction(signal, &action, &before);
 }
 
-void handle_bus_error() {
-  struct sigaction action {};
-  action.sa_sigaction = on_bus_error;
-  action.sa_flags = SA_ONSTACK | SA_SIGINFO;
-  sigfillset(&action.sa_mask);
-  sigaction(SIGBUS, &action, &before_bus_error);
+[[noreturn]] void refuse_terminal() {
+  throw InputError(
+      fmt::format("the terminal can't be stepped on ({}); use --plain", std::strerror(errno)));
 }
 
 void install() {
-  if (notify_main_loop[0] < 0 && pipe2(notify_main_loop, O_NONBLOCK | O_CLOEXEC) != 0) {
-    throw InputError(
-        fmt::format("the terminal can't be stepped on ({}); use --plain", std::strerror(errno)));
-  }
+  if (notify_main_loop[0] < 0 && pipe2(notify_main_loop, O_NONBLOCK | O_CLOEXEC) != 0)
+    refuse_terminal();
   static char spare[64 * 1024];
   const stack_t stack{.ss_sp = spare, .ss_flags = 0, .ss_size = sizeof spare};
   sigaltstack(&stack, nullptr);
-  for (std::size_t i = 0; i < std::size(ending_signals); ++i)
-    handle(ending_signals[i], on_end, before_ending[i]);
-  handle_bus_error();
-  handle(SIGTSTP, on_stop, before_stop);
-  handle(SIGCONT, on_continue, before_continue);
-  handle(SIGWINCH, on_resize, before_resize);
+  struct sigaction action {};
+  for (Handling& one : handlings) {
+    action.sa_handler = one.handler;
+    handle(one.signal, action, one.before);
+  }
+  action.sa_sigaction = on_bus_error;
+  action.sa_flags = SA_SIGINFO;
+  handle(SIGBUS, action, before_bus_error);
 }
 
 void uninstall() {
-  for (std::size_t i = 0; i < std::size(ending_signals); ++i) {
-    sigaction(ending_signals[i], &before_ending[i], nullptr);
-  }
+  for (const Handling& one : handlings) sigaction(one.signal, &one.before, nullptr);
   sigaction(SIGBUS, &before_bus_error, nullptr);
-  sigaction(SIGTSTP, &before_stop, nullptr);
-  sigaction(SIGCONT, &before_continue, nullptr);
-  sigaction(SIGWINCH, &before_resize, nullptr);
 }
 
 std::size_t from_environment(const char* name, std::size_t otherwise) {
@@ -266,6 +220,35 @@ WaitResult wait_for_input(int longest) {
 
 }  // namespace
 
+Progress::Progress(std::string what, std::size_t total)
+    : what_(std::move(what)),
+      total_(std::max<std::size_t>(1, total)),
+      on_terminal_(draws_on_stderr()),
+      next_(Clock::now() + patience) {}
+
+Progress::~Progress() {
+  if (!drawn_) return;
+  print_error("\r\x1b[K");
+  set_terminal_line(TerminalLine::gone);
+}
+
+void Progress::advance(std::size_t done) {
+  done_ = std::min(done_ + done, total_);
+  if (!on_terminal_) return;
+  const Clock::time_point now = Clock::now();
+  if (now >= next_) draw(now);
+}
+
+void Progress::draw(Clock::time_point now) {
+  const double share = static_cast<double>(done_) / static_cast<double>(total_);
+  const auto full = static_cast<std::size_t>(share * static_cast<double>(cells));
+  set_terminal_line(TerminalLine::shown);
+  print_error(fmt::format("\r{} [{}{}] {:.0f}%\x1b[K", what_, std::string(full, '#'),
+                          std::string(cells - full, '.'), 100 * share));
+  drawn_ = true;
+  next_ = now + between;
+}
+
 bool is_terminal() { return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO); }
 
 bool can_draw() {
@@ -274,10 +257,7 @@ bool can_draw() {
 }
 
 Screen::Screen() {
-  if (tcgetattr(STDIN_FILENO, &found) != 0) {
-    throw InputError(
-        fmt::format("the terminal can't be stepped on ({}); use --plain", std::strerror(errno)));
-  }
+  if (tcgetattr(STDIN_FILENO, &found) != 0) refuse_terminal();
   flush_output();
   install();
   std::set_terminate(on_terminate);

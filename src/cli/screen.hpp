@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "interactive/frame.hpp"
 #include "interactive/keys.hpp"

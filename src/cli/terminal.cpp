@@ -19,18 +19,6 @@ namespace {
 
 constexpr std::size_t max_messages = 10;
 
-}  // namespace
-
-bool MessageLimit::print_error(std::string_view message) {
-  if (++count_ > max_messages) return false;
-  qkv::print_error(fmt::format("qkv: {}\n", sanitise(message)));
-  return true;
-}
-
-std::size_t MessageLimit::suppressed() const { return count_ - std::min(count_, max_messages); }
-
-namespace {
-
 constexpr std::size_t narrowest_terminal = 20;
 constexpr std::size_t widest = 10000;
 
@@ -58,6 +46,14 @@ bool wants_colour(ColourMode choice) {
 }
 
 }  // namespace
+
+bool MessageLimit::print_error(std::string_view message) {
+  if (++count_ > max_messages) return false;
+  qkv::print_error(fmt::format("qkv: {}\n", sanitise(message)));
+  return true;
+}
+
+std::size_t MessageLimit::suppressed() const { return count_ - std::min(count_, max_messages); }
 
 Terminal output_terminal(ColourMode choice) { return {width_of_output(), wants_colour(choice)}; }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
 #include <string_view>
 
 namespace qkv::inline cli {
@@ -14,8 +13,7 @@ struct Terminal {
   bool colour = false;
 };
 
-/// Returns the properties of standard output. --color decides on colour, then NO_COLOR, then
-/// whether standard output is a terminal with colours.
+/// Returns the properties of standard output. --color decides on colour, then NO_COLOR.
 Terminal output_terminal(ColourMode choice);
 
 /// Writes results to standard output; waits if a pipe is full.

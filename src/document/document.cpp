@@ -125,28 +125,10 @@ bool is_item(const DocumentBlock& part) {
   return passage != nullptr && passage->kind == Passage::Kind::item;
 }
 
-}  // namespace
-
-std::string markdown_document(const Lesson& lesson, const Trace& trace, const DocumentStyle& look) {
-  const MarkdownWriter writer(trace, look);
-  std::string text;
-  bool after_item = false;
-  for (const DocumentBlock& part : document_of(lesson, trace, look)) {
-    const std::string block = std::visit(writer, part);
-    if (block.empty()) continue;
-    const bool item = is_item(part);
-    if (!text.empty() && !(after_item && item)) text += '\n';  // a blank line separates blocks
-    // Code right after a list would belong to its last item.
-    if (after_item && block.starts_with("    ")) text += "<!-- -->\n\n";
-    text += block;
-    after_item = item;
-  }
-  return text;
-}
-
-namespace {
-
 using Parts = std::vector<DocumentBlock>;
+
+// A note replaces larger tables: other formats suit them.
+constexpr std::size_t max_document_cells = 4096;
 
 void add_passages(Parts& parts, std::vector<Passage> passages) {
   for (Passage& passage : passages) {
@@ -187,9 +169,7 @@ void add_sentences(Parts& parts, const Tensor& ids, const DocumentStyle& look) {
 
 void add_tensor(Parts& parts, const Tensor& tensor, TokenLayout token_layout,
                 const DocumentStyle& look) {
-  if (tensor.values.empty()) {
-    return add_prose(parts, "It holds no numbers.");
-  }
+  if (tensor.values.empty()) return add_prose(parts, "It holds no numbers.");
   if (tensor.values.size() > max_document_cells) {
     return add_prose(
         parts, fmt::format("Its {} numbers are too many for a page; qkv export writes them as csv "
@@ -254,6 +234,23 @@ class DocumentWriter {
 };
 
 }  // namespace
+
+std::string markdown_document(const Lesson& lesson, const Trace& trace, const DocumentStyle& look) {
+  const MarkdownWriter writer(trace, look);
+  std::string text;
+  bool after_item = false;
+  for (const DocumentBlock& part : document_of(lesson, trace, look)) {
+    const std::string block = std::visit(writer, part);
+    if (block.empty()) continue;
+    const bool item = is_item(part);
+    if (!text.empty() && !(after_item && item)) text += '\n';  // a blank line separates blocks
+    // Code right after a list would belong to its last item.
+    if (after_item && block.starts_with("    ")) text += "<!-- -->\n\n";
+    text += block;
+    after_item = item;
+  }
+  return text;
+}
 
 std::vector<DocumentBlock> document_of(const Lesson& lesson, const Trace& trace,
                                        const DocumentStyle& look) {

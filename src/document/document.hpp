@@ -1,6 +1,5 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -40,9 +39,6 @@ struct DocumentArithmetic {
 
 using DocumentBlock =
     std::variant<DocumentHeading, Passage, DocumentFormula, DocumentTable, DocumentArithmetic>;
-
-/// The largest number of cells in a table. A note replaces larger tensors: other formats suit them.
-inline constexpr std::size_t max_document_cells = 4096;
 
 /// Returns the lesson as the blocks that both formats share: headings, passages and tables.
 std::vector<DocumentBlock> document_of(const Lesson& lesson, const Trace& trace,

@@ -21,25 +21,9 @@ struct Replacement {
 };
 
 constexpr Replacement marks[] = {
-    {"\\", "\\textbackslash{}"},
-    {"{", "\\{"},
-    {"}", "\\}"},
-    {"$", "\\char36{}"},
-    {"&", "\\&"},
-    {"#", "\\#"},
-    {"%", "\\%"},
-    {"_", "\\_"},
-    {"^", "\\textasciicircum{}"},
-    {"~", "\\textasciitilde{}"},
-    {"<", "\\textless{}"},
-    {">", "\\textgreater{}"},
-    {"|", "\\textbar{}"},
-    {"\"", "\\char34{}"},
-    {"-", "-{}"},  // two of them would become one dash
-    {"`", "`{}"},
-    {"'", "'{}"},
-    {"?", "?{}"},  // ?` and !` would become ¿ and ¡
-    {"!", "!{}"},
+    {"\\", "\\textbackslash{}"}, {"$", "\\char36{}"},   {"^", "\\textasciicircum{}"},
+    {"~", "\\textasciitilde{}"}, {"<", "\\textless{}"}, {">", "\\textgreater{}"},
+    {"|", "\\textbar{}"},        {"\"", "\\char34{}"},
 };
 
 constexpr Replacement symbols[] = {
@@ -75,30 +59,6 @@ constexpr Replacement symbols[] = {
     {"∈", "$\\in$"},
     {"∂", "$\\partial$"},
     {"ᵀ", "$^{\\mathsf{T}}$"},
-    {"⁻", "$^{-}$"},
-    {"⁰", "$^{0}$"},
-    {"¹", "$^{1}$"},
-    {"²", "$^{2}$"},
-    {"³", "$^{3}$"},
-    {"⁴", "$^{4}$"},
-    {"⁵", "$^{5}$"},
-    {"⁶", "$^{6}$"},
-    {"⁷", "$^{7}$"},
-    {"⁸", "$^{8}$"},
-    {"⁹", "$^{9}$"},
-    {"ⁱ", "$^{i}$"},
-    {"ʲ", "$^{j}$"},
-    {"ⁿ", "$^{n}$"},
-    {"ᵏ", "$^{k}$"},
-    {"ᵢ", "$_{i}$"},
-    {"ⱼ", "$_{j}$"},
-    {"ₖ", "$_{k}$"},
-    {"ₙ", "$_{n}$"},
-    {"₀", "$_{0}$"},
-    {"₁", "$_{1}$"},
-    {"₂", "$_{2}$"},
-    {"₃", "$_{3}$"},
-    {"₄", "$_{4}$"},
     {"½", "$\\frac12$"},
     {"–", "--"},
     {"—", "---"},
@@ -113,6 +73,16 @@ constexpr Replacement symbols[] = {
     {"␣", "\\textvisiblespace{}"},
     {"\u00a0", "~"},
 };
+
+// Raised and lowered characters, and what is raised or lowered.
+struct Script {
+  char sign;
+  std::u32string_view characters;
+  std::string_view plain;
+};
+
+constexpr Script scripts[] = {{'^', U"⁻⁰¹²³⁴⁵⁶⁷⁸⁹ⁱʲⁿᵏ", "-0123456789ijnk"},
+                              {'_', U"ᵢⱼₖₙ₀₁₂₃₄", "ijkn01234"}};
 
 char32_t code_point(std::string_view character) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(character[i]); };
@@ -133,6 +103,11 @@ std::string beyond_ascii(std::string_view character) {
     if (symbol.character == character) return std::string(symbol.latex);
   }
   const char32_t code = code_point(character);
+  for (const Script& script : scripts) {
+    const std::size_t place = script.characters.find(code);
+    if (place == script.characters.npos) continue;
+    return fmt::format("${}{{{}}}$", script.sign, script.plain[place]);
+  }
   if (is_accented(code)) return std::string(character);
   return fmt::format("\\unicodechar{{{:04X}}}{{{}}}", static_cast<std::uint32_t>(code), character);
 }
@@ -148,45 +123,6 @@ std::string replaced(std::string_view text, OfAscii of_ascii) {
   }
   return result;
 }
-
-}  // namespace
-
-std::string latex_text(std::string_view text) {
-  return replaced(text, [](std::string_view character) {
-    for (const Replacement& mark : marks) {
-      if (mark.character == character) return mark.latex;
-    }
-    return character;
-  });
-}
-
-std::string latex_prose(std::string_view text) {
-  std::string quoted;
-  for (const char c : text) {
-    const bool opens = quoted.empty() ||
-                       std::string_view(" \n([{-/").find(quoted.back()) != std::string_view::npos;
-    if (c == '"') {
-      quoted += opens ? "“" : "”";
-    } else {
-      quoted += c;
-    }
-  }
-  return latex_text(quoted);
-}
-
-std::string latex_characters(std::string_view latex) {
-  static constexpr std::string_view misrendered = "<>|\"";  // by the default fonts
-  return replaced(latex, [](std::string_view character) {
-    for (const Replacement& mark : marks) {
-      if (mark.character == character && misrendered.find(character) != std::string_view::npos) {
-        return mark.latex;
-      }
-    }
-    return character;
-  });
-}
-
-namespace {
 
 constexpr int max_latex_terms = 6;
 
@@ -347,6 +283,44 @@ class LatexWriter {
 };
 
 }  // namespace
+
+std::string latex_text(std::string_view text) {
+  // An empty group keeps -- from becoming a dash, and ?` and !` from becoming ¿ and ¡.
+  return replaced(text, [](std::string_view character) {
+    for (const Replacement& mark : marks) {
+      if (mark.character == character) return std::string(mark.latex);
+    }
+    const bool with_backslash = std::string_view("{}&#%_").find(character) != character.npos;
+    const bool before_group = std::string_view("-`'?!").find(character) != character.npos;
+    return (with_backslash ? "\\" : "") + std::string(character) + (before_group ? "{}" : "");
+  });
+}
+
+std::string latex_prose(std::string_view text) {
+  std::string quoted;
+  for (const char c : text) {
+    const bool opens = quoted.empty() ||
+                       std::string_view(" \n([{-/").find(quoted.back()) != std::string_view::npos;
+    if (c == '"') {
+      quoted += opens ? "“" : "”";
+    } else {
+      quoted += c;
+    }
+  }
+  return latex_text(quoted);
+}
+
+std::string latex_characters(std::string_view latex) {
+  static constexpr std::string_view misrendered = "<>|\"";  // by the default fonts
+  return replaced(latex, [](std::string_view character) {
+    for (const Replacement& mark : marks) {
+      if (mark.character == character && misrendered.find(character) != std::string_view::npos) {
+        return mark.latex;
+      }
+    }
+    return character;
+  });
+}
 
 std::string latex_document(const Lesson& lesson, const Trace& trace, const DocumentStyle& look) {
   const LatexWriter writer(trace, look);

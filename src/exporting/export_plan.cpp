@@ -18,7 +18,55 @@
 #include "text/suggest.hpp"
 
 namespace qkv::inline exporting {
+
+/// A tensor to export, with its names.
+struct ExportEntry {
+  std::string name;  ///< "scores"
+  std::string stem;  ///< of its files: "given-W_Q", "06-scores"
+  const Tensor* tensor = nullptr;
+};
+
+struct FileContext {
+  const Lesson* lesson = nullptr;
+  const Trace* trace = nullptr;
+  ExportOptions options;
+  std::vector<ExportEntry> entries;  ///< one, unless the file holds the whole lesson
+  std::size_t matrix = 0;            ///< index of the tensor's matrix, in a file of one matrix
+};
+
 namespace {
+
+/// The suffix for one of several matrices: ".head-1", ".batch-2.head-1".
+std::string exported_suffix(const Tensor& tensor, std::size_t index) {
+  std::string suffix;
+  const std::vector<std::size_t> leading = leading_index(tensor, index);
+  for (std::size_t a = 0; a < leading.size(); ++a) {
+    const std::string& axis = tensor.axes[a].name;
+    suffix += fmt::format(".{}-{}", axis.empty() ? "head" : axis, leading[a] + 1);
+  }
+  return suffix;
+}
+
+std::vector<ExportEntry> all_entries(const Trace& trace) {
+  std::vector<ExportEntry> entries;
+  for (const Given& given : trace.givens) {
+    entries.push_back({given.name, "given-" + given.name, &given.tensor});
+  }
+  for (const Step& step : trace.steps) {
+    const int digits = trace.length >= 100 ? 3 : 2;
+    entries.push_back(
+        {step.name, fmt::format("{:0{}}-{}", step.number, digits, step.name), &step.output});
+  }
+  return entries;
+}
+
+CsvMatrix csv_matrix(const Tensor& shown, std::size_t index, const MatrixLabels& labels) {
+  return {.rows = shown.rows(),
+          .columns = shown.columns(),
+          .values = shown.cells(index),
+          .row_labels = {labels.rows.begin(), labels.rows.end()},
+          .column_labels = {labels.columns.begin(), labels.columns.end()}};
+}
 
 /// A file's tensors in display layout. Only transposed ones are copied.
 class Shown {
@@ -138,86 +186,26 @@ const ExportFormat& find_export_format(std::string_view name) {
                                did_you_mean(name, export_format_names())));
 }
 
-}  // namespace
-
-CsvMatrix csv_matrix(const Tensor& shown, std::size_t index, const MatrixLabels& labels) {
-  return {.rows = shown.rows(),
-          .columns = shown.columns(),
-          .values = shown.cells(index),
-          .row_labels = {labels.rows.begin(), labels.rows.end()},
-          .column_labels = {labels.columns.begin(), labels.columns.end()}};
-}
-
-std::span<const ExportFormat> export_formats() { return known_formats; }
-
-std::vector<std::string_view> export_format_names() {
-  std::vector<std::string_view> names;
-  for (const ExportFormat& format : known_formats) names.push_back(format.format->name);
-  return names;
-}
-
-std::vector<const ExportFormat*> find_export_formats(std::span<const std::string> names) {
-  std::vector<const ExportFormat*> found;
-  const auto add = [&](std::string_view name) {
-    const ExportFormat* format = &find_export_format(name);
-    if (std::find(found.begin(), found.end(), format) == found.end()) found.push_back(format);
-  };
-  for (const std::string& list : names) {
-    for (std::size_t start = 0; start <= list.size();) {
-      const std::size_t end = std::min(list.find(',', start), list.size());
-      add(std::string_view(list).substr(start, end - start));
-      start = end + 1;
-    }
-  }
-  return found;
-}
-
-namespace {
-
 enum class Numbers { kept, left_out };
 
-void tensor_csv(const std::string& stem, const Tensor& tensor, TokenLayout token_layout,
-                Numbers numbers, const std::function<void(ExportedFile)>& take) {
+void tensor_csv(const ExportEntry& entry, TokenLayout token_layout, Numbers numbers,
+                const std::function<void(ExportedFile)>& take) {
+  const Tensor& tensor = *entry.tensor;
   Tensor shown = as_shown(tensor, token_layout);
   if (numbers == Numbers::left_out) {
     std::ranges::fill(shown.values.mutable_span(), std::numeric_limits<double>::quiet_NaN());
   }
   for (std::size_t m = 0; m < shown.matrices(); ++m) {
     const MatrixLabels labels = full_labels(tensor, m, token_layout);
-    take({stem + exported_suffix(tensor, m) + ".csv",
+    take({entry.stem + exported_suffix(tensor, m) + ".csv",
           to_csv(csv_matrix(shown, m, labels), {.blanks = CsvBlanks::as_empty_cells})});
   }
 }
-
-}  // namespace
-
-void blank_worksheet_files(const Trace& trace, const std::function<void(ExportedFile)>& take) {
-  for (const Given& given : trace.givens) {
-    tensor_csv(exported_stem(given), given.tensor, trace.token_layout, Numbers::kept, take);
-  }
-  for (const Step& step : trace.steps) {
-    tensor_csv(exported_stem(trace, step), step.output, trace.token_layout, Numbers::left_out,
-               take);
-  }
-}
-
-namespace {
 
 // Created as objects: a null that becomes one at its first key is left broken without memory.
 using Json = nlohmann::ordered_json;
 
 // ---------------------------------------------------------------- which files
-
-std::vector<ExportEntry> all_entries(const Trace& trace) {
-  std::vector<ExportEntry> entries;
-  for (const Given& given : trace.givens) {
-    entries.push_back({given.name, exported_stem(given), &given.tensor});
-  }
-  for (const Step& step : trace.steps) {
-    entries.push_back({step.name, exported_stem(trace, step), &step.output});
-  }
-  return entries;
-}
 
 std::vector<ExportEntry> wanted_entries(const Trace& trace, const std::vector<std::string>& only) {
   for (const std::string& name : only) trace.at(name);  // throws for unknown names
@@ -259,10 +247,6 @@ void plan_entry(const ExportEntry& entry, const ExportFormat& format, FileContex
 
 // ---------------------------------------------------------------- manifest
 
-Json labels_json(const std::vector<std::string>& labels) {
-  return labels.empty() ? Json(nullptr) : Json(labels);
-}
-
 // The files that hold each given and step.
 using Holders = std::map<std::string_view, std::vector<std::string_view>>;
 
@@ -288,15 +272,14 @@ Json entry_json(const std::string& name, const Tensor& tensor, TokenLayout token
   if (is_shown_transposed(tensor, token_layout))
     std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
   const MatrixLabels labels = own_labels(tensor, 0, token_layout);
+  const auto or_null = [](const std::vector<std::string>& names) {
+    return names.empty() ? Json(nullptr) : Json(names);
+  };
   Json json = Json::object();
   json["shape"] = shape;
-  json["labels"] = {{"rows", labels_json(labels.rows)}, {"columns", labels_json(labels.columns)}};
+  json["labels"] = {{"rows", or_null(labels.rows)}, {"columns", or_null(labels.columns)}};
   json["file"] = files_json(name, holders);
   return json;
-}
-
-Json option_json(const OptionValue& value) {
-  return std::visit([](const auto& held) { return Json(held); }, value);
 }
 
 // A large step that is not wanted was not computed: its shape is unknown.
@@ -308,7 +291,9 @@ Json step_json(std::size_t number, const StepRecipe& step, const Trace& trace,
              {"of", step.operation->operands_for_layout(step.of, trace.token_layout)}};
   Json options = Json::object();
   const Options written = step.operation->options_for_layout(step.options, trace.token_layout);
-  for (const auto& [name, value] : written.all()) options[name] = option_json(value);
+  for (const auto& [name, value] : written.all()) {
+    options[name] = std::visit([](const auto& held) { return Json(held); }, value);
+  }
   if (!options.empty()) entry["options"] = std::move(options);
   const Tensor* tensor = trace.find(step.name);
   entry.update(tensor ? entry_json(step.name, *tensor, trace.token_layout, holders)
@@ -347,28 +332,38 @@ Json list_of(const Lesson& lesson, const Trace& trace,
   return json;
 }
 
-// The whole manifest, with the checksums of the written files at the end.
-std::string list_text(Json json, const Checksums& sums) {
-  json["sha256"] = sums;
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
 }  // namespace
 
-std::string exported_stem(const Given& given) { return "given-" + given.name; }
+std::span<const ExportFormat> export_formats() { return known_formats; }
 
-std::string exported_stem(const Trace& trace, const Step& step) {
-  return fmt::format("{:0{}}-{}", step.number, trace.length >= 100 ? 3 : 2, step.name);
+std::vector<std::string_view> export_format_names() {
+  std::vector<std::string_view> names;
+  for (const ExportFormat& format : known_formats) names.push_back(format.format->name);
+  return names;
 }
 
-std::string exported_suffix(const Tensor& tensor, std::size_t index) {
-  std::string suffix;
-  const std::vector<std::size_t> leading = leading_index(tensor, index);
-  for (std::size_t a = 0; a < leading.size(); ++a) {
-    const std::string& axis = tensor.axes[a].name;
-    suffix += fmt::format(".{}-{}", axis.empty() ? "head" : axis, leading[a] + 1);
+std::vector<const ExportFormat*> find_export_formats(std::span<const std::string> names) {
+  std::vector<const ExportFormat*> found;
+  const auto add = [&](std::string_view name) {
+    const ExportFormat* format = &find_export_format(name);
+    if (std::find(found.begin(), found.end(), format) == found.end()) found.push_back(format);
+  };
+  for (const std::string& list : names) {
+    for (std::size_t start = 0; start <= list.size();) {
+      const std::size_t end = std::min(list.find(',', start), list.size());
+      add(std::string_view(list).substr(start, end - start));
+      start = end + 1;
+    }
   }
-  return suffix;
+  return found;
+}
+
+void blank_worksheet_files(const Trace& trace, const std::function<void(ExportedFile)>& take) {
+  const std::vector<ExportEntry> entries = all_entries(trace);
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const Numbers numbers = i < trace.givens.size() ? Numbers::kept : Numbers::left_out;
+    tensor_csv(entries[i], trace.token_layout, numbers, take);
+  }
 }
 
 ExportPlan export_plan(const Lesson& lesson, const Trace& trace, const ExportOptions& options) {
@@ -387,10 +382,12 @@ ExportPlan export_plan(const Lesson& lesson, const Trace& trace, const ExportOpt
     }
     for (const ExportEntry& entry : entries) plan_entry(entry, *format, job, plan);
   }
-  Json known = list_of(lesson, trace, formats, plan);
-  return {.files = std::move(plan), .list = [known = std::move(known)](const Checksums& sums) {
-            return list_text(known, sums);
-          }};
+  auto list = [known = list_of(lesson, trace, formats, plan)](const Checksums& sums) {
+    Json json = known;
+    json["sha256"] = sums;
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  };
+  return {.files = std::move(plan), .list = std::move(list)};
 }
 
 }  // namespace qkv::inline exporting

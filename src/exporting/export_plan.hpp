@@ -51,32 +51,11 @@ struct ExportPlan {
   std::function<std::string(const Checksums&)> list;
 };
 
-/// Plans an export. Lesson and trace must outlive the plan. Throws InputError for an unknown name
-/// in `only` and for an unknown format.
+/// Plans an export. Lesson and trace must outlive it. Throws InputError for an unknown name.
 ExportPlan export_plan(const Lesson& lesson, const Trace& trace, const ExportOptions& options);
 
-/// Returns the file name of a given or step without extension: "given-W_Q", "06-scores".
-std::string exported_stem(const Given& given);
-std::string exported_stem(const Trace& trace, const Step& step);
-
-/// Returns the suffix for one of several matrices: ".head-1", ".batch-2.head-1".
-std::string exported_suffix(const Tensor& tensor, std::size_t index);
-
-/// A tensor to export, with its names.
-struct ExportEntry {
-  std::string name;  ///< "scores"
-  std::string stem;  ///< "06-scores"
-  const Tensor* tensor = nullptr;
-};
-
 /// The data from which one file is produced.
-struct FileContext {
-  const Lesson* lesson = nullptr;
-  const Trace* trace = nullptr;
-  ExportOptions options;
-  std::vector<ExportEntry> entries;  ///< one, unless the file holds the whole lesson
-  std::size_t matrix = 0;            ///< index of the tensor's matrix, in a file of one matrix
-};
+struct FileContext;
 
 /// An export format: a row of the table in export_plan.cpp.
 struct ExportFormat {
@@ -91,17 +70,13 @@ struct ExportFormat {
   bool is_document = false;  ///< a text to read: it holds prose and rounded numbers
 };
 
-/// Returns a CSV view of one matrix, in display layout. It refers to `shown` and `labels`.
-CsvMatrix csv_matrix(const Tensor& shown, std::size_t index, const MatrixLabels& labels);
-
 /// Returns all export formats, the default first.
 std::span<const ExportFormat> export_formats();
 
 /// Returns the names of all export formats: "csv", "npy", …
 std::vector<std::string_view> export_format_names();
 
-/// Returns the formats of these names, each once; a name may be a list with commas. Throws
-/// InputError with the nearest name.
+/// Returns the formats of these names or lists of names, each once. Throws InputError.
 std::vector<const ExportFormat*> find_export_formats(std::span<const std::string> names);
 
 /// Passes each CSV file of a worksheet to `take`, named as in an export: givens with their numbers,

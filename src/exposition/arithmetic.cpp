@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "ops/cell.hpp"
 #include "text/number.hpp"
@@ -40,6 +41,23 @@ std::string latex_name(std::string_view text) {
   return result;
 }
 
+// A cell's name in LaTeX: `scores[cat,fat]` as scores with a subscript.
+std::string latex_cell(std::string_view reference) {
+  const std::size_t open = reference.find('[');
+  if (open == std::string_view::npos) return fmt::format("\\text{{{}}}", latex_name(reference));
+  const std::string_view inside = reference.substr(open + 1, reference.size() - open - 2);
+  return fmt::format("\\text{{{}}}_{{\\text{{{}}}}}", latex_name(reference.substr(0, open)),
+                     latex_name(inside));
+}
+
+// Options for writing the arithmetic of a step's cells.
+struct CellNotation {
+  const ArithmeticStyle& look;
+  bool weight_first = false;  // a product of two cells prints its second factor first: W·x
+  std::function<std::string(const CellPlace&)> name;  // of an operand's cell
+};
+
+// Writes a term at a stage: 0 names cells; at s, parts of fewer than s operations are evaluated.
 class Writer {
  public:
   Writer(std::size_t stage, const CellNotation& notation)
@@ -57,7 +75,7 @@ class Writer {
       case Kind::quotient: return quotient(term);
       case Kind::negative: return negated(part(term, 0, 3));
       case Kind::root: return root(term);
-      case Kind::exponential: return exponential(term);
+      case Kind::exponential: return raised("e", term.parts()[0]);
       case Kind::power: return raised(part(term, 0, 5), term.parts()[1]);
       case Kind::logarithm: return function("ln", term);
       case Kind::sine: return function("sin", term);
@@ -102,8 +120,7 @@ class Writer {
     return stage_ > term.strides() || term.kind() == Kind::number;
   }
 
-  // A part, in brackets if its precedence is below `least`. After an operator, so is what begins
-  // with a sign: 2·3 + (-1)·4, 2 − (-8) / 4.
+  // A part, in brackets if it binds less than `least`, or begins with a sign after an operator.
   std::string part(const Expression& term, std::size_t i, int least) const {
     const Expression& part = term.parts()[i];
     const std::string text = write(part);
@@ -185,16 +202,13 @@ class Writer {
     return plain ? base + "^" + text : base + "^(" + text + ")";
   }
 
-  std::string exponential(const Expression& term) const { return raised("e", term.parts()[0]); }
-
   std::string function(std::string_view name, const Expression& term) const {
     constexpr std::size_t kept = 4;
     const std::string inside =
         listed(term, ", ", kept, [&](std::size_t i) { return write(term.parts()[i]); });
     if (!in_latex()) return fmt::format("{}({})", name, inside);
-    const bool usual = name != "erf";
-    return usual ? fmt::format("\\{}\\left({}\\right)", name, inside)
-                 : fmt::format("\\operatorname{{{}}}\\left({}\\right)", name, inside);
+    const std::string command = name == "erf" ? "operatorname{erf}" : std::string(name);
+    return fmt::format("\\{}\\left({}\\right)", command, inside);
   }
 
   std::size_t stage_;
@@ -203,32 +217,16 @@ class Writer {
   const CellNotation& notation_;
 };
 
-}  // namespace
-
-std::string latex_cell(std::string_view reference) {
-  const std::size_t open = reference.find('[');
-  if (open == std::string_view::npos) return fmt::format("\\text{{{}}}", latex_name(reference));
-  const std::string_view inside = reference.substr(open + 1, reference.size() - open - 2);
-  return fmt::format("\\text{{{}}}_{{\\text{{{}}}}}", latex_name(reference.substr(0, open)),
-                     latex_name(inside));
-}
-
-bool is_product_of_cells(const Expression& term) {
-  return term.kind() == Kind::product && term.parts()[0].kind() == Kind::cell &&
-         term.parts()[1].kind() == Kind::cell;
-}
-
-std::string text_at_stage(std::size_t stage, const Expression& term, const CellNotation& notation) {
-  return Writer(stage, notation).write(term);
-}
-
-namespace {
-
 CellBase place_of(const Call& call, const Step& step, const CellReference& cell) {
   return {&call, &step.output, cell.matrix, cell.row, cell.column};
 }
 
 }  // namespace
+
+bool is_product_of_cells(const Expression& term) {
+  return term.kind() == Kind::product && term.parts()[0].kind() == Kind::cell &&
+         term.parts()[1].kind() == Kind::cell;
+}
 
 Expression expression_of(const Trace& trace, const Step& step, const CellReference& cell) {
   const Call call = trace.call(step);
@@ -266,7 +264,7 @@ CellArithmetic arithmetic_of(const Trace& trace, const CellReference& cell,
             *call.inputs[place.operand], trace.token_layout);
       }};
   for (std::size_t stage = 0; stage <= expression.strides() + 1; ++stage) {
-    std::string line = text_at_stage(stage, expression, notation);
+    std::string line = Writer(stage, notation).write(expression);
     if (result.lines.empty() || line != result.lines.back())
       result.lines.push_back(std::move(line));
   }

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,21 +20,7 @@ struct ArithmeticStyle {
   std::string_view minus = "-";  ///< the sign of a negative number; typeset_minus in print
 };
 
-/// Options for writing the arithmetic of a step's cells.
-struct CellNotation {
-  const ArithmeticStyle& look;
-  bool weight_first = false;  ///< a product of two cells prints its second factor first: W·x
-  std::function<std::string(const CellPlace&)> name;  ///< of an operand's cell
-};
-
-/// Returns the text of a term at a stage: stage 0 names cells; at stage s, parts of fewer than s
-/// operations are evaluated.
-std::string text_at_stage(std::size_t stage, const Expression& term, const CellNotation& notation);
-
 bool is_product_of_cells(const Expression& term);
-
-/// Returns a cell's name in LaTeX: `scores[cat,fat]` as scores with a subscript.
-std::string latex_cell(std::string_view reference);
 
 /// The calculation of one cell, one line per stage: cell names, their numbers, then one operation
 /// after the other, down to the result. Example: `Q[cat,1]·W[1,2] + …`, `0.5·2 + …`, `1 + …`,

@@ -28,52 +28,6 @@ std::string change_text(double then, double now, int digits) {
   return fmt::format("{} → {}", before, after);
 }
 
-}  // namespace
-
-std::string changes_text(const Step& step, const Trace& before, int digits) {
-  const Step* own = before.find_step(step.name);
-  if (!own) return {};
-  const Tensor& now = step.output;
-  const Tensor& then = own->output;
-  if (now.shape() != then.shape()) {
-    return fmt::format("changed: this is {} in the lesson itself",
-                       shown_shape(then, before.token_layout));
-  }
-  if (!comparable(now, then)) return "changed: these are other words than the lesson's own";
-  std::vector<std::size_t> changed;
-  for (std::size_t i = 0; i < now.values.size(); ++i) {
-    if (differs(now.values[i], then.values[i])) changed.push_back(i);
-  }
-  if (changed.empty()) return "changed: nothing; every number is the lesson's own";
-  std::string text = fmt::format("changed: {} of {} cells: ", changed.size(), now.values.size());
-  for (std::size_t k = 0; k < std::min(changed.size(), max_cells); ++k) {
-    const std::size_t i = changed[k];
-    text += fmt::format("{}{} {}", k == 0 ? "" : ", ",
-                        reference_text(cell_at("", now, i), now, before.token_layout),
-                        change_text(then.values[i], now.values[i], digits));
-  }
-  return text + (changed.size() > max_cells ? ", …" : "");
-}
-
-std::optional<CellReference> largest_change(const Step& step, const Trace& before) {
-  const Step* own = before.find_step(step.name);
-  const Tensor& now = step.output;
-  if (!own || !comparable(now, own->output)) return {};
-  std::optional<std::size_t> at;
-  double most = 0;
-  for (std::size_t i = 0; i < now.values.size(); ++i) {
-    const double change = std::abs(now.values[i] - own->output.values[i]);
-    const bool shows = std::isfinite(now.values[i]);  // masked cells have no arithmetic
-    if (!shows || !differs(now.values[i], own->output.values[i]) || !(change > most)) continue;
-    at = i;
-    most = change;
-  }
-  if (!at) return {};
-  return cell_at(step.name, now, *at);
-}
-
-namespace {
-
 // A shared_ptr to a tensor that the trace owns.
 std::shared_ptr<const Tensor> non_owning(const Tensor& tensor) {
   return {std::shared_ptr<void>(), &tensor};
@@ -271,6 +225,48 @@ std::string_view opening_prose(const Lesson& lesson, ProseBlock::Role role) {
 }
 
 }  // namespace
+
+std::string changes_text(const Step& step, const Trace& before, int digits) {
+  const Step* own = before.find_step(step.name);
+  if (!own) return {};
+  const Tensor& now = step.output;
+  const Tensor& then = own->output;
+  if (now.shape() != then.shape()) {
+    return fmt::format("changed: this is {} in the lesson itself",
+                       shown_shape(then, before.token_layout));
+  }
+  if (!comparable(now, then)) return "changed: these are other words than the lesson's own";
+  std::vector<std::size_t> changed;
+  for (std::size_t i = 0; i < now.values.size(); ++i) {
+    if (differs(now.values[i], then.values[i])) changed.push_back(i);
+  }
+  if (changed.empty()) return "changed: nothing; every number is the lesson's own";
+  std::string text = fmt::format("changed: {} of {} cells: ", changed.size(), now.values.size());
+  for (std::size_t k = 0; k < std::min(changed.size(), max_cells); ++k) {
+    const std::size_t i = changed[k];
+    text += fmt::format("{}{} {}", k == 0 ? "" : ", ",
+                        reference_text(cell_at("", now, i), now, before.token_layout),
+                        change_text(then.values[i], now.values[i], digits));
+  }
+  return text + (changed.size() > max_cells ? ", …" : "");
+}
+
+std::optional<CellReference> largest_change(const Step& step, const Trace& before) {
+  const Step* own = before.find_step(step.name);
+  const Tensor& now = step.output;
+  if (!own || !comparable(now, own->output)) return {};
+  std::optional<std::size_t> at;
+  double most = 0;
+  for (std::size_t i = 0; i < now.values.size(); ++i) {
+    const double change = std::abs(now.values[i] - own->output.values[i]);
+    const bool shows = std::isfinite(now.values[i]);  // masked cells have no arithmetic
+    if (!shows || !differs(now.values[i], own->output.values[i]) || !(change > most)) continue;
+    at = i;
+    most = change;
+  }
+  if (!at) return {};
+  return cell_at(step.name, now, *at);
+}
 
 std::vector<Passage> with_introduction(const ProseBlock& words) {
   switch (words.role) {

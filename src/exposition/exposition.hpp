@@ -105,8 +105,7 @@ struct Outline {
   const Trace* baseline = nullptr;       ///< the original trace, if numbers were changed
 };
 
-/// The introductory blocks before the first step, as far as they exist: summary, source, tokens as
-/// columns, and a notice for a changed lesson.
+/// The introductory blocks before the first step, as far as they exist.
 inline constexpr ProseBlock::Role full_opening[] = {
     ProseBlock::Role::summary, ProseBlock::Role::source, ProseBlock::Role::token_layout,
     ProseBlock::Role::changed};

@@ -29,6 +29,22 @@ std::size_t unmasked_row(const Tensor& tensor) {
   return third;
 }
 
+// The cell of the third row's largest number, or of another row's if that is masked.
+CellReference representative_cell(const Step& step) {
+  const Tensor& tensor = step.output;
+  CellReference cell{.name = step.name};
+  cell.row = unmasked_row(tensor);
+  double best = -1;
+  for (std::size_t j = 0; j < tensor.columns(); ++j) {
+    const double size = std::abs(tensor.at(0, cell.row, j));
+    if (std::isfinite(size) && size > best) {
+      best = size;
+      cell.column = j;
+    }
+  }
+  return cell;
+}
+
 }  // namespace
 
 CellReference cell_of(const Lesson& lesson, const Trace& trace, const Step& step) {
@@ -50,21 +66,6 @@ bool is_masked_cell(const Trace& trace, const Step& step, const CellReference& c
     return operand.shape() == step.output.shape() &&
            operand.at(cell.matrix, cell.row, cell.column) == hidden;
   });
-}
-
-CellReference representative_cell(const Step& step) {
-  const Tensor& tensor = step.output;
-  CellReference cell{.name = step.name};
-  cell.row = unmasked_row(tensor);
-  double best = -1;
-  for (std::size_t j = 0; j < tensor.columns(); ++j) {
-    const double size = std::abs(tensor.at(0, cell.row, j));
-    if (std::isfinite(size) && size > best) {
-      best = size;
-      cell.column = j;
-    }
-  }
-  return cell;
 }
 
 CellReference in_head(CellReference cell, const Trace& trace, std::optional<std::size_t> head) {

@@ -12,8 +12,7 @@
 
 namespace qkv::inline exposition {
 
-/// Which of `count` rows or columns are shown, in order: some from each end with a gap between
-/// them, or those around a cell.
+/// Which of `count` rows or columns are shown: some from each end, or those around a cell.
 struct Selection {
   std::vector<std::size_t> indices;
   std::size_t count = 0;
@@ -47,12 +46,8 @@ Selection selected_rows(std::size_t rows, std::size_t most);
 /// Selects at most `most` rows around `focus`, as centred as the ends allow.
 Selection rows_around(std::size_t focus, std::size_t rows, std::size_t most);
 
-/// Returns the cell that explains a step: the lesson's choice, or a representative one if there is
-/// none or it is masked.
+/// Returns the cell that explains a step: the lesson's choice, or else a representative one.
 CellReference cell_of(const Lesson& lesson, const Trace& trace, const Step& step);
-
-/// Returns the cell of the third row's largest number, or of another row's if that is masked.
-CellReference representative_cell(const Step& step);
 
 /// True if a mask hides the cell, or the score behind it.
 bool is_masked_cell(const Trace& trace, const Step& step, const CellReference& cell);

@@ -66,9 +66,6 @@ std::optional<Trace> perturbed_trace(const LoadedLesson& loaded, const std::stri
   return std::move(again.trace);
 }
 
-// Rounds off the error of integers and short fractions.
-double rounded_derivative(double derivative) { return std::round(derivative * 0x1p30) * 0x1p-30; }
-
 StepSensitivity step_sensitivity(const std::string& name, const Trace& trace, const Trace& above,
                                  const Trace& below, double width) {
   const Tensor& here = trace.at(name);
@@ -79,9 +76,18 @@ StepSensitivity step_sensitivity(const std::string& name, const Trace& trace, co
     const double less = below.at(name).values[i];
     const bool moves = more != here.values[i] && less != here.values[i];
     if (!moves || gradient.values[i] == 0 || !std::isfinite(more - less)) continue;
-    sensitivity.cells.push_back({i, rounded_derivative((more - less) / width)});
+    // Rounds off the error of integers and short fractions.
+    sensitivity.cells.push_back({i, std::round((more - less) / width * 0x1p30) * 0x1p-30});
   }
   return sensitivity;
+}
+
+// "[head 1,the,fat]" with no-break spaces.
+std::string without_line_breaks(std::string cell) {
+  for (auto at = cell.find(' '); at != std::string::npos; at = cell.find(' ', at)) {
+    cell.replace(at, 1, no_break_space);
+  }
+  return cell;
 }
 
 }  // namespace
@@ -112,18 +118,6 @@ std::optional<Sensitivity> sensitivity_of(const LoadedLesson& loaded,
   }
   return sensitivity;
 }
-
-namespace {
-
-// "[head 1,the,fat]" with no-break spaces.
-std::string without_line_breaks(std::string cell) {
-  for (auto at = cell.find(' '); at != std::string::npos; at = cell.find(' ', at)) {
-    cell.replace(at, 1, no_break_space);
-  }
-  return cell;
-}
-
-}  // namespace
 
 std::string sensitivity_text(const StepSensitivity& step, const Trace& trace, int digits) {
   const Tensor& tensor = trace.at(step.name);

@@ -35,8 +35,7 @@ struct Sensitivity {
 std::optional<Sensitivity> sensitivity_of(const LoadedLesson& loaded,
                                           const CellReference& gradient);
 
-/// Returns a step's first few cells as text: "2 of 9: [fat,the] -0.5, [fat,fat] 1". Blanks inside a
-/// cell's name are no-break spaces.
+/// Returns a step's first cells as text, with no-break spaces in them: "2 of 9: [fat,the] -0.5, …".
 std::string sensitivity_text(const StepSensitivity& step, const Trace& trace, int digits);
 
 }  // namespace qkv::inline exposition

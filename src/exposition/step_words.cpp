@@ -49,6 +49,23 @@ std::vector<FormulaPiece> pieces_of(const Trace& trace, const Step& step) {
   return pieces;
 }
 
+// The first kept step that uses the matrix: the very first may have been released.
+std::string_view first_user(const Trace& trace, std::string_view name) {
+  const auto known = trace.first_consumers.find(name);
+  if (known != trace.first_consumers.end() && trace.find_step(known->second)) return known->second;
+  const auto first = std::ranges::find_if(trace.steps, [&](const Step& step) {
+    return std::ranges::find(step.of, name) != step.of.end();
+  });
+  return first == trace.steps.end() ? std::string_view() : first->name;
+}
+
+// Requested decimals are padded, so that lists line up: 1.0000 is a rounded number.
+std::string number_in_prose(double value, std::optional<int> wanted, int digits) {
+  const std::string text = brief(value, wanted.value_or(digits));
+  const bool plain = text.find_first_of("e,n") == std::string::npos && value != 0;
+  return wanted && plain ? number(value, *wanted) : text;
+}
+
 }  // namespace
 
 Formula formula_of(const Trace& trace, const Step& step) {
@@ -65,30 +82,6 @@ std::string formula_text(const Formula& formula) {
   }
   return fmt::format("{} → {} ({})", text, formula.result, formula.result_shape);
 }
-
-namespace {
-
-bool uses(const Step& step, std::string_view name) {
-  return std::find(step.of.begin(), step.of.end(), name) != step.of.end();
-}
-
-// The first kept step that uses the matrix: the very first may have been released.
-std::string_view first_user(const Trace& trace, std::string_view name) {
-  const auto known = trace.first_consumers.find(name);
-  if (known != trace.first_consumers.end() && trace.find_step(known->second)) return known->second;
-  const auto first = std::find_if(trace.steps.begin(), trace.steps.end(),
-                                  [&](const Step& step) { return uses(step, name); });
-  return first == trace.steps.end() ? std::string_view() : first->name;
-}
-
-// Requested decimals are padded, so that lists line up: 1.0000 is a rounded number.
-std::string number_in_prose(double value, std::optional<int> wanted, int digits) {
-  const std::string text = brief(value, wanted.value_or(digits));
-  const bool plain = text.find_first_of("e,n") == std::string::npos && value != 0;
-  return wanted && plain ? number(value, *wanted) : text;
-}
-
-}  // namespace
 
 std::string title_of(const StepText& words, const Operation& operation) {
   return words.title.empty() ? std::string(operation.title) : words.title;

@@ -19,8 +19,7 @@ std::string explanation_of(const Lesson& lesson, const Trace& trace, const Step&
 std::string notice_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits);
 std::string questions_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits);
 
-/// Returns the five largest entries of the last row with their columns: the predicted next tokens.
-/// Empty if there is no number.
+/// Returns the five largest entries of the last row with their columns; empty if there is none.
 std::string top_entries(const Step& step, TokenLayout token_layout, int digits);
 
 /// Returns prose with its {placeholders} replaced by numbers of the trace, with at most `digits`

@@ -1,7 +1,5 @@
 #include "formats/format.hpp"
 
-#include <algorithm>
-
 #include "formats/arrays/json.hpp"
 #include "formats/arrays/npy.hpp"
 #include "formats/arrays/npz.hpp"
@@ -25,11 +23,11 @@ Matrices unnamed(ParsedArray written) {
 }
 
 Matrices from_csv(std::string_view bytes, const std::string& where, const ReadOptions& wanted) {
-  return unnamed(read_csv_with(bytes, where, wanted));
+  return unnamed(read_csv(bytes, where, wanted));
 }
 
 Matrices from_text(std::string_view bytes, const std::string& where, const ReadOptions& wanted) {
-  return unnamed(read_printed_text_with(bytes, where, wanted));
+  return unnamed(read_printed_text(bytes, where, wanted));
 }
 
 std::optional<Tensor> numbers_of_csv(const fs::path& path) {

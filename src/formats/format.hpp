@@ -1,7 +1,5 @@
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <optional>

@@ -39,19 +39,23 @@ struct MatrixPane {
   CellPosition first = {0, 0}, last = {0, 0};  // the corners of the shown part
 };
 
-CellPosition displayed_position(const Tensor& tensor, TokenLayout token_layout, std::size_t row,
-                                std::size_t column);
-
-/// The original matrix; nullptr if it is unchanged or has another shape.
-const Tensor* baseline_matrix(const Walkthrough& walk, const std::string& name);
-
-/// A matrix with its caption, in at most `columns` and `rows` of the window.
-MatrixPane pane_of(const Walkthrough& walk, const MarkedMatrix& one, std::size_t columns,
-                   std::size_t rows, MatrixCache& matrix_cache);
-
 constexpr std::size_t gap = 3;
 constexpr std::size_t most_block_rows = 40;
 constexpr std::size_t wide_window = 120;  // two large matrices fit side by side
+
+CellPosition displayed_position(const Tensor& tensor, TokenLayout token_layout, std::size_t row,
+                                std::size_t column) {
+  return is_shown_transposed(tensor, token_layout) ? CellPosition{column, row}
+                                                   : CellPosition{row, column};
+}
+
+/// The original matrix; nullptr if it is unchanged or has another shape.
+const Tensor* baseline_matrix(const Walkthrough& walk, const std::string& name) {
+  if (!walk.own()) return nullptr;
+  const Tensor* before = walk.own()->find(name);
+  const Tensor& after = walk.trace().at(name);
+  return before && comparable(after, *before) ? before : nullptr;
+}
 
 // The shown part: ", rows 3–7 of 9"; empty if all are shown.
 std::string span_text(std::string_view what, const Selection& shown) {
@@ -83,26 +87,7 @@ std::string caption_of(const Walkthrough& walk, const MarkedMatrix& one, const G
                      span_text("column", lines.columns));
 }
 
-// A matrix that is always too wide leaves room for another one in a wide window.
-std::size_t columns_for(const Walkthrough& walk, const MarkedMatrix& one, std::size_t columns,
-                        MatrixCache& matrix_cache) {
-  if (columns < wide_window) return columns;
-  return pane_of(walk, one, columns, 3, matrix_cache).hides_columns ? (columns - gap) / 2 : columns;
-}
-
-CellPosition displayed_position(const Tensor& tensor, TokenLayout token_layout, std::size_t row,
-                                std::size_t column) {
-  return is_shown_transposed(tensor, token_layout) ? CellPosition{column, row}
-                                                   : CellPosition{row, column};
-}
-
-const Tensor* baseline_matrix(const Walkthrough& walk, const std::string& name) {
-  if (!walk.own()) return nullptr;
-  const Tensor* before = walk.own()->find(name);
-  const Tensor& after = walk.trace().at(name);
-  return before && comparable(after, *before) ? before : nullptr;
-}
-
+/// A matrix with its caption, in at most `columns` and `rows` of the window.
 MatrixPane pane_of(const Walkthrough& walk, const MarkedMatrix& one, std::size_t columns,
                    std::size_t rows, MatrixCache& matrix_cache) {
   const Trace& trace = walk.trace();
@@ -127,6 +112,13 @@ MatrixPane pane_of(const Walkthrough& walk, const MarkedMatrix& one, std::size_t
   }
   for (std::string& line : lines_of(lines.text)) block.lines.push_back(std::move(line));
   return block;
+}
+
+// A matrix that is always too wide leaves room for another one in a wide window.
+std::size_t columns_for(const Walkthrough& walk, const MarkedMatrix& one, std::size_t columns,
+                        MatrixCache& matrix_cache) {
+  if (columns < wide_window) return columns;
+  return pane_of(walk, one, columns, 3, matrix_cache).hides_columns ? (columns - gap) / 2 : columns;
 }
 
 std::vector<MatrixPane> panes_of(const Walkthrough& walk, const std::vector<MarkedMatrix>& matrices,
@@ -166,38 +158,6 @@ std::vector<std::string> fit_matrices(const Walkthrough& walk,
     rows -= std::min(step, rows - fewest - 1);
   }
 }
-
-}  // namespace
-
-void MatrixCache::invalidate_if_changed(const Walkthrough& walk) {
-  if (of_ == walk.now && digits_ == walk.digits) return;
-  if (of_ != walk.now) transposed_.clear();
-  measures_.clear();
-  of_ = walk.now;
-  digits_ = walk.digits;
-}
-
-const Tensor& MatrixCache::shown(const Walkthrough& walk, const std::string& name) {
-  invalidate_if_changed(walk);
-  const Tensor& tensor = walk.trace().at(name);
-  if (!is_shown_transposed(tensor, walk.trace().token_layout)) return tensor;
-  const auto found = transposed_.find(name);
-  return found != transposed_.end() ? found->second
-                                    : transposed_.emplace(name, transposed(tensor)).first->second;
-}
-
-const NumberFormat& MatrixCache::measure(const Walkthrough& walk, const std::string& name,
-                                         std::size_t matrix) {
-  invalidate_if_changed(walk);
-  const auto found = measures_.find({name, matrix});
-  if (found != measures_.end()) return found->second;
-  const Tensor& tensor = walk.trace().at(name);  // transposing does not change the numbers
-  return measures_
-      .emplace(std::pair(name, matrix), number_format_of(tensor.cells(matrix), walk.digits))
-      .first->second;
-}
-
-namespace {
 
 constexpr std::size_t max_rows = 40;        // of the cell's matrix in a small window
 constexpr std::size_t max_rows_below = 12;  // of an operand there
@@ -285,12 +245,35 @@ std::vector<std::string> unseen_numbers(const Walkthrough& walk, const MarkedMat
   return lines;
 }
 
-std::vector<MarkedMatrix> few(std::vector<MarkedMatrix> matrices) {
-  if (matrices.size() > max_operands) matrices.resize(max_operands);
-  return matrices;
+}  // namespace
+
+void MatrixCache::invalidate_if_changed(const Walkthrough& walk) {
+  if (of_ == walk.now && digits_ == walk.digits) return;
+  if (of_ != walk.now) transposed_.clear();
+  measures_.clear();
+  of_ = walk.now;
+  digits_ = walk.digits;
 }
 
-}  // namespace
+const Tensor& MatrixCache::shown(const Walkthrough& walk, const std::string& name) {
+  invalidate_if_changed(walk);
+  const Tensor& tensor = walk.trace().at(name);
+  if (!is_shown_transposed(tensor, walk.trace().token_layout)) return tensor;
+  const auto found = transposed_.find(name);
+  return found != transposed_.end() ? found->second
+                                    : transposed_.emplace(name, transposed(tensor)).first->second;
+}
+
+const NumberFormat& MatrixCache::measure(const Walkthrough& walk, const std::string& name,
+                                         std::size_t matrix) {
+  invalidate_if_changed(walk);
+  const auto found = measures_.find({name, matrix});
+  if (found != measures_.end()) return found->second;
+  const Tensor& tensor = walk.trace().at(name);  // transposing does not change the numbers
+  return measures_
+      .emplace(std::pair(name, matrix), number_format_of(tensor.cells(matrix), walk.digits))
+      .first->second;
+}
 
 std::vector<std::string> cell_view(const Walkthrough& walk, const CellReference& cell,
                                    WindowSize window, MatrixCache& matrix_cache) {
@@ -302,7 +285,8 @@ std::vector<std::string> cell_view(const Walkthrough& walk, const CellReference&
                             .focus = seen,
                             .highlight = Highlight::picked,
                             .marked = {seen}};
-  const std::vector<MarkedMatrix> operands = few(used_by(trace, cell));
+  std::vector<MarkedMatrix> operands = used_by(trace, cell);
+  if (operands.size() > max_operands) operands.resize(max_operands);
   std::vector<MarkedMatrix> all = {result};
   all.insert(all.end(), operands.begin(), operands.end());
   std::vector<std::string> worked = arithmetic_lines(walk, cell, window);

@@ -33,8 +33,7 @@ class MatrixCache {
 std::vector<std::string> cell_view(const Walkthrough& walk, const CellReference& cell,
                                    WindowSize window, MatrixCache& matrix_cache);
 
-/// Returns the labelled operands of a cell without highlights (for the quiz); those that do not fit
-/// in the window follow by name.
+/// Returns the labelled operands of a cell without highlights; unseen ones follow by name.
 std::vector<std::string> operands_view(const Walkthrough& walk, const CellReference& cell,
                                        WindowSize window, MatrixCache& matrix_cache);
 

@@ -36,6 +36,13 @@ std::string changes_note(const Walkthrough& walk) {
                      : " (* marks numbers that differ, u undoes)");
 }
 
+// Synchronised updates: terminals without them ignore the sequences.
+constexpr std::string_view begin_update = "\x1b[?2026h";
+constexpr std::string_view end_update = "\x1b[?2026l";
+constexpr std::string_view hide_cursor = "\x1b[?25l";
+constexpr std::string_view show_cursor = "\x1b[?25h";
+constexpr std::string_view reset = "\x1b[0m";
+
 }  // namespace
 
 Stepper::PageKey Stepper::wanted() const {
@@ -224,17 +231,6 @@ Frame Stepper::frame() {
   for (std::string& line : frame.lines) line = truncated_line(line, window_.columns);
   return frame;
 }
-
-namespace {
-
-// Synchronised updates: terminals without them ignore the sequences.
-constexpr std::string_view begin_update = "\x1b[?2026h";
-constexpr std::string_view end_update = "\x1b[?2026l";
-constexpr std::string_view hide_cursor = "\x1b[?25l";
-constexpr std::string_view show_cursor = "\x1b[?25h";
-constexpr std::string_view reset = "\x1b[0m";
-
-}  // namespace
 
 std::vector<std::string> broken_lines(std::string_view text, std::size_t columns) {
   std::vector<std::string> lines;

@@ -80,26 +80,6 @@ LineEdit unselected(LineEdit line, const Key& key) {
   return gone ? LineEdit{} : line;
 }
 
-}  // namespace
-
-LineEdit edited(LineEdit line, const Key& key) {
-  if (line.selected) return edited(unselected(line, key), key);
-  switch (key.kind) {
-    case Key::Kind::text:
-    case Key::Kind::paste: return with(line, key.text);
-    case Key::Kind::left: return moved(line, before(line));
-    case Key::Kind::right: return moved(line, after(line));
-    case Key::Kind::home: return moved(line, 0);
-    case Key::Kind::end: return moved(line, line.text.size());
-    case Key::Kind::backspace: return without(line, before(line), line.cursor);
-    case Key::Kind::erase: return without(line, line.cursor, after(line));
-    case Key::Kind::control: return controlled(line, key.text.front());
-    default: return line;
-  }
-}
-
-namespace {
-
 using Kind = Key::Kind;
 
 constexpr std::string_view paste_begins = "\x1b[200~";
@@ -159,6 +139,22 @@ std::string without_modifiers(std::string_view sequence) {
 }
 
 }  // namespace
+
+LineEdit edited(LineEdit line, const Key& key) {
+  if (line.selected) return edited(unselected(line, key), key);
+  switch (key.kind) {
+    case Key::Kind::text:
+    case Key::Kind::paste: return with(line, key.text);
+    case Key::Kind::left: return moved(line, before(line));
+    case Key::Kind::right: return moved(line, after(line));
+    case Key::Kind::home: return moved(line, 0);
+    case Key::Kind::end: return moved(line, line.text.size());
+    case Key::Kind::backspace: return without(line, before(line), line.cursor);
+    case Key::Kind::erase: return without(line, line.cursor, after(line));
+    case Key::Kind::control: return controlled(line, key.text.front());
+    default: return line;
+  }
+}
 
 Key KeyDecoder::taken(std::size_t bytes, Key key) {
   waiting_.erase(0, bytes);

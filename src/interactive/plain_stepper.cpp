@@ -24,23 +24,6 @@ std::string steps_left(const Walkthrough& walk) {
   return words.empty() ? " --from " + walk.step().name : words;
 }
 
-}  // namespace
-
-std::string resume_command(const Walkthrough& walk, const std::optional<Quiz>& quiz,
-                           std::string_view options) {
-  const bool is_asked = quiz && quiz->is_open();
-  const bool is_over = !next_step_index(walk) && !is_asked;
-  const bool has_moved = walk.at != walk.start_at || (quiz && quiz->answered() > 0);
-  if (walk.set.empty() && (is_over || !has_moved)) return {};
-  std::string words = sanitise(walk.now->lesson.asked);
-  words.append(options);
-  if (walk.head) words += fmt::format(" --head {}", *walk.head + 1);
-  if (walk.digits != usual_digits) words += fmt::format(" --digits {}", walk.digits);
-  return fmt::format("To go on from here: qkv run {}{}\n", words, steps_left(walk));
-}
-
-namespace {
-
 std::string example_cell(const Walkthrough& walk) {
   const Tensor& output = walk.step().output;
   if (output.values.empty()) return {};
@@ -57,6 +40,19 @@ struct Command {
 };
 
 }  // namespace
+
+std::string resume_command(const Walkthrough& walk, const std::optional<Quiz>& quiz,
+                           std::string_view options) {
+  const bool is_asked = quiz && quiz->is_open();
+  const bool is_over = !next_step_index(walk) && !is_asked;
+  const bool has_moved = walk.at != walk.start_at || (quiz && quiz->answered() > 0);
+  if (walk.set.empty() && (is_over || !has_moved)) return {};
+  std::string words = sanitise(walk.now->lesson.asked);
+  words.append(options);
+  if (walk.head) words += fmt::format(" --head {}", *walk.head + 1);
+  if (walk.digits != usual_digits) words += fmt::format(" --digits {}", walk.digits);
+  return fmt::format("To go on from here: qkv run {}{}\n", words, steps_left(walk));
+}
 
 struct PlainCommands {
   static constexpr Command all[] = {

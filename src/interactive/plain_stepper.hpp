@@ -10,8 +10,7 @@
 
 namespace qkv::inline interactive {
 
-/// Line-based stepping: input lines in, output text out. Nothing is redrawn, so it works on any
-/// terminal, with screen readers, and in pipes.
+/// Line-based stepping, for any terminal, screen reader and pipe: nothing is redrawn.
 class PlainStepper {
  public:
   PlainStepper(Walkthrough walk, std::optional<Quiz> quiz, WriteAll write_all, std::size_t columns);

@@ -51,40 +51,6 @@ bool is_good_question(const Trace& trace, const Step& step, const CellReference&
   return !cells.empty() && cells.size() <= max_cells;
 }
 
-}  // namespace
-
-std::optional<CellReference> question_cell(const Trace& trace, const Step& step,
-                                           std::uint32_t seed) {
-  const Tensor& tensor = step.output;
-  if (tensor.values.empty()) return {};
-  std::mt19937 engine(seed * 1000003U + static_cast<std::uint32_t>(step.number));
-  // Visits every cell once from a random one: the stride and the count are coprime.
-  const std::size_t count = tensor.values.size();
-  const std::size_t start = engine() % count;
-  std::size_t stride = count > 2 ? 1 + engine() % (count - 1) : 1;
-  while (std::gcd(stride, count) != 1) ++stride;
-  for (std::size_t n = 0; n < std::min(count, max_tries); ++n) {
-    const std::size_t i = (start + n * stride) % count;
-    const CellReference cell = cell_at(step.name, tensor, i);
-    if (is_good_question(trace, step, cell)) return cell;
-  }
-  return {};
-}
-
-std::optional<std::string> lesson_about(const Operation& operation, const Lesson& lesson) {
-  const auto explains = [&](const Lesson& one) {
-    return std::ranges::find(one.explains, operation.name) != one.explains.end();
-  };
-  if (explains(lesson)) return {};
-  for (const BuiltInLesson& built_in : built_in_lessons()) {
-    const Lesson other = find_lesson(std::string(built_in.name)).lesson;
-    if (other.name != lesson.name && explains(other)) return other.name;
-  }
-  return {};
-}
-
-namespace {
-
 constexpr int tries = 2;
 constexpr std::size_t max_terms = 16;
 
@@ -126,6 +92,36 @@ std::string mistake_text(const std::vector<Diagnosis>& mistakes, bool sure) {
 }
 
 }  // namespace
+
+std::optional<CellReference> question_cell(const Trace& trace, const Step& step,
+                                           std::uint32_t seed) {
+  const Tensor& tensor = step.output;
+  if (tensor.values.empty()) return {};
+  std::mt19937 engine(seed * 1000003U + static_cast<std::uint32_t>(step.number));
+  // Visits every cell once from a random one: the stride and the count are coprime.
+  const std::size_t count = tensor.values.size();
+  const std::size_t start = engine() % count;
+  std::size_t stride = count > 2 ? 1 + engine() % (count - 1) : 1;
+  while (std::gcd(stride, count) != 1) ++stride;
+  for (std::size_t n = 0; n < std::min(count, max_tries); ++n) {
+    const std::size_t i = (start + n * stride) % count;
+    const CellReference cell = cell_at(step.name, tensor, i);
+    if (is_good_question(trace, step, cell)) return cell;
+  }
+  return {};
+}
+
+std::optional<std::string> lesson_about(const Operation& operation, const Lesson& lesson) {
+  const auto explains = [&](const Lesson& one) {
+    return std::ranges::find(one.explains, operation.name) != one.explains.end();
+  };
+  if (explains(lesson)) return {};
+  for (const BuiltInLesson& built_in : built_in_lessons()) {
+    const Lesson other = find_lesson(std::string(built_in.name)).lesson;
+    if (other.name != lesson.name && explains(other)) return other.name;
+  }
+  return {};
+}
 
 bool Quiz::ask(const Walkthrough& walk) {
   const Step& step = walk.step();

@@ -17,8 +17,7 @@ namespace qkv::inline interactive {
 /// Writes every matrix of the lesson to a directory and returns a message; throws InputError.
 using WriteAll = std::function<std::string(const LoadedLesson&, const std::string& directory)>;
 
-/// Full-screen stepping as a state machine without a terminal: keys in, frames out. The same keys
-/// give the same frames.
+/// Full-screen stepping as a state machine without a terminal: keys in, frames out.
 class Stepper {
  public:
   Stepper(Walkthrough walk, std::optional<Quiz> quiz, WriteAll write_all);

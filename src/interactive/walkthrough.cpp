@@ -29,25 +29,26 @@ std::size_t step_index_of_number(const Trace& trace, std::size_t number) {
   return static_cast<std::size_t>(found - trace.steps.begin());
 }
 
-// Removes --set from the message, since the user did not type it.
-[[noreturn]] void rethrow_as_input_error(const InputError& error) {
-  std::string_view message = error.what();
-  constexpr std::string_view option = "--set ";
-  if (message.starts_with(option)) message.remove_prefix(option.size());
-  throw InputError(std::string(message));
-}
-
 using SharedLesson = std::shared_ptr<const LoadedLesson>;
 
 SharedLesson changed(const SharedLesson& loaded, const std::string& change) {
   try {
     return std::make_shared<const LoadedLesson>(with_cell_set(loaded, change));
-  } catch (const InputError& error) {
-    rethrow_as_input_error(error);
+  } catch (const InputError& error) {  // the user did not type --set
+    std::string_view message = error.what();
+    constexpr std::string_view option = "--set ";
+    if (message.starts_with(option)) message.remove_prefix(option.size());
+    throw InputError(std::string(message));
   }
 }
 
-std::string changed_text(const std::vector<std::string>& steps) {
+// Names the steps whose numbers differ.
+std::string changed_text(const Trace& before, const Trace& after) {
+  std::vector<std::string> steps;
+  for (const Step& step : after.steps) {
+    const Tensor* other = before.find(step.name);
+    if (!other || differs(step.output, *other)) steps.push_back(step.name);
+  }
   if (steps.empty()) return "no step changes";
   constexpr std::size_t most = 8;
   const std::size_t shown = steps.size() <= most ? steps.size() : most - 1;
@@ -70,6 +71,15 @@ CellReference resolve_in_matrix(const std::string& written, const Walkthrough& w
     text.indices.insert(text.indices.begin(), leading.begin(), leading.end());
   }
   return resolve(text, walk.trace());
+}
+
+template <class Named>
+std::vector<std::string> names_with_prefix(const Named& all, std::string_view prefix) {
+  std::vector<std::string> names;
+  for (const auto& one : all) {
+    if (one.name.starts_with(prefix)) names.push_back(one.name);
+  }
+  return names;
 }
 
 // False for vectors and a batch's sentences: they may be token ids.
@@ -135,34 +145,24 @@ bool step_back(Walkthrough& walk) {
 }
 
 std::vector<std::string> steps_with_prefix(const Walkthrough& walk, std::string_view prefix) {
-  std::vector<std::string> names;
-  for (const Step& step : walk.trace().steps) {
-    if (step.name.starts_with(prefix)) names.push_back(step.name);
-  }
-  return names;
+  return names_with_prefix(walk.trace().steps, prefix);
 }
 
 std::vector<std::string> givens_with_prefix(const Walkthrough& walk, std::string_view prefix) {
-  std::vector<std::string> names;
-  for (const Given& given : walk.trace().givens) {
-    if (given.name.starts_with(prefix)) names.push_back(given.name);
-  }
-  return names;
+  return names_with_prefix(walk.trace().givens, prefix);
 }
 
-std::string go_to(Walkthrough& walk, std::string_view step) {
+void go_to(Walkthrough& walk, std::string_view step) {
   const std::size_t place = step_index(walk.trace(), step);
-  // A step outside the range extends it.
   walk.step_range.first = std::min(walk.step_range.first, place);
   walk.step_range.last = std::max(walk.step_range.last, place);
   walk.at = place;
-  return {};
 }
 
 std::string set_cell(Walkthrough& walk, const std::string& change) {
   SharedLesson after = changed(walk.now, change);
-  const std::string text = fmt::format("{}; {}", std::string(trimmed(change)),
-                                       changed_text(changed_steps(walk.trace(), after->trace)));
+  const std::string text =
+      fmt::format("{}; {}", std::string(trimmed(change)), changed_text(walk.trace(), after->trace));
   walk.now = std::move(after);
   walk.set.push_back(change);
   return text + "; u undoes it";
@@ -174,7 +174,7 @@ std::string undo(Walkthrough& walk) {
   SharedLesson before = walk.baseline;
   for (std::size_t i = 0; i + 1 < walk.set.size(); ++i) before = changed(before, walk.set[i]);
   const std::string text = fmt::format("undone: {}; {}", std::string(trimmed(last)),
-                                       changed_text(changed_steps(walk.trace(), before->trace)));
+                                       changed_text(walk.trace(), before->trace));
   walk.now = std::move(before);
   walk.set.pop_back();
   return text;
@@ -201,21 +201,10 @@ std::string next_picture(Walkthrough& walk) {
                 : std::string(change.message);
 }
 
-std::vector<std::string> changed_steps(const Trace& before, const Trace& after) {
-  std::vector<std::string> names;
-  for (const Step& step : after.steps) {
-    const Tensor* other = before.find(step.name);
-    if (!other || differs(step.output, *other)) names.push_back(step.name);
-  }
-  return names;
-}
-
 CellReference resolve_cell(const Walkthrough& walk, std::string_view text, std::size_t matrix) {
   text = trimmed(text);
   const Step& step = walk.step();
-  if (step.output.values.empty()) {
-    throw InputError(fmt::format("{} has no cells", step.name));
-  }
+  if (step.output.values.empty()) throw InputError(fmt::format("{} has no cells", step.name));
   if (text.empty()) {
     return in_head(cell_of(walk.now->lesson, walk.trace(), step), walk.trace(), walk.head);
   }

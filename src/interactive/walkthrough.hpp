@@ -22,8 +22,7 @@ struct StepRange {
 /// InputError with the nearest name, or the valid numbers.
 std::size_t step_index(const Trace& trace, std::string_view text);
 
-/// The state of an interactive session: lesson, changes, current step, display options. Lesson and
-/// matrices are shared: copying is cheap.
+/// The state of an interactive session. Lesson and matrices are shared: copying is cheap.
 struct Walkthrough {
   std::shared_ptr<const LoadedLesson> baseline;
   std::shared_ptr<const LoadedLesson> now;
@@ -62,23 +61,20 @@ std::vector<std::string> steps_with_prefix(const Walkthrough& walk, std::string_
 /// Returns the names of the givens that begin with `prefix`.
 std::vector<std::string> givens_with_prefix(const Walkthrough& walk, std::string_view prefix);
 
+/// Goes to a step, by number or name; one outside the range extends it. Throws InputError.
+void go_to(Walkthrough& walk, std::string_view step);
 /// Actions on a session. They return a message, or throw InputError and change nothing.
-std::string go_to(Walkthrough& walk, std::string_view step);
 std::string set_cell(Walkthrough& walk, const std::string& change);
 std::string undo(Walkthrough& walk);
 std::string more_digits(Walkthrough& walk, int more);
 std::string next_picture(Walkthrough& walk);
-
-/// Returns the names of steps whose numbers differ.
-std::vector<std::string> changed_steps(const Trace& before, const Trace& after);
 
 /// Resolves a typed cell relative to the current step: `scores[3,2]`, also of another step, or
 /// `3,2`. Blank text means the step's explained cell. Without a head, it is that of `matrix`.
 /// Throws InputError if there is no such cell.
 CellReference resolve_cell(const Walkthrough& walk, std::string_view text, std::size_t matrix = 0);
 
-/// Returns an example of setting a given of this step, or else of the lesson: `W_Q[head
-/// 1,1,2]=0.5`. Empty if there are no givens.
+/// Returns an example of setting a given: `W_Q[head 1,1,2]=0.5`. Empty if there are no givens.
 std::string example_change(const Walkthrough& walk);
 
 }  // namespace qkv::inline interactive

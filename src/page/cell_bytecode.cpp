@@ -89,36 +89,6 @@ bool all_the_same(std::span<const double> values) {
   return true;
 }
 
-}  // namespace
-
-bool IndexMap::is_same_everywhere() const {
-  return by == 0 && linear[1] == 0 && linear[2] == 0 && linear[3] == 0;
-}
-
-double value_at(const IndexMap& index_map, const ShownCell& cell,
-                const std::array<std::size_t, 3>& extents) {
-  if (index_map.by != 0) return index_map.table[place_in_table(index_map.by, cell, extents)];
-  double value = index_map.linear[0];
-  if (index_map.is_same_everywhere()) return value;
-  for (std::size_t d = 0; d < 3; ++d) {
-    value += index_map.linear[d + 1] * static_cast<double>(cell.index[d]);
-  }
-  return value;
-}
-
-IndexMap index_map_of(std::span<const double> values, std::span<const ShownCell> cells,
-                      const std::array<std::size_t, 3>& extents) {
-  if (values.empty()) return {};
-  if (all_the_same(values)) return {.linear = {values.front(), 0, 0, 0}, .by = 0, .table = {}};
-  if (auto linear = linear_map(values, cells, extents)) return *std::move(linear);
-  for (const unsigned by : {1U, 2U, 4U, 3U, 5U, 6U}) {
-    if (auto table = table_map(by, values, cells, extents)) return *std::move(table);
-  }
-  return *table_map(7U, values, cells, extents);
-}
-
-namespace {
-
 using Kind = Expression::Kind;
 
 // Sums, products, quotients and roots are identical in every browser, to the last bit.
@@ -259,6 +229,32 @@ BytecodeForm form_of(const CellGroup& group, const std::array<std::size_t, 3>& e
 }
 
 }  // namespace
+
+bool IndexMap::is_same_everywhere() const {
+  return by == 0 && linear[1] == 0 && linear[2] == 0 && linear[3] == 0;
+}
+
+double value_at(const IndexMap& index_map, const ShownCell& cell,
+                const std::array<std::size_t, 3>& extents) {
+  if (index_map.by != 0) return index_map.table[place_in_table(index_map.by, cell, extents)];
+  double value = index_map.linear[0];
+  if (index_map.is_same_everywhere()) return value;
+  for (std::size_t d = 0; d < 3; ++d) {
+    value += index_map.linear[d + 1] * static_cast<double>(cell.index[d]);
+  }
+  return value;
+}
+
+IndexMap index_map_of(std::span<const double> values, std::span<const ShownCell> cells,
+                      const std::array<std::size_t, 3>& extents) {
+  if (values.empty()) return {};
+  if (all_the_same(values)) return {.linear = {values.front(), 0, 0, 0}, .by = 0, .table = {}};
+  if (auto linear = linear_map(values, cells, extents)) return *std::move(linear);
+  for (const unsigned by : {1U, 2U, 4U, 3U, 5U, 6U}) {
+    if (auto table = table_map(by, values, cells, extents)) return *std::move(table);
+  }
+  return *table_map(7U, values, cells, extents);
+}
 
 std::size_t FunctionCall::Hash::operator()(const FunctionCall& call) const {
   std::size_t hash = static_cast<std::size_t>(call.kind);

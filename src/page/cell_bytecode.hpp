@@ -6,7 +6,6 @@
 #include <map>
 #include <span>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -76,8 +75,7 @@ struct FunctionCall {
   };
 };
 
-/// Data that the page must include: the cells that are read, and values of functions that browsers
-/// lack or round differently.
+/// What the page must include: the cells that are read, and functions that browsers lack or round.
 struct BytecodeInputs {
   std::unordered_map<FunctionCall, double, FunctionCall::Hash> functions;
   std::map<std::string, std::vector<bool>, std::less<>> cells;  ///< of each tensor, row-major

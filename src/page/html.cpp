@@ -12,6 +12,22 @@
 namespace qkv::inline page {
 namespace {
 
+// Escapes text for element content or a quoted attribute.
+std::string html_escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    switch (c) {
+      case '&': result += "&amp;"; break;
+      case '<': result += "&lt;"; break;
+      case '>': result += "&gt;"; break;
+      case '"': result += "&quot;"; break;
+      case '\'': result += "&#39;"; break;
+      default: result += c;
+    }
+  }
+  return result;
+}
+
 // One word, number, sign or operand of a formula.
 struct FormulaToken {
   enum class PassageKind { words, number, sign, operand };
@@ -96,8 +112,7 @@ enum class Shapes { shown, left_out };
 constexpr std::string_view bracket_opens = "<mrow><mo>(</mo>";
 constexpr std::string_view bracket_closes = "<mo>)</mo></mrow>";
 
-// Parses tokens as mathematics: a root or a power applies to what follows it, and a stroke between
-// two single items is a fraction.
+// Parses tokens: a root or power applies to what follows, a stroke between two items is a fraction.
 class FormulaParser {
  public:
   explicit FormulaParser(const std::vector<FormulaToken>& tokens) : tokens_(tokens) {}
@@ -187,18 +202,6 @@ class FormulaParser {
   const std::vector<FormulaToken>& tokens_;
   std::size_t at_ = 0;
 };
-
-}  // namespace
-
-std::string mathml(const std::vector<FormulaPiece>& pieces, std::string_view result,
-                   std::string_view result_shape, std::string_view explanation) {
-  const std::vector<FormulaToken> tokens = tokens_of(pieces);
-  return fmt::format("<math display=\"block\" alttext=\"{}\"><mrow>{}<mo>→</mo>{}</mrow></math>\n",
-                     html_attribute(explanation), FormulaParser(tokens).read(),
-                     with_shape(name_mathml(result), result_shape));
-}
-
-namespace {
 
 enum class Reading { neither, from_left, from_right };
 
@@ -290,7 +293,39 @@ std::string isolate_left_to_right(std::string_view text) {
   return html + html_escaped(text.substr(plain));
 }
 
+// Most tables show labels up to this width in full; none shows more than the second.
+constexpr std::size_t widest_common_label = 14;
+constexpr std::size_t max_html_label = 80;
+
+using PassageKind = Passage::Kind;
+
+// The passage after its opening tags.
+std::string opened(const Passage& passage) {
+  const std::string text = passage.as_written();
+  if (passage.kind == PassageKind::code) return "<pre><code>" + html_escaped(text);
+  const BidiText own = bidi_text(with_minus_signs(text));
+  const std::string_view tag = passage.kind == PassageKind::item ? "li" : "p";
+  return fmt::format("<{}{}>{}", tag, own.attributes, own.html);
+}
+
+std::string_view closing(PassageKind kind) {
+  switch (kind) {
+    case PassageKind::paragraph: return "</p>\n";
+    case PassageKind::item: return "</li></ul>\n";
+    case PassageKind::code: return "</code></pre>\n";
+  }
+  return {};
+}
+
 }  // namespace
+
+std::string mathml(const std::vector<FormulaPiece>& pieces, std::string_view result,
+                   std::string_view result_shape, std::string_view explanation) {
+  const std::vector<FormulaToken> tokens = tokens_of(pieces);
+  return fmt::format("<math display=\"block\" alttext=\"{}\"><mrow>{}<mo>→</mo>{}</mrow></math>\n",
+                     html_attribute(explanation), FormulaParser(tokens).read(),
+                     with_shape(name_mathml(result), result_shape));
+}
 
 std::string html_isolated(std::string_view text) {
   std::string html;
@@ -321,49 +356,6 @@ std::string html_inline(std::string_view text) {
   const BidiText own = bidi_text(text);
   return own.attributes.empty() ? own.html
                                 : fmt::format("<bdi{}>{}</bdi>", own.attributes, own.html);
-}
-
-namespace {
-
-// Most tables show labels up to this width in full; none shows more than the second.
-constexpr std::size_t widest_common_label = 14;
-constexpr std::size_t max_html_label = 80;
-
-using PassageKind = Passage::Kind;
-
-// The passage after its opening tags.
-std::string opened(const Passage& passage) {
-  const std::string text = passage.as_written();
-  if (passage.kind == PassageKind::code) return "<pre><code>" + html_escaped(text);
-  const BidiText own = bidi_text(with_minus_signs(text));
-  const std::string_view tag = passage.kind == PassageKind::item ? "li" : "p";
-  return fmt::format("<{}{}>{}", tag, own.attributes, own.html);
-}
-
-std::string_view closing(PassageKind kind) {
-  switch (kind) {
-    case PassageKind::paragraph: return "</p>\n";
-    case PassageKind::item: return "</li></ul>\n";
-    case PassageKind::code: return "</code></pre>\n";
-  }
-  return {};
-}
-
-}  // namespace
-
-std::string html_escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '&': result += "&amp;"; break;
-      case '<': result += "&lt;"; break;
-      case '>': result += "&gt;"; break;
-      case '"': result += "&quot;"; break;
-      case '\'': result += "&#39;"; break;
-      default: result += c;
-    }
-  }
-  return result;
 }
 
 std::string html_text(std::string_view text) { return html_isolated(sanitise(text)); }

@@ -9,11 +9,7 @@
 
 namespace qkv::inline page {
 
-/// Escapes text for element content or a quoted attribute.
-std::string html_escaped(std::string_view text);
-
-/// Returns a lesson's name or line as HTML. The only tags isolate right-to-left parts; control
-/// characters are sanitised (see `sanitise`).
+/// Returns a name or line as sanitised HTML, whose only tags isolate right-to-left parts.
 std::string html_text(std::string_view text);
 
 /// Returns the text for an attribute or the page's title, where tags are not allowed.
@@ -23,8 +19,7 @@ std::string html_attribute(std::string_view text);
 /// `html_element("h1", "The fat cat")` is `<h1>The fat cat</h1>`.
 std::string html_element(std::string_view tag, std::string_view text);
 
-/// Returns a row's or column's label as a header cell with `attributes`. Long labels are truncated,
-/// with the full text in the tooltip.
+/// Returns a row's or column's label as a header cell; a long one is whole in the tooltip only.
 std::string html_label(std::string_view label, std::string_view attributes = "");
 
 /// Returns prose as paragraphs, lists and code.

@@ -114,58 +114,26 @@ NameSet deciding(const std::vector<TensorView>& views, const std::vector<CellByt
   return names;
 }
 
-}  // namespace
+// In the order of Expression::Kind.
+constexpr std::string_view kind_names[] = {"number",
+                                           "cell",
+                                           "sum",
+                                           "difference",
+                                           "product",
+                                           "quotient",
+                                           "negative",
+                                           "root",
+                                           "exponential",
+                                           "logarithm",
+                                           "sine",
+                                           "cosine",
+                                           "hyperbolic_tangent",
+                                           "error_function",
+                                           "power",
+                                           "maximum"};
+static_assert(std::size(kind_names) == static_cast<std::size_t>(Kind::maximum) + 1);
 
-std::vector<std::string> live_inputs(const Trace& trace, const std::vector<TensorView>& views) {
-  if (!is_small_enough(views)) return {};
-  std::vector<CellBytecode> programs(views.size());
-  for (std::size_t v = 0; v < views.size(); ++v) {
-    if (views[v].step) programs[v] = bytecode_of(trace, views[v]);
-  }
-  const NameSet ids = deciding(views, programs);
-  NameSet fixed = ids;
-  const Trace others[] = {with_generic_numbers(trace, ids, false),
-                          with_generic_numbers(trace, ids, true)};
-  for (std::size_t v = views.size(); v-- > 0;) {  // from outputs to inputs
-    const TensorView& view = views[v];
-    if (!view.step) continue;
-    const bool follows = is_computable_in_browser(programs[v]) &&
-                         std::ranges::all_of(others, [&](const Trace& other) {
-                           return is_same(programs[v], bytecode_of(other, view));
-                         });
-    if (!follows || fixed.contains(view.name))
-      fixed.insert(view.step->of.begin(), view.step->of.end());
-  }
-  std::vector<std::string> names;
-  for (const TensorView& view : views) {
-    if (!view.step && !fixed.contains(view.name)) names.push_back(view.name);
-  }
-  return names;
-}
-
-namespace {
-
-std::string_view kind_name(Kind kind) {
-  switch (kind) {
-    case Kind::number: return "number";
-    case Kind::cell: return "cell";
-    case Kind::sum: return "sum";
-    case Kind::difference: return "difference";
-    case Kind::product: return "product";
-    case Kind::quotient: return "quotient";
-    case Kind::negative: return "negative";
-    case Kind::root: return "root";
-    case Kind::exponential: return "exponential";
-    case Kind::logarithm: return "logarithm";
-    case Kind::sine: return "sine";
-    case Kind::cosine: return "cosine";
-    case Kind::hyperbolic_tangent: return "hyperbolic_tangent";
-    case Kind::error_function: return "error_function";
-    case Kind::power: return "power";
-    case Kind::maximum: return "maximum";
-  }
-  return {};
-}
+std::string_view kind_name(Kind kind) { return kind_names[static_cast<std::size_t>(kind)]; }
 
 // In JSON, infinities are the strings "inf" and "-inf".
 std::string json_number(double value) {
@@ -363,6 +331,33 @@ std::vector<std::string> json_programs(const Trace& trace, const std::vector<Ten
 }
 
 }  // namespace
+
+std::vector<std::string> live_inputs(const Trace& trace, const std::vector<TensorView>& views) {
+  if (!is_small_enough(views)) return {};
+  std::vector<CellBytecode> programs(views.size());
+  for (std::size_t v = 0; v < views.size(); ++v) {
+    if (views[v].step) programs[v] = bytecode_of(trace, views[v]);
+  }
+  const NameSet ids = deciding(views, programs);
+  NameSet fixed = ids;
+  const Trace others[] = {with_generic_numbers(trace, ids, false),
+                          with_generic_numbers(trace, ids, true)};
+  for (std::size_t v = views.size(); v-- > 0;) {  // from outputs to inputs
+    const TensorView& view = views[v];
+    if (!view.step) continue;
+    const bool follows = is_computable_in_browser(programs[v]) &&
+                         std::ranges::all_of(others, [&](const Trace& other) {
+                           return is_same(programs[v], bytecode_of(other, view));
+                         });
+    if (!follows || fixed.contains(view.name))
+      fixed.insert(view.step->of.begin(), view.step->of.end());
+  }
+  std::vector<std::string> names;
+  for (const TensorView& view : views) {
+    if (!view.step && !fixed.contains(view.name)) names.push_back(view.name);
+  }
+  return names;
+}
 
 std::string report_data(const Trace& trace, const std::vector<TensorView>& views,
                         const ReportDataOptions& look) {

@@ -133,48 +133,6 @@ std::string sentences(const TensorView& view, Table table) {
   return text;
 }
 
-}  // namespace
-
-std::string heatmaps(const TensorView& view, TokenLayout token_layout, int digits,
-                     const std::string& caption, const std::string& mark,
-                     const std::string& whole) {
-  const Tensor& tensor = *view.tensor;
-  if (tensor.values.empty())
-    return fmt::format("<p>{}: it has no numbers</p>\n", html_text(caption));
-  const Tensor shown = as_shown(tensor, token_layout);
-  const bool is_transposed = is_shown_transposed(tensor, token_layout);
-  Table table{.attributes = mark,
-              .caption = caption,
-              .rows = is_transposed ? view.columns : view.rows,
-              .columns = is_transposed ? view.rows : view.columns,
-              .labels = full_labels(tensor, 0, token_layout),
-              .tensor = &shown,
-              .matrix = 0,
-              .style = style_for(shown.values, digits),
-              .is_shaded = !view.is_ids,
-              .largest = largest_magnitude(shown.values)};
-  std::string text = "<div class=\"matrices\">\n";
-  if (words_differ_by_row(tensor)) {
-    text += sentences(view, table);
-  } else {
-    const std::string attributes = table.attributes;
-    const std::string shape = shape_text({shown.rows(), shown.columns()});
-    for (const std::size_t m : view.matrices) {
-      const std::string name = matrix_name(tensor, m);
-      table.matrix = m;
-      table.labels = full_labels(tensor, m, token_layout);
-      table.caption_repeats = name.empty();
-      table.caption = name.empty() ? caption : fmt::format("{}, {} ({})", caption, name, shape);
-      if (!attributes.empty())
-        table.attributes = attributes + fmt::format(" data-matrix=\"{}\"", m);
-      text += table_html(table);
-    }
-  }
-  return text + "</div>\n" + left_out(view, is_transposed, whole);
-}
-
-namespace {
-
 constexpr char apart = '\n';
 
 void add_intermediates(Trace& result, const Trace& trace, const Step& step) {
@@ -189,32 +147,6 @@ void add_intermediates(Trace& result, const Trace& trace, const Step& step) {
     before = std::move(name);
   }
 }
-
-}  // namespace
-
-std::string intermediate_name(std::string_view step, std::string_view title) {
-  return std::string(step).append(1, apart).append(title);
-}
-
-std::string_view display_name(std::string_view name) {
-  return name.substr(name.find(apart) + 1);  // if npos: all of it
-}
-
-Trace with_intermediates(const Lesson& lesson, const Trace& trace) {
-  Trace result;
-  result.token_layout = trace.token_layout;
-  result.environment = trace.environment;
-  result.length = trace.length;
-  for (const Given& given : trace.givens) result.add(given);
-  for (const Step& step : trace.steps) {
-    if (step.operation->intermediates && lesson.texts[step.number - 1].show)
-      add_intermediates(result, trace, step);
-    result.add(step);
-  }
-  return result;
-}
-
-namespace {
 
 // The largest matrices shown in full: 64 tokens, four heads. Larger ones show an overview.
 constexpr std::size_t max_full = 64;
@@ -272,6 +204,66 @@ void choose_head(TensorView& view, std::size_t head) {
 }
 
 }  // namespace
+
+std::string heatmaps(const TensorView& view, TokenLayout token_layout, int digits,
+                     const std::string& caption, const std::string& mark,
+                     const std::string& whole) {
+  const Tensor& tensor = *view.tensor;
+  if (tensor.values.empty())
+    return fmt::format("<p>{}: it has no numbers</p>\n", html_text(caption));
+  const Tensor shown = as_shown(tensor, token_layout);
+  const bool is_transposed = is_shown_transposed(tensor, token_layout);
+  Table table{.attributes = mark,
+              .caption = caption,
+              .rows = is_transposed ? view.columns : view.rows,
+              .columns = is_transposed ? view.rows : view.columns,
+              .labels = full_labels(tensor, 0, token_layout),
+              .tensor = &shown,
+              .matrix = 0,
+              .style = style_for(shown.values, digits),
+              .is_shaded = !view.is_ids,
+              .largest = largest_magnitude(shown.values)};
+  std::string text = "<div class=\"matrices\">\n";
+  if (words_differ_by_row(tensor)) {
+    text += sentences(view, table);
+  } else {
+    const std::string attributes = table.attributes;
+    const std::string shape = shape_text({shown.rows(), shown.columns()});
+    for (const std::size_t m : view.matrices) {
+      const std::string name = matrix_name(tensor, m);
+      table.matrix = m;
+      table.labels = full_labels(tensor, m, token_layout);
+      table.caption_repeats = name.empty();
+      table.caption = name.empty() ? caption : fmt::format("{}, {} ({})", caption, name, shape);
+      if (!attributes.empty())
+        table.attributes = attributes + fmt::format(" data-matrix=\"{}\"", m);
+      text += table_html(table);
+    }
+  }
+  return text + "</div>\n" + left_out(view, is_transposed, whole);
+}
+
+std::string intermediate_name(std::string_view step, std::string_view title) {
+  return std::string(step).append(1, apart).append(title);
+}
+
+std::string_view display_name(std::string_view name) {
+  return name.substr(name.find(apart) + 1);  // if npos: all of it
+}
+
+Trace with_intermediates(const Lesson& lesson, const Trace& trace) {
+  Trace result;
+  result.token_layout = trace.token_layout;
+  result.environment = trace.environment;
+  result.length = trace.length;
+  for (const Given& given : trace.givens) result.add(given);
+  for (const Step& step : trace.steps) {
+    if (step.operation->intermediates && lesson.texts[step.number - 1].show)
+      add_intermediates(result, trace, step);
+    result.add(step);
+  }
+  return result;
+}
 
 std::array<std::size_t, 3> TensorView::extents() const {
   return {matrices.shown(), rows.shown(), columns.shown()};

@@ -18,8 +18,7 @@
 namespace qkv::inline page {
 namespace {
 
-// The most columns that fit on paper in handwriting. A wider matrix becomes several grids, so that
-// each can be kept on one page.
+// The most columns that fit on paper in handwriting; a wider matrix becomes several grids.
 constexpr std::size_t max_worksheet_columns = 10;
 constexpr std::size_t max_worksheet_rows = 22;
 
@@ -147,14 +146,10 @@ std::string rules(const std::string& check) {
       html_text(check));
 }
 
-bool reads_text(const Trace& trace) {
-  return std::any_of(trace.steps.begin(), trace.steps.end(),
-                     [](const Step& step) { return step.operation->max_operands == 0; });
-}
-
 // The text and its ids, if a step reads them.
 std::string words_html(const Trace& trace) {
-  if (!reads_text(trace)) return {};
+  const auto reads_text = [](const Step& step) { return step.operation->max_operands == 0; };
+  if (std::ranges::none_of(trace.steps, reads_text)) return {};
   std::string page;
   for (const std::string& text : trace.environment.texts) {
     page += fmt::format("<p>Text: <b>{}</b></p>\n", html_inline(sanitise(text)));

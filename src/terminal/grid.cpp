@@ -42,9 +42,6 @@ struct GridLayout {
   double value(std::size_t row, std::size_t column) const { return row_at(row)[column]; }
 };
 
-/// The width of a line that remains beside all columns.
-std::size_t spare_width(const GridLayout& sheet);
-
 /// The columns that fit, from both ends inwards.
 struct FittingColumns {
   Selection selection;
@@ -78,8 +75,7 @@ Label fitted(const Label& label, std::size_t columns) {
   return label.is_index ? label : Label{shortened(label.text, columns), false};
 }
 
-/// "-inf" and "nan" have no decimal point. They end where the numbers end: aligned at the point, a
-/// masked matrix would be half as wide again.
+/// "-inf" and "nan" end where numbers end: at the point they would make a masked matrix wider.
 bool has_unit_digits(std::string_view cell) {
   return !cell.ends_with("inf") && !cell.ends_with("nan");
 }
@@ -129,6 +125,15 @@ std::size_t room_for_hidden(std::size_t shown, std::size_t count) {
   return shown < count ? grid_gap + 1 : 0;
 }
 
+/// The width of a line that remains beside all columns.
+std::size_t spare_width(const GridLayout& sheet) {
+  std::size_t used = grid_indent;
+  for (std::size_t j = 0; j < sheet.columns && used < sheet.look.width; ++j) {
+    used += grid_gap + column_of(sheet, j).width;
+  }
+  return sheet.look.width - std::min(sheet.look.width, used);
+}
+
 std::size_t room_for_row_labels(const GridLayout& sheet) {
   if (const std::size_t beside = spare_width(sheet); beside > max_row_label_width) {
     return beside;
@@ -138,14 +143,6 @@ std::size_t room_for_row_labels(const GridLayout& sheet) {
   if (sheet.columns > 1) used += grid_gap + column_of(sheet, sheet.columns - 1).width;
   const std::size_t room = sheet.look.width - std::min(sheet.look.width, used);
   return std::clamp(room, narrowest_row_label, max_row_label_width);
-}
-
-std::size_t spare_width(const GridLayout& sheet) {
-  std::size_t used = grid_indent;
-  for (std::size_t j = 0; j < sheet.columns && used < sheet.look.width; ++j) {
-    used += grid_gap + column_of(sheet, j).width;
-  }
-  return sheet.look.width - std::min(sheet.look.width, used);
 }
 
 /// The first and last column, and as many as fit from both ends.
@@ -208,31 +205,6 @@ GridRowLabels row_labels_of(const GridLayout& sheet) {
   if (fitted_labels.front().is_index) labels.hidden = padded_left(labels.hidden, labels.width);
   return labels;
 }
-
-}  // namespace
-
-NumberFormat number_format_of(std::span<const double> values, int digits) {
-  const auto is_negative = [](double value) { return value < 0 && std::isfinite(value); };
-  const double largest = largest_magnitude(values);
-  return {.style = style_for(values, digits, largest),
-          .largest = largest,
-          .has_negative = std::any_of(values.begin(), values.end(), is_negative)};
-}
-
-NumberFormat number_format_of(std::size_t rows, std::size_t columns, const RowAt& row_at,
-                              const Selection& shown, int digits) {
-  const bool all = rows * columns <= small_tensor_limit;
-  const std::size_t count = all ? rows : shown.shown();
-  std::vector<double> numbers;
-  numbers.reserve(count * columns);
-  for (std::size_t place = 0; place < count; ++place) {
-    const std::span<const double> row = row_at(all ? place : shown[place]);
-    numbers.insert(numbers.end(), row.begin(), row.end());
-  }
-  return number_format_of(numbers, digits);
-}
-
-namespace {
 
 /// The signs in the gap before and after a number, one column each.
 struct Signs {
@@ -370,6 +342,27 @@ GridLayout sheet_of(std::size_t rows, std::size_t columns, const RowAt& row_at,
 }
 
 }  // namespace
+
+NumberFormat number_format_of(std::span<const double> values, int digits) {
+  const auto is_negative = [](double value) { return value < 0 && std::isfinite(value); };
+  const double largest = largest_magnitude(values);
+  return {.style = style_for(values, digits, largest),
+          .largest = largest,
+          .has_negative = std::any_of(values.begin(), values.end(), is_negative)};
+}
+
+NumberFormat number_format_of(std::size_t rows, std::size_t columns, const RowAt& row_at,
+                              const Selection& shown, int digits) {
+  const bool all = rows * columns <= small_tensor_limit;
+  const std::size_t count = all ? rows : shown.shown();
+  std::vector<double> numbers;
+  numbers.reserve(count * columns);
+  for (std::size_t place = 0; place < count; ++place) {
+    const std::span<const double> row = row_at(all ? place : shown[place]);
+    numbers.insert(numbers.end(), row.begin(), row.end());
+  }
+  return number_format_of(numbers, digits);
+}
 
 Grid grid(std::size_t rows, std::size_t columns, std::span<const double> values,
           const GridLabels& labels, const GridStyle& look) {

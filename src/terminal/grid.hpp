@@ -53,8 +53,7 @@ struct GridStyle {
   const NumberFormat* measure = nullptr;  ///< of these values and digits; nullptr: computed here
 };
 
-/// The labels of rows and columns; the grid sanitises them. If one is missing or empty, its index
-/// from 1 is shown.
+/// The labels of rows and columns, not sanitised; a missing or empty one is its index from 1.
 struct GridLabels {
   std::vector<std::string> rows = {}, columns = {};
 };

@@ -17,28 +17,42 @@ namespace qkv::inline terminal {
 namespace {
 
 // "h0 head 2", short for head 2 of h0.attention_weights; "head 2" if a lesson has one such step.
-std::string short_name(const HeadStats& stats) {
-  const std::size_t glyph = stats.step.rfind('.');
-  std::string name = glyph == std::string::npos ? stats.step : stats.step.substr(0, glyph);
-  if (stats.head) name += fmt::format(" head {}", *stats.head + 1);
+template <class OneHead>
+std::string short_name(const OneHead& one) {
+  std::string name = one.step.substr(0, one.step.rfind('.'));  // if npos: all of it
+  if (one.head) name += fmt::format(" head {}", *one.head + 1);
   return name;
+}
+
+// Wide enough for a number with its sign and point, and for a heading.
+std::size_t cell_width(int digits) {
+  return std::max<std::size_t>(8, static_cast<std::size_t>(digits) + 3);
+}
+
+std::string json_text(const nlohmann::ordered_json& json) {
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string heading(const Lesson& lesson) {
+  std::string text = sanitise(lesson.title) + "\n";
+  return lesson.summary.empty() ? text : text + sanitise(lesson.summary) + "\n";
 }
 
 std::string table_text(const std::vector<HeadStats>& habits, const HeadsStyle& look,
                        std::span<const HeadMeasure> measures) {
   std::size_t name_width = 4;
   for (const HeadStats& stats : habits) name_width = std::max(name_width, width(short_name(stats)));
-  const auto cell_width = std::max<std::size_t>(8, static_cast<std::size_t>(look.digits) + 3);
+  const std::size_t cells = cell_width(look.digits);
   std::string text = "  " + std::string(name_width, ' ');
   for (const HeadMeasure& measure : measures) {
-    text += fmt::format("  {:>{}}", measure.name, cell_width);
+    text += fmt::format("  {:>{}}", measure.name, cells);
   }
   text += "\n";
   for (const HeadStats& stats : habits) {
     const std::string name = short_name(stats);
     text += "  " + sanitise(name) + std::string(name_width - width(name), ' ');
     for (const HeadMeasure& measure : measures) {
-      text += fmt::format("  {:>{}.{}f}", stats.*measure.value, cell_width, look.digits);
+      text += fmt::format("  {:>{}.{}f}", stats.*measure.value, cells, look.digits);
     }
     const std::string_view words = head_summary(stats);
     text += fmt::format("{}{}\n", words.empty() ? "" : "  ", words);
@@ -70,6 +84,23 @@ std::string pictures_text(const Trace& trace, const std::vector<HeadStats>& habi
   std::string text;
   for (const std::string& line : side_by_side(pictures, 0, look.width)) text += line + "\n";
   return text + fmt::format("\n  {}\n", glyph_legend());
+}
+
+std::string word_of(const Prediction& prediction) { return sanitise(prediction.word); }
+
+// The loss without each head, and its increase.
+std::string losses_text(const std::vector<Ablation>& ablations, double loss, std::size_t names,
+                        int digits) {
+  const std::size_t cells = cell_width(digits);
+  std::string text = fmt::format("\n  {}  {:>{}}  {:>{}}\n", padded_right("switched off", names),
+                                 "loss", cells + 1, "it grows", cells);
+  text += fmt::format("  {}  {:>{}.{}f}\n", padded_right("none", names), loss, cells + 1, digits);
+  for (const Ablation& one : ablations) {
+    text += fmt::format("  {}  {:>{}.{}f}  {:>{}.{}f}\n",
+                        padded_right(sanitise(short_name(one)), names), *one.loss, cells + 1,
+                        digits, *one.loss - loss, cells, digits);
+  }
+  return text;
 }
 
 }  // namespace
@@ -107,63 +138,28 @@ std::string heads_json(const Lesson& lesson, const Trace& trace,
       one[std::string(measure.name)] = stats.*measure.value;
     }
   }
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return json_text(json);
 }
-
-namespace {
-
-// "h0 head 2", or "head 2" if the step is in no layer.
-std::string short_name(const std::string& step, std::optional<std::size_t> head) {
-  const std::size_t glyph = step.rfind('.');
-  std::string name = glyph == std::string::npos ? step : step.substr(0, glyph);
-  if (head && glyph == std::string::npos) return fmt::format("{} head {}", step, *head + 1);
-  if (head) name += fmt::format(" head {}", *head + 1);
-  return name;
-}
-
-std::string padded(const std::string& text, std::size_t columns) {
-  const std::size_t own = width(text);
-  return text + std::string(own < columns ? columns - own : 0, ' ');
-}
-
-std::string word_of(const Prediction& prediction) { return sanitise(prediction.word); }
-
-// The loss without each head, and its increase.
-std::string losses_text(const std::vector<Ablation>& ablations, double loss, std::size_t names,
-                        int digits) {
-  const auto cells = std::max<std::size_t>(8, static_cast<std::size_t>(digits) + 3);
-  std::string text = fmt::format("\n  {}  {:>{}}  {:>{}}\n", padded("switched off", names), "loss",
-                                 cells + 1, "it grows", cells);
-  text += fmt::format("  {}  {:>{}.{}f}\n", padded("none", names), loss, cells + 1, digits);
-  for (const Ablation& one : ablations) {
-    text += fmt::format("  {}  {:>{}.{}f}  {:>{}.{}f}\n",
-                        padded(sanitise(short_name(one.step, one.head)), names), *one.loss,
-                        cells + 1, digits, *one.loss - loss, cells, digits);
-  }
-  return text;
-}
-
-}  // namespace
 
 std::string ablations_text(const Lesson& lesson, const Prediction& answer,
                            const std::vector<Ablation>& ablations, std::optional<double> loss,
                            int digits) {
   std::size_t names = width("switched off");
   for (const Ablation& one : ablations) {
-    names = std::max(names, width(short_name(one.step, one.head)));
+    names = std::max(names, width(short_name(one)));
   }
-  const auto cells = std::max<std::size_t>(8, static_cast<std::size_t>(digits) + 3);
-  std::string text = sanitise(lesson.title) + "\n";
-  if (!lesson.summary.empty()) text += sanitise(lesson.summary) + "\n";
+  const std::size_t cells = cell_width(digits);
+  std::string text = heading(lesson);
   text += fmt::format("\n  The likeliest token after the whole text: {}\n\n", word_of(answer));
-  text += fmt::format("  {}  {:>{}}  {:>{}}  then likeliest\n", padded("switched off", names),
+  text += fmt::format("  {}  {:>{}}  {:>{}}  then likeliest\n", padded_right("switched off", names),
                       "its share", cells + 1, "it loses", cells);
-  text += fmt::format("  {}  {:>{}.{}f}\n", padded("none", names), answer.share, cells + 1, digits);
+  text += fmt::format("  {}  {:>{}.{}f}\n", padded_right("none", names), answer.share, cells + 1,
+                      digits);
   for (const Ablation& one : ablations) {
     text += fmt::format("  {}  {:>{}.{}f}  {:>{}.{}f}  {} ({:.{}f})\n",
-                        padded(sanitise(short_name(one.step, one.head)), names), one.share,
-                        cells + 1, digits, answer.share - one.share, cells, digits,
-                        word_of(one.prediction), one.prediction.share, digits);
+                        padded_right(sanitise(short_name(one)), names), one.share, cells + 1,
+                        digits, answer.share - one.share, cells, digits, word_of(one.prediction),
+                        one.prediction.share, digits);
   }
   if (loss) text += losses_text(ablations, *loss, names, digits);
   return text +
@@ -193,7 +189,7 @@ std::string ablations_json(const Lesson& lesson, const Prediction& answer,
     }
     json["without"].push_back(std::move(entry));
   }
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return json_text(json);
 }
 
 std::string logit_lens_text(const Lesson& lesson, const std::vector<LayerPrediction>& logit_lens,
@@ -205,17 +201,16 @@ std::string logit_lens_text(const Lesson& lesson, const std::vector<LayerPredict
     for (const Prediction& prediction : one.predictions)
       words = std::max(words, width(word_of(prediction)));
   }
-  std::string text = sanitise(lesson.title) + "\n";
-  if (!lesson.summary.empty()) text += sanitise(lesson.summary) + "\n";
+  std::string text = heading(lesson);
   text +=
       "\n  What would come next, if a layer were the last: its stream through the last norm and "
       "the\n"
       "  table of the logits.\n\n";
   for (const LayerPrediction& one : logit_lens) {
-    text += "  " + padded(sanitise(one.step), names);
+    text += "  " + padded_right(sanitise(one.step), names);
     for (const Prediction& prediction : one.predictions) {
-      text +=
-          fmt::format("  {} {:.{}f}", padded(word_of(prediction), words), prediction.share, digits);
+      text += fmt::format("  {} {:.{}f}", padded_right(word_of(prediction), words),
+                          prediction.share, digits);
     }
     text += "\n";
   }

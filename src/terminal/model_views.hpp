@@ -29,8 +29,7 @@ struct HeadsStyle {
   std::size_t pictures = 12;  ///< the first heads of the list get a glyph pattern
 };
 
-/// Returns a table of head statistics in the given order, then the attention weights of the first
-/// heads as glyphs, side by side.
+/// Returns a table of head statistics, then the first heads' attention weights as glyphs.
 std::string heads_text(const Lesson& lesson, const Trace& trace,
                        const std::vector<HeadStats>& habits, const HeadsStyle& look);
 

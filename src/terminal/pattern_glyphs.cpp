@@ -7,6 +7,7 @@
 #include <cctype>
 #include <cmath>
 
+#include "tensor/row_kernels.hpp"
 #include "terminal/text_layout.hpp"
 #include "text/escape.hpp"
 #include "text/wrapping.hpp"
@@ -15,54 +16,26 @@
 namespace qkv::inline terminal {
 namespace {
 
-/// Two of xterm's 256 colours with a contrast of at least 4.5.
-struct Shade {
-  int background, foreground;
-};
+/// Backgrounds of xterm's 256 colours, from zero to the largest number, light to dark.
+constexpr std::array sequential = {231, 195, 153, 111, 32, 25, 18};
+
+/// From the largest negative number over zero to the largest positive one, blue to brown.
+constexpr std::array diverging = {18, 25, 111, 195, 231, 223, 215, 130, 88};
+
+/// White text has a contrast of at least 4.5 on these; black text on the others.
+constexpr std::array dark = {18, 25, 88, 130};
 constexpr int black = 16, white = 231;
-
-/// From zero to the largest number, light to dark, so that colour vision is not needed.
-constexpr std::array<Shade, 7> sequential = {{{231, black},
-                                              {195, black},
-                                              {153, black},
-                                              {111, black},
-                                              {32, black},
-                                              {25, white},
-                                              {18, white}}};
-
-/// From the largest negative number over zero to the largest positive one: nearly everybody can
-/// tell blue and brown apart.
-constexpr std::array<Shade, 9> diverging = {{{18, white},
-                                             {25, white},
-                                             {111, black},
-                                             {195, black},
-                                             {231, black},
-                                             {223, black},
-                                             {215, black},
-                                             {130, white},
-                                             {88, white}}};
 
 /// The shade at `place` of a palette, from 0 to 1.
 template <std::size_t size>
-Shade shade_at(const std::array<Shade, size>& palette, double place) {
+int shade_at(const std::array<int, size>& palette, double place) {
   return palette[static_cast<std::size_t>(std::lround(place * static_cast<double>(size - 1)))];
 }
 
-Shade shade_of(double value, const ShadeScale& scale) {
+int shade_of(double value, const ShadeScale& scale) {
   const double part = scale.largest == 0 ? 0 : value / scale.largest;
   return scale.has_negative ? shade_at(diverging, (part + 1) / 2) : shade_at(sequential, part);
 }
-
-}  // namespace
-
-std::string shaded(std::string_view text, double value, const ShadeScale& scale) {
-  if (!std::isfinite(value)) return fmt::format("{}{}{}", sgr::dim, text, sgr::reset);
-  const Shade shade = shade_of(value, scale);
-  return fmt::format("\x1b[48;5;{};38;5;{}m{}{}", shade.background, shade.foreground, text,
-                     sgr::reset);
-}
-
-namespace {
 
 constexpr std::size_t most = 32;  // rows or columns
 constexpr std::size_t left_edge = 2;
@@ -162,6 +135,13 @@ void put(std::string& text, std::size_t blanks, std::string_view what) {
 
 }  // namespace
 
+std::string shaded(std::string_view text, double value, const ShadeScale& scale) {
+  if (!std::isfinite(value)) return fmt::format("{}{}{}", sgr::dim, text, sgr::reset);
+  const int shade = shade_of(value, scale);
+  const int foreground = std::ranges::find(dark, shade) == dark.end() ? black : white;
+  return fmt::format("\x1b[48;5;{};38;5;{}m{}{}", shade, foreground, text, sgr::reset);
+}
+
 std::string_view glyph_legend() {
   return "dots: ● from 0.3, • from 0.05, · below that, blank for exactly 0";
 }
@@ -183,10 +163,7 @@ std::string_view signed_glyph_legend() {
 PatternGlyphs signed_glyphs(std::size_t rows, std::size_t columns, std::span<const double> values,
                             const std::vector<std::string>& column_labels) {
   if (rows > most || columns > most || values.empty()) return {};
-  double largest = 0;
-  for (const double value : values) {
-    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
-  }
+  const double largest = largest_magnitude(values);
   return drawn_glyphs(rows, columns, values, column_labels,
                       [largest](double x) { return signed_glyph_of(x, largest); });
 }

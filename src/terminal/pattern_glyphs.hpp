@@ -30,8 +30,7 @@ PatternGlyphs signed_glyphs(std::size_t rows, std::size_t columns, std::span<con
                             const std::vector<std::string>& column_labels = {});
 std::string_view signed_glyph_legend();
 
-/// Appends the header and the glyph rows to a grid's lines. Empty if the lines do not match, or if
-/// they do not fit in `width` columns.
+/// Appends the header and the glyph rows to a grid's lines; empty if they do not match or fit.
 std::string glyphs_beside(const std::string& grid, const PatternGlyphs& glyphs, std::size_t width);
 
 /// Returns the glyphs alone, with a label before each row; a missing label is its index from 1.

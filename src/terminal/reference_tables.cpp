@@ -35,51 +35,26 @@ std::string option_text(const OptionRule& rule, std::size_t columns) {
              6, columns);
 }
 
-}  // namespace
-
-std::string operations_text(std::size_t columns) {
-  columns = std::min(std::max<std::size_t>(columns, 40), max_text_width);
-  std::string text;
-  for (const Operation* operation : catalogue()) {
-    text += fmt::format("{:<12}  {}\n", operation->name, operation->title);
-    if (!operation->operands.empty()) {
-      text += put(fmt::format("of = {}", operation->operands), 6, columns);
-    }
-    for (const OptionRule& rule : operation->options) text += option_text(rule, columns);
-  }
-  text += fmt::format("{:<12}  {}\n", backward_name, "Take a gradient back through a step");
-  text += put("of = [\"d_scores\"]", 6, columns);
-  text += put("through = a step: which one it goes back through", 6, columns);
-  text +=
-      put("to = a given or a step: what that was made of (all at once: [backward])", 6, columns);
-  return text + "\n" +
-         put("A step is a table [[step]] with name, op, of, its options, and the words: title, "
-             "say, notice. Of the words that an option may have, the first is taken where none is "
-             "written; the names after of are examples.",
-             0, columns);
+[[noreturn]] void refuse_overflow(std::uint64_t a, std::string_view sign, std::uint64_t b,
+                                  std::string_view what) {
+  throw InputError(
+      fmt::format("{} {} {} {} are more than {}, the most that qkv params counts to; use "
+                  "smaller sizes",
+                  group_digits(a), sign, group_digits(b), what,
+                  group_digits(std::numeric_limits<std::uint64_t>::max())));
 }
-
-namespace {
 
 // The product, or an error that names what was counted.
 std::uint64_t times(std::uint64_t a, std::uint64_t b, std::string_view what) {
   std::uint64_t product = 0;
-  if (!__builtin_mul_overflow(a, b, &product)) return product;
-  throw InputError(
-      fmt::format("{} × {} {} are more than {}, the most that qkv params counts to; use "
-                  "smaller sizes",
-                  group_digits(a), group_digits(b), what,
-                  group_digits(std::numeric_limits<std::uint64_t>::max())));
+  if (__builtin_mul_overflow(a, b, &product)) refuse_overflow(a, "×", b, what);
+  return product;
 }
 
 std::uint64_t plus(std::uint64_t a, std::uint64_t b, std::string_view what) {
   std::uint64_t total = 0;
-  if (!__builtin_add_overflow(a, b, &total)) return total;
-  throw InputError(
-      fmt::format("{} + {} {} are more than {}, the most that qkv params counts to; use "
-                  "smaller sizes",
-                  group_digits(a), group_digits(b), what,
-                  group_digits(std::numeric_limits<std::uint64_t>::max())));
+  if (__builtin_add_overflow(a, b, &total)) refuse_overflow(a, "+", b, what);
+  return total;
 }
 
 void refuse_zero(std::uint64_t size, std::string_view option) {
@@ -165,6 +140,28 @@ nlohmann::ordered_json counted_json(std::uint64_t count) {
 }
 
 }  // namespace
+
+std::string operations_text(std::size_t columns) {
+  columns = std::min(std::max<std::size_t>(columns, 40), max_text_width);
+  std::string text;
+  for (const Operation* operation : catalogue()) {
+    text += fmt::format("{:<12}  {}\n", operation->name, operation->title);
+    if (!operation->operands.empty()) {
+      text += put(fmt::format("of = {}", operation->operands), 6, columns);
+    }
+    for (const OptionRule& rule : operation->options) text += option_text(rule, columns);
+  }
+  text += fmt::format("{:<12}  {}\n", backward_name, "Take a gradient back through a step");
+  text += put("of = [\"d_scores\"]", 6, columns);
+  text += put("through = a step: which one it goes back through", 6, columns);
+  text +=
+      put("to = a given or a step: what that was made of (all at once: [backward])", 6, columns);
+  return text + "\n" +
+         put("A step is a table [[step]] with name, op, of, its options, and the words: title, "
+             "say, notice. Of the words that an option may have, the first is taken where none is "
+             "written; the names after of are examples.",
+             0, columns);
+}
 
 StackCount parameters_of(const StackSizes& sizes) {
   refuse_zero(sizes.d_model, "--d-model");

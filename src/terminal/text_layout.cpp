@@ -26,6 +26,17 @@ std::string with_breaks(const std::string& held, std::size_t columns) {
   return text;
 }
 
+// The line without colour codes.
+std::string strip_colour(std::string_view line) {
+  std::string text;
+  for (std::size_t at = 0; at < line.size();) {
+    const std::size_t escape = std::min(line.find('\x1b', at), line.size());
+    text += line.substr(at, escape - at);
+    at = escape < line.size() ? end_of_escape(line, escape) : escape;
+  }
+  return text;
+}
+
 }  // namespace
 
 std::vector<std::string> wrapped_arithmetic(std::string_view line, std::size_t columns) {
@@ -49,16 +60,6 @@ std::vector<std::string> lines_of(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return lines;
-}
-
-std::string strip_colour(std::string_view line) {
-  std::string text;
-  for (std::size_t at = 0; at < line.size();) {
-    const std::size_t escape = std::min(line.find('\x1b', at), line.size());
-    text += line.substr(at, escape - at);
-    at = escape < line.size() ? end_of_escape(line, escape) : escape;
-  }
-  return text;
 }
 
 std::size_t display_width(std::string_view line) { return width(strip_colour(line)); }

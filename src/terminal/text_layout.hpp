@@ -10,9 +10,6 @@ namespace qkv::inline terminal {
 /// Splits a text into lines, each of which ends in a line break.
 std::vector<std::string> lines_of(std::string_view text);
 
-/// Returns the line without colour codes.
-std::string strip_colour(std::string_view line);
-
 /// Returns the display width of a line, without colour codes.
 std::size_t display_width(std::string_view line);
 

@@ -39,8 +39,7 @@ struct WalkStyle {
 /// Returns a lesson's title, summary and source; for a changed lesson also the notice.
 std::string lesson_heading(const Lesson& lesson, const WalkStyle& look);
 
-/// Returns one step: title, formula with shapes, explanation, new givens, its matrix, the
-/// arithmetic of one cell, what to notice.
+/// Returns one step: title, formula, explanation, new givens, its matrix, one cell, what to notice.
 std::string step_text(const Lesson& lesson, const Trace& trace, const Step& step,
                       const WalkStyle& look);
 

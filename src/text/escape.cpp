@@ -9,8 +9,7 @@
 namespace qkv::inline text {
 namespace {
 
-/// More marks than any writing system stacks on one letter. More than that would cover the
-/// neighbouring lines.
+/// More marks than any writing system stacks on one letter; others would cover other lines.
 constexpr std::size_t most_marks = 8;
 
 std::string stand_in(CodePoint code) {
@@ -60,8 +59,8 @@ class Visible {
   std::string text() && { return std::move(out_); }
 
  private:
-  /// True for a joiner between two pictographs (👩‍👧) and for the selector that asks for the
-  /// coloured form (❤️, 1️⃣).
+  /// True for a joiner between pictographs (👩‍👧) and for the selector of the coloured form
+  /// (❤️, 1️⃣).
   bool belongs_to_emoji(CodePoint code, CodePoint next) const {
     if (code == joiner) return in_emoji_ && next != bad_byte && is_pictograph(next);
     if (code != emoji_selector || previous_ == bad_byte) return false;

@@ -19,28 +19,6 @@ char* without_minus_zero(char* start, char* end) {
   return std::copy(start + 1, end, start);
 }
 
-}  // namespace
-
-char* write_shortest(char* out, double value) {
-  if (std::isnan(value)) return put(out, "nan");
-  if (value == 0) return put(out, std::signbit(value) ? "-0.0" : "0");
-  return fmt::format_to(out, FMT_COMPILE("{}"), value);
-}
-
-char* write_fixed(char* out, double value, int digits) {
-  if (std::isnan(value)) return put(out, "nan");
-  if (std::isinf(value)) return put(out, value < 0 ? "-inf" : "inf");
-  return without_minus_zero(out, fmt::format_to(out, FMT_COMPILE("{:.{}f}"), value, digits));
-}
-
-std::string group_digits(std::uint64_t count) {
-  std::string digits = std::to_string(count);
-  for (std::size_t i = digits.size(); i > 3;) digits.insert(i -= 3, 1, ',');
-  return digits;
-}
-
-namespace {
-
 constexpr double largest_fixed = 1e7;
 constexpr double longest_plain = 1e5;               // integers from here on have grouped digits
 constexpr double longest_whole = 9007199254740992;  // 2^53: a double holds every integer up to it
@@ -113,6 +91,24 @@ bool ends_within(double value, int decimals, int asked) {
 }
 
 }  // namespace
+
+char* write_shortest(char* out, double value) {
+  if (std::isnan(value)) return put(out, "nan");
+  if (value == 0) return put(out, std::signbit(value) ? "-0.0" : "0");
+  return fmt::format_to(out, FMT_COMPILE("{}"), value);
+}
+
+char* write_fixed(char* out, double value, int digits) {
+  if (std::isnan(value)) return put(out, "nan");
+  if (std::isinf(value)) return put(out, value < 0 ? "-inf" : "inf");
+  return without_minus_zero(out, fmt::format_to(out, FMT_COMPILE("{:.{}f}"), value, digits));
+}
+
+std::string group_digits(std::uint64_t count) {
+  std::string digits = std::to_string(count);
+  for (std::size_t i = digits.size(); i > 3;) digits.insert(i -= 3, 1, ',');
+  return digits;
+}
 
 std::string number(double value, int digits) {
   digits = std::max(digits, 0);

@@ -29,24 +29,6 @@ bool may_precede_sign(std::string_view before) {
   return std::ranges::any_of(signs, [&](std::string_view sign) { return before.ends_with(sign); });
 }
 
-}  // namespace
-
-std::string with_minus_signs(std::string_view text) {
-  std::string result;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool is_sign =
-        text[i] == '-' && may_precede_sign(text.substr(0, i)) && begins_number(text.substr(i + 1));
-    if (is_sign) {
-      result += typeset_minus;
-    } else {
-      result += text[i];
-    }
-  }
-  return result;
-}
-
-namespace {
-
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
 
 // bash, zsh and ksh know $'…', in which a line break can be written on one line.
@@ -63,7 +45,28 @@ std::string escaped(std::string_view word) {
   return text + "'";
 }
 
+std::string replaced(std::string text, char what, std::string_view with) {
+  for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at)) {
+    text.replace(at, 1, with);
+  }
+  return text;
+}
+
 }  // namespace
+
+std::string with_minus_signs(std::string_view text) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool is_sign =
+        text[i] == '-' && may_precede_sign(text.substr(0, i)) && begins_number(text.substr(i + 1));
+    if (is_sign) {
+      result += typeset_minus;
+    } else {
+      result += text[i];
+    }
+  }
+  return result;
+}
 
 std::string shell_word(const std::string& word) {
   constexpr std::string_view plain =
@@ -88,17 +91,6 @@ std::optional<std::size_t> NameIndex::place(std::string_view name) const {
 std::string pluralise(std::size_t count, std::string_view thing) {
   return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
 }
-
-namespace {
-
-std::string replaced(std::string text, char what, std::string_view with) {
-  for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at)) {
-    text.replace(at, 1, with);
-  }
-  return text;
-}
-
-}  // namespace
 
 // what() ends at the first zero byte: a message that quotes one would lose the rest.
 InputError::InputError(std::string message)

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -49,35 +50,30 @@ std::size_t edit_distance(const std::u32string& a, const std::u32string& b, std:
   return now[b.size()];
 }
 
-std::size_t allowed_edits(std::size_t letters) {
-  return std::min<std::size_t>((letters + 1) / 3, 3);
-}
-
-template <class Name>
-std::string suggest_by_edit_distance(const std::u32string& wanted, std::span<const Name> names) {
-  const Name* best = nullptr;
+std::string suggest_by_edit_distance(const std::u32string& wanted,
+                                     std::span<const std::string_view> names) {
+  std::string_view best;
   std::size_t fewest = 0;
-  for (const Name& name : names) {
+  for (const std::string_view name : names) {
     if (name.size() > 4 * (wanted.size() + 3)) continue;  // a letter has four bytes at most
     const std::u32string letters = small_letters(name);
     const std::size_t longer = std::max(wanted.size(), letters.size());
     const std::size_t shorter = std::min(wanted.size(), letters.size());
-    const std::size_t allowed = allowed_edits(longer);
+    const std::size_t allowed = std::min<std::size_t>((longer + 1) / 3, 3);
     if (longer - shorter > allowed) continue;
     const std::size_t slips = edit_distance(wanted, letters, allowed);
-    if (slips > allowed || (best != nullptr && slips >= fewest)) continue;
-    best = &name;
+    if (slips > allowed || (!best.empty() && slips >= fewest)) continue;
+    best = name;
     fewest = slips;
   }
-  return best == nullptr ? std::string{} : std::string(*best);
+  return std::string(best);
 }
 
 /// Finds "attention_weights" for "weights" if no other name contains it.
-template <class Name>
-std::string only_name_with(const std::u32string& wanted, std::span<const Name> names) {
+std::string only_name_with(const std::u32string& wanted, std::span<const std::string_view> names) {
   if (wanted.size() < 3) return {};
   std::string found;
-  for (const Name& name : names) {
+  for (const std::string_view name : names) {
     if (small_letters(name).find(wanted) == std::u32string::npos) continue;
     if (!found.empty()) return {};
     found = name;
@@ -85,56 +81,31 @@ std::string only_name_with(const std::u32string& wanted, std::span<const Name> n
   return found;
 }
 
-template <class Name>
-std::string suggest_among(std::string_view wanted, std::span<const Name> names) {
+}  // namespace
+
+std::string suggest(std::string_view wanted, const NameViews& names) {
   // A file may have thousands of unknown names, megabytes long, and each is compared with all.
   constexpr std::size_t longest = 500, most = 500;
   if (wanted.size() > longest) return {};
-  names = names.first(std::min(most, names.size()));
+  const auto few = std::span(names).first(std::min(most, names.size()));
   const std::u32string letters = small_letters(wanted);
-  std::string name = suggest_by_edit_distance(letters, names);
-  return name.empty() ? only_name_with(letters, names) : name;
+  std::string name = suggest_by_edit_distance(letters, few);
+  return name.empty() ? only_name_with(letters, few) : name;
 }
 
-template <class Name>
-std::string some_among(std::span<const Name> names) {
-  constexpr std::size_t most = 24, first = 16;
-  if (names.size() <= most) return fmt::format("{}", fmt::join(names, ", "));
-  return fmt::format("{}, … and {} more", fmt::join(names.first(first), ", "),
-                     names.size() - first);
-}
-
-template <class Name>
-std::string hint_among(std::string_view wanted, std::span<const Name> names,
-                       std::string_view otherwise) {
-  const std::string near = suggest_among(wanted, names);
+std::string did_you_mean(std::string_view wanted, const NameViews& names,
+                         std::string_view otherwise) {
+  const std::string near = suggest(wanted, names);
   if (!near.empty()) return fmt::format("did you mean \"{}\"?", near);
   return otherwise.empty() ? fmt::format("there are {}", fmt::join(names, ", "))
                            : std::string(otherwise);
 }
 
-}  // namespace
-
-std::string suggest(std::string_view wanted, std::span<const std::string_view> names) {
-  return suggest_among(wanted, names);
+std::string abbreviated_list(const NameViews& names) {
+  constexpr std::size_t most = 24, first = 16;
+  if (names.size() <= most) return fmt::format("{}", fmt::join(names, ", "));
+  return fmt::format("{}, … and {} more", fmt::join(std::span(names).first(first), ", "),
+                     names.size() - first);
 }
-
-std::string suggest(std::string_view wanted, std::span<const std::string> names) {
-  return suggest_among(wanted, names);
-}
-
-std::string did_you_mean(std::string_view wanted, std::span<const std::string_view> names,
-                         std::string_view otherwise) {
-  return hint_among(wanted, names, otherwise);
-}
-
-std::string did_you_mean(std::string_view wanted, std::span<const std::string> names,
-                         std::string_view otherwise) {
-  return hint_among(wanted, names, otherwise);
-}
-
-std::string abbreviated_list(std::span<const std::string_view> names) { return some_among(names); }
-
-std::string abbreviated_list(std::span<const std::string> names) { return some_among(names); }
 
 }  // namespace qkv::inline text

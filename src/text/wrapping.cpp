@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "text/escape.hpp"
+#include "text/strings.hpp"
 #include "text/unicode.hpp"
 
 namespace qkv::inline text {
@@ -15,8 +16,7 @@ std::size_t added_width(CodePoint code, bool is_first) {
   const bool inside_syllable = property->boundclass == UTF8PROC_BOUNDCLASS_V ||
                                property->boundclass == UTF8PROC_BOUNDCLASS_T;
   if (inside_syllable && !is_first) return 0;
-  // Marks that stand beside their letter (नि) have a column of their own in wcwidth and in most
-  // terminals; utf8proc counts none.
+  // Marks beside their letter (नि) have a column in most terminals; utf8proc counts none.
   if (utf8proc_category(code) == UTF8PROC_CATEGORY_MC) return 1;
   return static_cast<std::size_t>(std::max(0, utf8proc_charwidth(code)));
 }
@@ -46,80 +46,10 @@ std::size_t room(std::string_view text, std::size_t columns) {
   return used < columns ? columns - used : 0;
 }
 
-}  // namespace
-
-Grapheme grapheme_at(std::string_view text, std::size_t at) {
-  // An ASCII character is a cluster by itself unless a mark follows. This is the common case.
-  const bool alone = at + 1 == text.size() || is_printable_ascii(text[at + 1]);
-  if (alone && is_printable_ascii(text[at])) {
-    return {text.substr(at, 1), static_cast<CodePoint>(text[at]), 1};
-  }
-  const auto [first, first_bytes] = decode_code_point(text, at);
-  std::size_t end = at + first_bytes;
-  utf8proc_int32_t state = 0;
-  for (CodePoint previous = first; previous != bad_byte && end < text.size();) {
-    const auto [code, bytes] = decode_code_point(text, end);
-    if (code == bad_byte || utf8proc_grapheme_break_stateful(previous, code, &state)) break;
-    end += bytes;
-    previous = code;
-  }
-  const std::string_view cluster = text.substr(at, end - at);
-  return {cluster, first, grapheme_width(cluster)};
-}
-
-std::string_view fitting_prefix(std::string_view text, std::size_t columns) {
-  std::size_t at = 0, used = 0;
-  while (at < text.size()) {
-    const Grapheme cluster = grapheme_at(text, at);
-    if (used + cluster.width > columns) break;
-    used += cluster.width;
-    at += cluster.text.size();
-  }
-  return text.substr(0, at);
-}
-
-std::size_t width(std::string_view text) {
-  if (is_printable_ascii(text)) return text.size();
-  std::size_t sum = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    const Grapheme cluster = grapheme_at(text, at);
-    sum += cluster.width;
-    at += cluster.text.size();
-  }
-  return sum;
-}
-
-std::string padded_left(std::string_view text, std::size_t columns) {
-  return blanks(room(text, columns)).append(text);
-}
-
-std::string padded_right(std::string_view text, std::size_t columns) {
-  return std::string(text) + blanks(room(text, columns));
-}
-
-std::string padded_centre(std::string_view text, std::size_t columns) {
-  const std::size_t left = room(text, columns) / 2;
-  return blanks(left).append(padded_right(text, columns - left));
-}
-
-std::string shortened(std::string_view text, std::size_t columns) {
-  if (width(text) <= columns) return std::string(text);
-  if (columns == 0) return {};
-  return std::string(fitting_prefix(text, columns - 1)) + "…";
-}
-
-namespace {
-
 constexpr std::string_view item_sign = "- ";
 constexpr std::string_view code_margin = "    ";
 
-bool is_blank(std::string_view line) { return line.find_first_not_of(' ') == line.npos; }
-
-std::string_view without_blanks(std::string_view line) {
-  if (is_blank(line)) return {};
-  line.remove_prefix(line.find_first_not_of(' '));
-  return line.substr(0, line.find_last_not_of(' ') + 1);
-}
+std::string_view without_blanks(std::string_view line) { return trimmed(line, " "); }
 
 std::string joined(const std::vector<std::string>& lines, char between,
                    std::string_view (*part)(std::string_view)) {
@@ -130,51 +60,6 @@ std::string joined(const std::vector<std::string>& lines, char between,
   }
   return text;
 }
-
-}  // namespace
-
-std::string Passage::on_one_line() const { return joined(lines, ' ', without_blanks); }
-
-std::string Passage::as_written() const {
-  return joined(lines, '\n', [](std::string_view line) { return line; });
-}
-
-std::vector<Passage> passages_of(std::string_view prose) {
-  using Kind = Passage::Kind;
-  const std::string safe = sanitise_prose(prose);
-  std::vector<Passage> passages;
-  bool apart = true;
-  for (std::string_view rest = safe; !rest.empty();) {
-    std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-    if (is_blank(line)) {
-      apart = true;
-      continue;
-    }
-    const bool is_code = line.starts_with(code_margin);
-    const bool begins_item = line.starts_with(item_sign);
-    const bool goes_on = !apart && !begins_item && is_code == (passages.back().kind == Kind::code);
-    if (!goes_on) {
-      const Kind kind = is_code ? Kind::code : begins_item ? Kind::item : Kind::paragraph;
-      passages.push_back({.kind = kind, .apart = apart && !passages.empty()});
-    }
-    line.remove_prefix(is_code ? code_margin.size() : begins_item ? item_sign.size() : 0);
-    passages.back().lines.emplace_back(line);
-    apart = false;
-  }
-  return passages;
-}
-
-std::vector<Passage> with_lead(std::string_view lead, std::vector<Passage> passages) {
-  if (!passages.empty() && passages.front().kind == Passage::Kind::paragraph) {
-    passages.front().lines.front().insert(0, lead);
-  } else {
-    passages.insert(passages.begin(), {.lines = {std::string(lead)}});
-  }
-  return passages;
-}
-
-namespace {
 
 /// A run of text that is not divided: a word, or one Chinese character with its comma.
 struct Piece {
@@ -188,8 +73,7 @@ bool may_break_between(CodePoint left, CodePoint right) {
          !never_starts_a_line(right);
 }
 
-/// Returns the ASCII letters of a word from `at` on, each a cluster. Leaves out the last one if a
-/// mark may follow.
+/// Returns the ASCII letters of a word from `at` on, without the last one if a mark may follow.
 std::string_view plain_letters(std::string_view text, std::size_t at) {
   std::size_t end = at;
   while (end < text.size() && text[end] != ' ' && is_printable_ascii(text[end])) ++end;
@@ -284,11 +168,10 @@ void fill(std::string_view paragraph, std::size_t columns, std::vector<std::stri
 
 // Further lines are indented to the first word.
 void fill_item(std::string_view words, std::size_t columns, std::vector<std::string>& lines) {
-  constexpr std::string_view lead = "- ";
   std::vector<std::string> item;
-  fill(words, std::max(columns, lead.size() + 1) - lead.size(), item);
+  fill(words, std::max(columns, item_sign.size() + 1) - item_sign.size(), item);
   for (std::size_t k = 0; k < item.size(); ++k) {
-    lines.push_back(std::string(k == 0 ? lead : "  ") + item[k]);
+    lines.push_back(std::string(k == 0 ? item_sign : "  ") + item[k]);
   }
 }
 
@@ -298,9 +181,8 @@ CodePoint last_code(std::string_view text) {
 
 /// A line break becomes a blank, but not within Chinese or Japanese, which have none.
 void join(std::string& paragraph, std::string_view line) {
-  line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+  line = without_blanks(line);
   if (line.empty()) return;
-  line = line.substr(0, line.find_last_not_of(' ') + 1);
   const CodePoint left = last_code(paragraph);
   const bool solid =
       left != bad_byte && is_ideograph(left) && is_ideograph(decode_code_point(line, 0).code);
@@ -309,6 +191,102 @@ void join(std::string& paragraph, std::string_view line) {
 }
 
 }  // namespace
+
+Grapheme grapheme_at(std::string_view text, std::size_t at) {
+  // An ASCII character is a cluster by itself unless a mark follows. This is the common case.
+  const bool alone = at + 1 == text.size() || is_printable_ascii(text[at + 1]);
+  if (alone && is_printable_ascii(text[at])) {
+    return {text.substr(at, 1), static_cast<CodePoint>(text[at]), 1};
+  }
+  const auto [first, first_bytes] = decode_code_point(text, at);
+  std::size_t end = at + first_bytes;
+  utf8proc_int32_t state = 0;
+  for (CodePoint previous = first; previous != bad_byte && end < text.size();) {
+    const auto [code, bytes] = decode_code_point(text, end);
+    if (code == bad_byte || utf8proc_grapheme_break_stateful(previous, code, &state)) break;
+    end += bytes;
+    previous = code;
+  }
+  const std::string_view cluster = text.substr(at, end - at);
+  return {cluster, first, grapheme_width(cluster)};
+}
+
+std::string_view fitting_prefix(std::string_view text, std::size_t columns) {
+  std::size_t at = 0, used = 0;
+  while (at < text.size()) {
+    const Grapheme cluster = grapheme_at(text, at);
+    if (used + cluster.width > columns) break;
+    used += cluster.width;
+    at += cluster.text.size();
+  }
+  return text.substr(0, at);
+}
+
+std::size_t width(std::string_view text) {
+  if (is_printable_ascii(text)) return text.size();
+  std::size_t sum = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const Grapheme cluster = grapheme_at(text, at);
+    sum += cluster.width;
+    at += cluster.text.size();
+  }
+  return sum;
+}
+
+std::string padded_left(std::string_view text, std::size_t columns) {
+  return blanks(room(text, columns)).append(text);
+}
+
+std::string padded_right(std::string_view text, std::size_t columns) {
+  return std::string(text) + blanks(room(text, columns));
+}
+
+std::string shortened(std::string_view text, std::size_t columns) {
+  if (width(text) <= columns) return std::string(text);
+  if (columns == 0) return {};
+  return std::string(fitting_prefix(text, columns - 1)) + "…";
+}
+
+std::string Passage::on_one_line() const { return joined(lines, ' ', without_blanks); }
+
+std::string Passage::as_written() const {
+  return joined(lines, '\n', [](std::string_view line) { return line; });
+}
+
+std::vector<Passage> passages_of(std::string_view prose) {
+  using Kind = Passage::Kind;
+  const std::string safe = sanitise_prose(prose);
+  std::vector<Passage> passages;
+  bool apart = true;
+  for (std::string_view rest = safe; !rest.empty();) {
+    std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    if (without_blanks(line).empty()) {
+      apart = true;
+      continue;
+    }
+    const bool is_code = line.starts_with(code_margin);
+    const bool begins_item = line.starts_with(item_sign);
+    const bool goes_on = !apart && !begins_item && is_code == (passages.back().kind == Kind::code);
+    if (!goes_on) {
+      const Kind kind = is_code ? Kind::code : begins_item ? Kind::item : Kind::paragraph;
+      passages.push_back({.kind = kind, .apart = apart && !passages.empty()});
+    }
+    line.remove_prefix(is_code ? code_margin.size() : begins_item ? item_sign.size() : 0);
+    passages.back().lines.emplace_back(line);
+    apart = false;
+  }
+  return passages;
+}
+
+std::vector<Passage> with_lead(std::string_view lead, std::vector<Passage> passages) {
+  if (!passages.empty() && passages.front().kind == Passage::Kind::paragraph) {
+    passages.front().lines.front().insert(0, lead);
+  } else {
+    passages.insert(passages.begin(), {.lines = {std::string(lead)}});
+  }
+  return passages;
+}
 
 std::vector<std::string> wrapped(const std::vector<Passage>& passages, std::size_t columns) {
   std::vector<std::string> lines;

@@ -43,9 +43,8 @@ std::string with_plain_blanks(std::string line);
 std::size_t width(std::string_view text);
 
 /// Pads sanitised text with blanks to `columns`. Text that is wider is unchanged.
-std::string padded_left(std::string_view text, std::size_t columns);    ///< blanks on its left
-std::string padded_right(std::string_view text, std::size_t columns);   ///< blanks on its right
-std::string padded_centre(std::string_view text, std::size_t columns);  ///< blanks on both sides
+std::string padded_left(std::string_view text, std::size_t columns);   ///< blanks on its left
+std::string padded_right(std::string_view text, std::size_t columns);  ///< blanks on its right
 
 /// Truncates sanitised text to `columns` at a cluster boundary; `…` replaces the rest.
 std::string shortened(std::string_view text, std::size_t columns);

@@ -17,15 +17,9 @@
 namespace qkv::inline formats {
 namespace {
 
-/// JSON has no infinities and no NaN.
-std::string_view word_for(double value) {
-  if (std::isnan(value)) return "null";
-  return value > 0 ? "\"inf\"" : "\"-inf\"";
-}
-
 void append_number(std::string& text, double value, std::optional<int> digits) {
-  if (!std::isfinite(value)) {
-    text += word_for(value);
+  if (!std::isfinite(value)) {  // JSON has no infinities and no NaN
+    text += std::isnan(value) ? "null" : value > 0 ? "\"inf\"" : "\"-inf\"";
     return;
   }
   constexpr int max_digits = 17;
@@ -80,34 +74,51 @@ class ListWriter {
   std::string text_;
 };
 
-}  // namespace
-
-void write_json(const std::vector<NamedTensor>& tensors, std::optional<int> digits,
-                const Sink& sink) {
-  std::string_view before = "{\n  \"";
-  for (const NamedTensor& named : tensors) {
-    sink(before);
-    sink(named.name);
-    sink("\": ");
-    ListWriter(*named.tensor, digits, sink).write();
-    before = ",\n  \"";
-  }
-  sink(tensors.empty() ? "{}\n" : "\n}\n");
-}
-
-namespace {
-
 /// Builds one matrix from the events of its nested lists.
 class NestedList {
  public:
   static constexpr std::size_t max_depth = 16;  ///< heads and batches need four
+  static constexpr std::size_t unknown = 0;     ///< size of lists before the first is closed
 
   /// An error message about the brackets; nothing if they are correct.
   using Fault = std::string;
 
-  Fault open();
-  Fault close();
-  Fault add(Numeral cell);
+  Fault open() {
+    if (depth_known_ && open_.size() >= shape_.size()) {
+      return fmt::format("{} is a list where a number was expected", place());
+    }
+    if (open_.size() == max_depth)
+      return fmt::format("lists are nested more than {} deep", max_depth);
+    open_.push_back(0);
+    if (!depth_known_) shape_.push_back(unknown);
+    return {};
+  }
+
+  Fault close() {
+    const std::size_t count = open_.back();
+    std::size_t& size = shape_[open_.size() - 1];
+    if (count == 0) return fmt::format("{} is an empty list", parent());
+    if (size == unknown) size = count;
+    if (size != count) {
+      return fmt::format("{} has {} {}, the one before it has {}", parent(), count,
+                         count == 1 ? "entry" : "entries", size);
+    }
+    open_.pop_back();
+    if (!open_.empty()) ++open_.back();
+    return {};
+  }
+
+  Fault add(Numeral cell) {
+    if (!depth_known_) {
+      depth_known_ = true;
+      is_number_ = open_.empty();
+    } else if (open_.size() != shape_.size()) {
+      return fmt::format("{} is a number where a list was expected", place());
+    }
+    cells_.push_back(cell);
+    if (!open_.empty()) ++open_.back();
+    return {};
+  }
 
   bool is_complete() const { return open_.empty(); }
   bool is_list_without_numbers() const {
@@ -115,10 +126,23 @@ class NestedList {
   }
 
   /// Returns the matrix; a single number becomes one axis of size 1.
-  ParsedArray take();
+  ParsedArray take() {
+    ParsedArray written;
+    written.shape = is_number_ ? Shape{1} : std::move(shape_);
+    written.cells = std::move(cells_);
+    return written;
+  }
 
  private:
-  std::string entry(std::size_t depth, std::size_t extra) const;
+  std::string entry(std::size_t depth, std::size_t extra) const {
+    if (depth == 0) return "it";
+    std::string text = "entry ";
+    for (std::size_t d = 0; d < depth; ++d) {
+      text += fmt::format("{}{}", d == 0 ? "" : ",", open_[d] + (d + 1 == depth ? extra : 1));
+    }
+    return text;
+  }
+
   std::string place() const { return entry(open_.size(), 1); }       // of the next entry
   std::string parent() const { return entry(open_.size() - 1, 1); }  // of the innermost open list
 
@@ -128,61 +152,6 @@ class NestedList {
   bool depth_known_ = false;       ///< a number was read: all others must be as deep
   bool is_number_ = false;
 };
-
-constexpr std::size_t unknown = 0;  // size of lists before the first is closed
-
-NestedList::Fault NestedList::open() {
-  if (depth_known_ && open_.size() >= shape_.size()) {
-    return fmt::format("{} is a list where a number was expected", place());
-  }
-  if (open_.size() == max_depth)
-    return fmt::format("lists are nested more than {} deep", max_depth);
-  open_.push_back(0);
-  if (!depth_known_) shape_.push_back(unknown);
-  return {};
-}
-
-NestedList::Fault NestedList::close() {
-  const std::size_t count = open_.back();
-  std::size_t& size = shape_[open_.size() - 1];
-  if (count == 0) return fmt::format("{} is an empty list", parent());
-  if (size == unknown) size = count;
-  if (size != count) {
-    return fmt::format("{} has {} {}, the one before it has {}", parent(), count,
-                       count == 1 ? "entry" : "entries", size);
-  }
-  open_.pop_back();
-  if (!open_.empty()) ++open_.back();
-  return {};
-}
-
-NestedList::Fault NestedList::add(Numeral cell) {
-  if (!depth_known_) {
-    depth_known_ = true;
-    is_number_ = open_.empty();
-  } else if (open_.size() != shape_.size()) {
-    return fmt::format("{} is a number where a list was expected", place());
-  }
-  cells_.push_back(cell);
-  if (!open_.empty()) ++open_.back();
-  return {};
-}
-
-ParsedArray NestedList::take() {
-  ParsedArray written;
-  written.shape = is_number_ ? Shape{1} : std::move(shape_);
-  written.cells = std::move(cells_);
-  return written;
-}
-
-std::string NestedList::entry(std::size_t depth, std::size_t extra) const {
-  if (depth == 0) return "it";
-  std::string text = "entry ";
-  for (std::size_t d = 0; d < depth; ++d) {
-    text += fmt::format("{}{}", d == 0 ? "" : ",", open_[d] + (d + 1 == depth ? extra : 1));
-  }
-  return text;
-}
 
 using Json = nlohmann::json;
 
@@ -217,14 +186,9 @@ class Reader final : public nlohmann::json_sax<Json> {
     if (on_bad_cell_ == OnBadCell::kept && reading_) return add_text(value ? "true" : "false");
     refuse("true and false are no numbers; " + std::string(example));
   }
-  bool number_integer(number_integer_t value) override {
-    return loses_precision(value) ? add_text(fmt::to_string(value))
-                                  : add({.value = static_cast<double>(value)});
-  }
-  bool number_unsigned(number_unsigned_t value) override {
-    return loses_precision(value) ? add_text(fmt::to_string(value))
-                                  : add({.value = static_cast<double>(value)});
-  }
+  bool number_integer(number_integer_t value) override { return add_whole(value); }
+
+  bool number_unsigned(number_unsigned_t value) override { return add_whole(value); }
   bool number_float(number_float_t, const string_t& written) override { return add_text(written); }
   bool string(string_t& written) override {
     if (in_entry() && is_one_of(key_, name_keys)) {
@@ -375,6 +339,12 @@ class Reader final : public nlohmann::json_sax<Json> {
     return true;
   }
 
+  template <class Whole>
+  bool add_whole(Whole value) {
+    return loses_precision(value) ? add_text(fmt::to_string(value))
+                                  : add({.value = static_cast<double>(value)});
+  }
+
   bool add_text(std::string_view written) {
     const NumeralResult result = parse_cell(written, decimal_mark_of(written));
     if (result.fault == NumeralError::none) return add(result.numeral);
@@ -450,6 +420,19 @@ std::string in_words(std::string_view text) {
 }
 
 }  // namespace
+
+void write_json(const std::vector<NamedTensor>& tensors, std::optional<int> digits,
+                const Sink& sink) {
+  std::string_view before = "{\n  \"";
+  for (const NamedTensor& named : tensors) {
+    sink(before);
+    sink(named.name);
+    sink("\": ");
+    ListWriter(*named.tensor, digits, sink).write();
+    before = ",\n  \"";
+  }
+  sink(tensors.empty() ? "{}\n" : "\n}\n");
+}
 
 std::vector<NamedArray> read_json(std::string_view text, const std::string& where,
                                   OnBadCell on_bad_cell) {

@@ -1,6 +1,7 @@
 #include "formats/arrays/npy.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -214,11 +215,7 @@ Values in_c_order(const Shape& shape, Values numbers) {
 }
 
 std::string shape_tuple(const Shape& shape) {
-  std::string text = "(";
-  for (const std::size_t size : shape) text += fmt::format("{}, ", size);
-  if (shape.size() > 1) text.resize(text.size() - 2);
-  if (shape.size() == 1) text.pop_back();
-  return text + ")";
+  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
 }
 
 }  // namespace

@@ -16,8 +16,7 @@
 // Format: https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT, sections 4.3 and 4.4.
 // Readers rely on the central directory; local headers only locate the data.
 
-// Format: https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT, section 4.3. Entries are
-// stored, as by numpy.savez: numbers of full precision hardly compress.
+// Written entries are stored, as by numpy.savez: numbers of full precision hardly compress.
 
 namespace qkv::inline formats {
 namespace {
@@ -132,26 +131,6 @@ void refuse_overlaps(const std::vector<ZipEntry>& entries, const ZipPlace& where
   }
 }
 
-std::vector<ZipEntry> read_directory(std::string_view bytes, const ZipPlace& where) {
-  const std::size_t end = end_of_directory(bytes, where);
-  const std::size_t count = two(bytes, end + 10);
-  const std::size_t size = four(bytes, end + 12);
-  const std::size_t start = four(bytes, end + 16);
-  if (count == exceeds_16_bits)
-    where.refuse("there are more than 65534 entries, more than are read");
-  if (two(bytes, end + 4) != 0 || two(bytes, end + 8) != count || start > end ||
-      end - start != size) {
-    where.refuse_broken("the archive's directory is broken");
-  }
-  std::string_view directory = bytes.substr(start, size);
-  std::vector<ZipEntry> entries;
-  for (std::size_t i = 0; i < count; ++i) entries.push_back(take_entry(directory, where));
-  if (!directory.empty()) where.refuse_broken("the archive's directory is broken");
-  for (ZipEntry& entry : entries) locate(entry, bytes.substr(0, start), where);
-  refuse_overlaps(entries, where);
-  return entries;
-}
-
 struct Inflation {
   Inflation() {
     constexpr int raw_deflate = -MAX_WBITS;
@@ -184,32 +163,6 @@ std::string inflated(const ZipEntry& entry, const ZipPlace& where) {
   return bytes;
 }
 
-std::string unpack(const ZipEntry& entry, const ZipPlace& where) {
-  if (entry.method == ZipMethod::stored && entry.packed != entry.unpacked) {
-    where.refuse_broken(printable(entry.name) + " is stored with two different sizes");
-  }
-  std::string bytes =
-      entry.method == ZipMethod::stored ? std::string(entry.data) : inflated(entry, where);
-  if (crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()) != entry.checksum) {
-    where.refuse_broken(printable(entry.name) + " is damaged: its checksum is not right");
-  }
-  return bytes;
-}
-
-}  // namespace
-
-std::vector<ZipEntry> zip_entries(std::string_view bytes, const std::string& where,
-                                  const ZipMessages& npz_messages) {
-  return read_directory(bytes, {.name = where, .npz_messages = npz_messages});
-}
-
-std::string unpacked(const ZipEntry& entry, const std::string& where,
-                     const ZipMessages& npz_messages) {
-  return unpack(entry, {.name = where, .npz_messages = npz_messages});
-}
-
-namespace {
-
 constexpr std::size_t version = 20;
 constexpr std::size_t midnight = 0;
 constexpr std::size_t first_of_1980 = 0x21;  // 1980-01-01, as in zipfile: the same bytes every day
@@ -226,9 +179,9 @@ struct Member {
   std::size_t place = 0;  ///< offset of its local header
 
   std::size_t size() const { return header.size() + tensor->values.size() * sizeof(double); }
-  std::string local_header() const { return "PK\x03\x04" + common() + name; }
+  std::string local_header() const { return std::string(entry_signature) + common() + name; }
   std::string directory_entry() const {
-    return "PK\x01\x02" + two(version) + common() + two(0) + two(0) + two(0) +
+    return std::string(directory_signature) + two(version) + common() + two(0) + two(0) + two(0) +
            four(owner_reads_and_writes) + four(place) + name;
   }
 
@@ -266,7 +219,50 @@ std::vector<Member> laid_out(const std::vector<NamedTensor>& tensors) {
   return entries;
 }
 
+constexpr ZipMessages npz_messages = {
+    .kind = ".npz file",
+    .make = "save the arrays with numpy.savez",
+    .again = "save the arrays again with numpy.savez",
+    .plainly = "save the arrays with numpy.savez or numpy.savez_compressed",
+};
+constexpr std::string_view array_extension = ".npy";
+
 }  // namespace
+
+std::vector<ZipEntry> zip_entries(std::string_view bytes, const std::string& name,
+                                  const ZipMessages& messages) {
+  const ZipPlace where{.name = name, .npz_messages = messages};
+  const std::size_t end = end_of_directory(bytes, where);
+  const std::size_t count = two(bytes, end + 10);
+  const std::size_t size = four(bytes, end + 12);
+  const std::size_t start = four(bytes, end + 16);
+  if (count == exceeds_16_bits)
+    where.refuse("there are more than 65534 entries, more than are read");
+  if (two(bytes, end + 4) != 0 || two(bytes, end + 8) != count || start > end ||
+      end - start != size) {
+    where.refuse_broken("the archive's directory is broken");
+  }
+  std::string_view directory = bytes.substr(start, size);
+  std::vector<ZipEntry> entries;
+  for (std::size_t i = 0; i < count; ++i) entries.push_back(take_entry(directory, where));
+  if (!directory.empty()) where.refuse_broken("the archive's directory is broken");
+  for (ZipEntry& entry : entries) locate(entry, bytes.substr(0, start), where);
+  refuse_overlaps(entries, where);
+  return entries;
+}
+
+std::string unpacked(const ZipEntry& entry, const std::string& name, const ZipMessages& messages) {
+  const ZipPlace where{.name = name, .npz_messages = messages};
+  if (entry.method == ZipMethod::stored && entry.packed != entry.unpacked) {
+    where.refuse_broken(printable(entry.name) + " is stored with two different sizes");
+  }
+  std::string bytes =
+      entry.method == ZipMethod::stored ? std::string(entry.data) : inflated(entry, where);
+  if (crc(0, bytes) != entry.checksum) {
+    where.refuse_broken(printable(entry.name) + " is damaged: its checksum is not right");
+  }
+  return bytes;
+}
 
 void write_npz(const std::vector<NamedTensor>& tensors, const Sink& sink) {
   std::vector<Member> entries = laid_out(tensors);
@@ -282,21 +278,9 @@ void write_npz(const std::vector<NamedTensor>& tensors, const Sink& sink) {
     directory += entry.directory_entry();
     end = entry.place + entry.local_header().size() + entry.size();
   }
-  sink(directory + "PK\x05\x06" + two(0) + two(0) + two(entries.size()) + two(entries.size()) +
-       four(directory.size()) + four(end) + two(0));
+  sink(directory + std::string(end_signature) + two(0) + two(0) + two(entries.size()) +
+       two(entries.size()) + four(directory.size()) + four(end) + two(0));
 }
-
-namespace {
-
-constexpr ZipMessages npz_messages = {
-    .kind = ".npz file",
-    .make = "save the arrays with numpy.savez",
-    .again = "save the arrays again with numpy.savez",
-    .plainly = "save the arrays with numpy.savez or numpy.savez_compressed",
-};
-constexpr std::string_view array_extension = ".npy";
-
-}  // namespace
 
 std::vector<NamedArray> read_npz(std::string_view bytes, const std::string& where,
                                  std::size_t limit) {

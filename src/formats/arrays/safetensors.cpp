@@ -19,32 +19,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-}  // namespace
-
-void write_safetensors(const std::vector<NamedTensor>& tensors,
-                       const std::map<std::string, std::string>& metadata, const Sink& sink) {
-  std::map<std::string_view, const Tensor*> by_name;
-  for (const NamedTensor& named : tensors) by_name[named.name] = named.tensor;
-  Json header = Json::object();  // sorted by key
-  if (!metadata.empty()) header[std::string(safetensors_metadata_key)] = metadata;
-  std::size_t end = 0;
-  for (const auto& [name, tensor] : by_name) {
-    const std::size_t begin = end;
-    end += tensor->values.size() * sizeof(double);
-    header[std::string(name)] = {
-        {"dtype", "F64"}, {"shape", tensor->shape()}, {"data_offsets", {begin, end}}};
-  }
-  std::string text = header.dump(-1, ' ', false, Json::error_handler_t::replace);
-  text.append(
-      (safetensors_length_size - text.size() % safetensors_length_size) % safetensors_length_size,
-      ' ');
-  sink(little_endian(text.size(), safetensors_length_size) + text);
-  for (const auto& [name, tensor] : by_name) {
-    tensor->values.for_each_piece([&](auto piece) { sink(bytes_of(piece)); });
-  }
-}
-
-namespace {
+constexpr std::size_t length_size = 8;  // of the header's length, with which the file begins
+constexpr std::string_view metadata_key = "__metadata__";  // of the entry that is not a tensor
+constexpr std::size_t max_header_bytes = 100'000'000;      // as in the format's own reader
 
 struct Kind {
   std::string_view beginning;
@@ -78,8 +55,7 @@ constexpr Kind kinds[] = {
     {"<?xml", "this is XML, perhaps a server's message; download the file again"},
 };
 
-/// Recognises other file types submitted as .safetensors, and returns a hint: "this is a zip, …";
-/// empty if the bytes are not recognised.
+/// Recognises other file types submitted as .safetensors: "this is a zip, …"; empty if unknown.
 std::string_view safetensors_signature_hint(std::string_view bytes) {
   using std::string_view_literals::operator""sv;
   if (bytes.size() >= 8 && bytes.substr(4, 4) == "\0\0\0\0"sv) return {};  // a header's length
@@ -104,22 +80,22 @@ std::size_t header_length(std::string_view bytes, const std::string& where) {
   if (const std::string_view known = safetensors_signature_hint(bytes); !known.empty()) {
     refuse(where, known);
   }
-  if (bytes.size() < safetensors_length_size) {
+  if (bytes.size() < length_size) {
     refuse(where,
            fmt::format("this is not a .safetensors file: it has {} bytes, and its header's length "
                        "alone takes 8",
                        bytes.size()));
   }
-  const std::size_t length = from_little_endian(bytes.substr(0, safetensors_length_size));
-  if (length > max_safetensors_header_bytes) {
+  const std::size_t length = from_little_endian(bytes.substr(0, length_size));
+  if (length > max_header_bytes) {
     refuse(where, fmt::format("the header is said to have {} bytes, more than the {} that are "
                               "read: is this a .safetensors file?",
-                              length, max_safetensors_header_bytes));
+                              length, max_header_bytes));
   }
-  if (length > bytes.size() - safetensors_length_size) {
+  if (length > bytes.size() - length_size) {
     refuse_damaged(where, fmt::format("the header is said to have {} bytes, the file has {} after "
                                       "its length",
-                                      length, bytes.size() - safetensors_length_size));
+                                      length, bytes.size() - length_size));
   }
   return length;
 }
@@ -152,7 +128,7 @@ class SafetensorsHeader {
     if (opens && depth > 2) broken(place() + " nests too deep");
     if (event == Event::array_start && depth == 1) broken(place() + " is no object");
     if (event != Event::object_end || depth != 1) return true;
-    name_ == safetensors_metadata_key ? take_metadata(parsed) : take_tensor(parsed);
+    name_ == metadata_key ? take_metadata(parsed) : take_tensor(parsed);
     return false;
   }
 
@@ -172,8 +148,7 @@ class SafetensorsHeader {
 
   void count_values(int depth) {
     if (depth == 1) broken(place() + " is no object");
-    const std::size_t most =
-        name_ == safetensors_metadata_key ? max_metadata_bytes : max_stored_rank + 8;
+    const std::size_t most = name_ == metadata_key ? max_metadata_bytes : max_stored_rank + 8;
     if (++values_ > most) broken(place() + " has too much in it");
   }
 
@@ -275,8 +250,7 @@ void locate(SafetensorsEntry& entry, SafetensorsHeader::Offsets range, std::stri
   }
 }
 
-/// Each byte must belong to exactly one tensor: with overlaps a small file would fill memory, and
-/// holes could hide other data.
+/// Each byte must belong to exactly one tensor: overlaps could fill memory, holes hide other data.
 void refuse_overlaps_and_holes(const SafetensorsHeader& header, std::size_t size,
                                const std::string& where) {
   std::vector<std::size_t> by_place(header.tensors.size());
@@ -304,26 +278,51 @@ void refuse_overlaps_and_holes(const SafetensorsHeader& header, std::size_t size
   }
 }
 
+std::string entry_place(const SafetensorsEntry& entry, const std::string& where) {
+  return fmt::format("{}, {}", where, printable(entry.name));
+}
+
+ParsedArray read_safetensor(const SafetensorsEntry& entry, const std::string& where) {
+  const Dtype& dtype = safetensor_dtype(entry, where);
+  const std::string place = entry_place(entry, where);
+  element_count(entry.shape, place + ": a tensor");  // throws if too large
+  const Shape shape = entry.shape.empty() ? Shape{1} : entry.shape;
+  return array_of_values(shape, load_values(dtype, entry.data, place), dtype.precision);
+}
+
 }  // namespace
+
+void write_safetensors(const std::vector<NamedTensor>& tensors,
+                       const std::map<std::string, std::string>& metadata, const Sink& sink) {
+  std::map<std::string_view, const Tensor*> by_name;
+  for (const NamedTensor& named : tensors) by_name[named.name] = named.tensor;
+  Json header = Json::object();  // sorted by key
+  if (!metadata.empty()) header[std::string(metadata_key)] = metadata;
+  std::size_t end = 0;
+  for (const auto& [name, tensor] : by_name) {
+    const std::size_t begin = end;
+    end += tensor->values.size() * sizeof(double);
+    header[std::string(name)] = {
+        {"dtype", "F64"}, {"shape", tensor->shape()}, {"data_offsets", {begin, end}}};
+  }
+  std::string text = header.dump(-1, ' ', false, Json::error_handler_t::replace);
+  text.append((length_size - text.size() % length_size) % length_size, ' ');
+  sink(little_endian(text.size(), length_size) + text);
+  for (const auto& [name, tensor] : by_name) {
+    tensor->values.for_each_piece([&](auto piece) { sink(bytes_of(piece)); });
+  }
+}
 
 SafetensorsIndex safetensors_index(std::string_view bytes, const std::string& where) {
   const std::size_t length = header_length(bytes, where);
-  SafetensorsHeader header = read_header(bytes.substr(safetensors_length_size, length), where);
-  const std::string_view data = bytes.substr(safetensors_length_size + length);
+  SafetensorsHeader header = read_header(bytes.substr(length_size, length), where);
+  const std::string_view data = bytes.substr(length_size + length);
   for (std::size_t i = 0; i < header.tensors.size(); ++i) {
     locate(header.tensors[i], header.offsets[i], data, where);
   }
   refuse_overlaps_and_holes(header, data.size(), where);
   return {.tensors = std::move(header.tensors), .metadata = std::move(header.metadata)};
 }
-
-namespace {
-
-std::string entry_place(const SafetensorsEntry& entry, const std::string& where) {
-  return fmt::format("{}, {}", where, printable(entry.name));
-}
-
-}  // namespace
 
 const Dtype& safetensor_dtype(const SafetensorsEntry& entry, const std::string& where) {
   const std::string place = entry_place(entry, where);
@@ -338,14 +337,6 @@ const Dtype& safetensor_dtype(const SafetensorsEntry& entry, const std::string& 
                               shape_text(entry.shape)));
   }
   return *dtype;
-}
-
-ParsedArray read_safetensor(const SafetensorsEntry& entry, const std::string& where) {
-  const Dtype& dtype = safetensor_dtype(entry, where);
-  const std::string place = entry_place(entry, where);
-  element_count(entry.shape, place + ": a tensor");  // throws if too large
-  const Shape shape = entry.shape.empty() ? Shape{1} : entry.shape;
-  return array_of_values(shape, load_values(dtype, entry.data, place), dtype.precision);
 }
 
 std::vector<NamedArray> read_safetensors(std::string_view bytes, const std::string& where,

@@ -27,34 +27,22 @@ struct SafetensorsIndex {
   std::map<std::string, std::string> metadata;
 };
 
-/// The file begins with the header's length, in this many bytes.
-inline constexpr std::size_t safetensors_length_size = 8;
-
-/// The header's entry that is not a tensor.
-inline constexpr std::string_view safetensors_metadata_key = "__metadata__";
-
-/// The largest header allowed, as in the format's own reader.
-inline constexpr std::size_t max_safetensors_header_bytes = 100'000'000;
-
 /// Parses a .safetensors file: 8 bytes with the header's length, the header in JSON, the numbers.
 /// Checks that every size fits its shape and dtype, no tensor lies outside the file, none overlaps
 /// another, and every byte belongs to one. The entries refer to `bytes`. Throws InputError (prefix
 /// `where`).
 SafetensorsIndex safetensors_index(std::string_view bytes, const std::string& where);
 
-/// Reads one tensor; a single number gets one axis of size 1. Throws InputError for a tensor
-/// without numbers, or a dtype other than floats of 16 to 64 bits, integers and bool.
-ParsedArray read_safetensor(const SafetensorsEntry& entry, const std::string& where);
-
-/// Returns the tensor's dtype. Throws InputError as above.
+/// Returns the tensor's dtype. Throws InputError for a tensor without numbers, or a dtype other
+/// than floats of 16 to 64 bits, integers and bool.
 const Dtype& safetensor_dtype(const SafetensorsEntry& entry, const std::string& where);
 
-/// Reads the tensors whose names `accepts` takes, called for each. Throws InputError as above.
+/// Reads the tensors whose names `accepts` takes, called for each; a single number gets one axis of
+/// size 1. Throws InputError as above.
 std::vector<NamedArray> read_safetensors(std::string_view bytes, const std::string& where,
                                          const std::function<bool(const std::string&)>& accepts);
 
-/// Writes tensors as F64, sorted by name, with `metadata` in the header. The header is padded so
-/// that the numbers begin at a multiple of 8 bytes.
+/// Writes tensors as F64, sorted by name; the numbers begin at a multiple of 8 bytes.
 void write_safetensors(const std::vector<NamedTensor>& tensors,
                        const std::map<std::string, std::string>& metadata, const Sink& sink);
 

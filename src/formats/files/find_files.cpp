@@ -85,26 +85,6 @@ std::vector<ListedFile> files_of_archive(const fs::path& archive) {
   return files;
 }
 
-}  // namespace
-
-std::vector<NamedArray> ListedFile::read(const ReadOptions& wanted) const {
-  return bytes ? format_of(path)->read(*bytes, path.string(), wanted) : read_arrays(path, wanted);
-}
-
-bool is_archive(const fs::path& path) {
-  std::error_code ignored;
-  return ascii_lowercase(path.extension().string()) == ".zip" && !fs::is_directory(path, ignored);
-}
-
-std::vector<ListedFile> list_files(const fs::path& place) {
-  std::vector<ListedFile> files =
-      is_archive(place) ? files_of_archive(place) : files_of_directory(place);
-  std::ranges::sort(files, {}, &ListedFile::path);
-  return files;
-}
-
-namespace {
-
 std::string_view strip_leading_number(std::string_view stem) {
   const std::size_t digits = stem.find_first_not_of("0123456789");
   if (digits == 0 || digits == std::string_view::npos) return stem;
@@ -144,40 +124,6 @@ std::string_view without_word(std::string_view text) {
   }
   return text;
 }
-
-}  // namespace
-
-std::string_view strip_copy_suffix(std::string_view text) {
-  for (std::string_view last;; text = last) {
-    last = without_word(without_brackets(text));
-    if (last == text) return text;
-  }
-}
-
-FileStem file_stem(std::string_view text) {
-  FileStem stem;
-  text = strip_copy_suffix(text);
-  while (true) {  // places come last
-    const std::size_t dot = text.rfind('.');
-    const std::size_t dash = text.rfind('-');
-    if (dot == std::string_view::npos || dash == std::string_view::npos || dash < dot) break;
-    const auto number = parse_number<std::size_t>(text.substr(dash + 1));
-    if (!number) break;
-    stem.places.insert(stem.places.begin(),
-                       {std::string(text.substr(dot + 1, dash - dot - 1)), *number});
-    text = text.substr(0, dot);
-  }
-  text = strip_leading_number(text);
-  if (text.starts_with("given-")) text.remove_prefix(6);
-  stem.name = text;
-  return stem;
-}
-
-bool is_editor_backup(std::string_view name) {
-  return name.starts_with('.') || name.starts_with('#') || name.ends_with('~');
-}
-
-namespace {
 
 /// One matrix of several in separate files.
 struct Piece {
@@ -326,6 +272,52 @@ void read_manifest_entries(const Manifest& list, ArrayCollection& dump) {
 }
 
 }  // namespace
+
+std::vector<NamedArray> ListedFile::read(const ReadOptions& wanted) const {
+  return bytes ? format_of(path)->read(*bytes, path.string(), wanted) : read_arrays(path, wanted);
+}
+
+bool is_archive(const fs::path& path) {
+  std::error_code ignored;
+  return ascii_lowercase(path.extension().string()) == ".zip" && !fs::is_directory(path, ignored);
+}
+
+std::vector<ListedFile> list_files(const fs::path& place) {
+  std::vector<ListedFile> files =
+      is_archive(place) ? files_of_archive(place) : files_of_directory(place);
+  std::ranges::sort(files, {}, &ListedFile::path);
+  return files;
+}
+
+std::string_view strip_copy_suffix(std::string_view text) {
+  for (std::string_view last;; text = last) {
+    last = without_word(without_brackets(text));
+    if (last == text) return text;
+  }
+}
+
+FileStem file_stem(std::string_view text) {
+  FileStem stem;
+  text = strip_copy_suffix(text);
+  while (true) {  // places come last
+    const std::size_t dot = text.rfind('.');
+    const std::size_t dash = text.rfind('-');
+    if (dot == std::string_view::npos || dash == std::string_view::npos || dash < dot) break;
+    const auto number = parse_number<std::size_t>(text.substr(dash + 1));
+    if (!number) break;
+    stem.places.insert(stem.places.begin(),
+                       {std::string(text.substr(dot + 1, dash - dot - 1)), *number});
+    text = text.substr(0, dot);
+  }
+  text = strip_leading_number(text);
+  if (text.starts_with("given-")) text.remove_prefix(6);
+  stem.name = text;
+  return stem;
+}
+
+bool is_editor_backup(std::string_view name) {
+  return name.starts_with('.') || name.starts_with('#') || name.ends_with('~');
+}
 
 ArrayCollection load_arrays(const fs::path& path, const ExpectedSize& expected) {
   ArrayCollection dump;

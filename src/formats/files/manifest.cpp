@@ -25,8 +25,11 @@ constexpr std::string_view incomplete_export_text =
 // A manifest is untrusted: it may name only files beside it.
 bool is_beside(const std::string& name) { return fs::path(name).filename() == name; }
 
-bool matches_checksum(const fs::path& file, const std::string& sum) {
-  return sha256_of(file) == sum;
+std::string sha256_of(const fs::path& path) {
+  const MappedFile file(path);
+  Sha256 sum;
+  sum.add(file.bytes());
+  return sum.hex();
 }
 
 // "06-scores.csv", "given-X.npy".
@@ -47,7 +50,7 @@ std::vector<std::string> changed_files(const fs::path& directory, const Manifest
   for (const auto& [name, sum] : list.sums) {
     const fs::path file = directory / name;
     if (!is_beside(name) || !fs::is_regular_file(file, ignored)) continue;
-    if (!matches_checksum(file, sum)) changed.push_back(name);
+    if (sha256_of(file) != sum) changed.push_back(name);
   }
   return changed;
 }
@@ -75,62 +78,6 @@ bool is_incomplete_export(const fs::path& directory, ExportEvidence sign) {
   }
   return false;
 }
-
-}  // namespace
-
-bool is_modified(const fs::path& file) {
-  std::error_code ignored;
-  if (!fs::is_regular_file(file, ignored)) return false;
-  const fs::path directory = file.has_parent_path() ? file.parent_path() : fs::path(".");
-  const auto list = read_manifest(directory);
-  if (!list) return false;
-  const auto sum = list->sums.find(file.filename().string());
-  return sum != list->sums.end() && !matches_checksum(file, sum->second);
-}
-
-std::optional<VerificationFailure> verify_export(const fs::path& path,
-                                                 const std::optional<Manifest>& list,
-                                                 ExportEvidence sign) {
-  std::vector<std::string> changed;
-  std::error_code ignored;
-  if (list) {
-    changed = changed_files(path, *list);
-  } else if (!fs::is_directory(path, ignored)) {
-    if (is_modified(path)) changed.push_back(path.filename().string());
-  } else if (is_incomplete_export(path, sign)) {
-    return VerificationFailure{.text = std::string(incomplete_export_text),
-                               .incomplete_export = true};
-  }
-  if (changed.empty()) return {};
-  return VerificationFailure{.text = changed_files_text(changed)};
-}
-
-Sha256::Sha256() { sha256_init(&state_); }
-
-void Sha256::add(std::string_view bytes) {
-  sha256_update(&state_, bytes.size(), reinterpret_cast<const std::uint8_t*>(bytes.data()));
-}
-
-std::string Sha256::hex() {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::array<std::uint8_t, SHA256_DIGEST_SIZE> digest;
-  sha256_digest(&state_, digest.size(), digest.data());
-  std::string text;
-  for (const std::uint8_t byte : digest) {
-    text += digits[byte >> 4U];
-    text += digits[byte & 15U];
-  }
-  return text;
-}
-
-std::string sha256_of(const std::filesystem::path& path) {
-  const MappedFile file(path);
-  Sha256 sum;
-  sum.add(file.bytes());
-  return sum.hex();
-}
-
-namespace {
 
 using Json = nlohmann::json;
 
@@ -164,6 +111,45 @@ void add_sums(const Json& lesson, Manifest& manifest) {
 }
 
 }  // namespace
+
+bool is_modified(const fs::path& file) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(file, ignored)) return false;
+  const fs::path directory = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  const auto list = read_manifest(directory);
+  if (!list) return false;
+  const auto sum = list->sums.find(file.filename().string());
+  return sum != list->sums.end() && sha256_of(file) != sum->second;
+}
+
+std::optional<VerificationFailure> verify_export(const fs::path& path,
+                                                 const std::optional<Manifest>& list,
+                                                 ExportEvidence sign) {
+  std::vector<std::string> changed;
+  std::error_code ignored;
+  if (list) {
+    changed = changed_files(path, *list);
+  } else if (!fs::is_directory(path, ignored)) {
+    if (is_modified(path)) changed.push_back(path.filename().string());
+  } else if (is_incomplete_export(path, sign)) {
+    return VerificationFailure{.text = std::string(incomplete_export_text),
+                               .incomplete_export = true};
+  }
+  if (changed.empty()) return {};
+  return VerificationFailure{.text = changed_files_text(changed)};
+}
+
+Sha256::Sha256() { sha256_init(&state_); }
+
+void Sha256::add(std::string_view bytes) {
+  sha256_update(&state_, bytes.size(), reinterpret_cast<const std::uint8_t*>(bytes.data()));
+}
+
+std::string Sha256::hex() {
+  std::array<std::uint8_t, SHA256_DIGEST_SIZE> digest;
+  sha256_digest(&state_, digest.size(), digest.data());
+  return fmt::format("{:02x}", fmt::join(digest, ""));
+}
 
 bool Manifest::lists(std::string_view file) const { return files.contains(file); }
 

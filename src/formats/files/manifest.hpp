@@ -2,7 +2,6 @@
 
 #include <nettle/sha2.h>
 
-#include <cstddef>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -72,8 +71,5 @@ class Sha256 {
  private:
   sha256_ctx state_;
 };
-
-/// Returns the SHA-256 of a file. Throws InputError if it cannot be read.
-std::string sha256_of(const std::filesystem::path& path);
 
 }  // namespace qkv::inline formats

@@ -61,6 +61,32 @@ std::vector<fs::path> parents_to_change(const fs::path& path) {
   return parents;
 }
 
+fs::path made(const fs::path& path) {
+  make_directory(path);
+  return path;
+}
+
+// A rename would replace a pipe or a device, too, but no export created it.
+void refuse_in_the_way(const fs::path& path) {
+  struct stat status = {};
+  if (::lstat(path.c_str(), &status) != 0) return;
+  if (S_ISREG(status.st_mode) || S_ISLNK(status.st_mode)) return;
+  refuse(path, S_ISDIR(status.st_mode)
+                   ? "a directory is in the way of this file: remove it or name another directory"
+                   : "a pipe or a device is in the way of this file: remove it or name another "
+                     "directory");
+}
+
+// Without a manifest, an interrupted export is not taken for a complete one.
+void remove_manifest(const Directory& directory) {
+  const fs::path list = directory.path() / manifest_name;
+  if (::unlink(list.c_str()) == 0) return directory.sync();
+  if (errno == ENOENT) return;
+  refuse(list, fmt::format("the list of an earlier export cannot be removed: {}; nothing was "
+                           "written",
+                           std::strerror(errno)));
+}
+
 }  // namespace
 
 Directory::Directory(fs::path path) : path_(std::move(path)), descriptor_(open_directory(path_)) {
@@ -70,9 +96,7 @@ Directory::Directory(fs::path path) : path_(std::move(path)), descriptor_(open_d
                                      std::strerror(errno)));
 }
 
-Directory::~Directory() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
+Directory::~Directory() { ::close(descriptor_); }
 
 void Directory::sync() const { qkv::sync(descriptor_, path_); }
 
@@ -115,36 +139,6 @@ void make_directory(const fs::path& path) {
     if (const auto changed = directory_to_sync(parent)) changed->sync();
   }
 }
-
-namespace {
-
-fs::path made(const fs::path& path) {
-  make_directory(path);
-  return path;
-}
-
-// A rename would replace a pipe or a device, too, but no export created it.
-void refuse_in_the_way(const fs::path& path) {
-  struct stat status = {};
-  if (::lstat(path.c_str(), &status) != 0) return;
-  if (S_ISREG(status.st_mode) || S_ISLNK(status.st_mode)) return;
-  refuse(path, S_ISDIR(status.st_mode)
-                   ? "a directory is in the way of this file: remove it or name another directory"
-                   : "a pipe or a device is in the way of this file: remove it or name another "
-                     "directory");
-}
-
-// Without a manifest, an interrupted export is not taken for a complete one.
-void remove_manifest(const Directory& directory) {
-  const fs::path list = directory.path() / manifest_name;
-  if (::unlink(list.c_str()) == 0) return directory.sync();
-  if (errno == ENOENT) return;
-  refuse(list, fmt::format("the list of an earlier export cannot be removed: {}; nothing was "
-                           "written",
-                           std::strerror(errno)));
-}
-
-}  // namespace
 
 OutputDirectory::OutputDirectory(const fs::path& path, std::span<const std::string> names)
     : directory_(made(path)) {

@@ -41,8 +41,7 @@ void sync_file(int descriptor, const std::filesystem::path& path);
 /// Disables all syncing for the whole process: the user's --no-sync.
 void disable_fsync();
 
-/// Creates a directory and its missing parents, and syncs their names. Throws InputError if a file
-/// is in the way or the directory cannot be written.
+/// Creates a directory and its parents, and syncs their names. Throws InputError if that fails.
 void make_directory(const std::filesystem::path& path);
 
 /// A directory for an export. The manifest is removed first and written last; the directory stays

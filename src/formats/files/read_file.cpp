@@ -50,95 +50,47 @@ std::string message_for(const std::filesystem::path& path) {
       printable(path.filename().string()));
 }
 
-}  // namespace
-
 /// The current mappings, for the handler.
-class Mappings {
- public:
-  static MappedFile::Slot* add(const char* begin, std::size_t size,
-                               const std::filesystem::path& path) {
-    static const bool once = install_handler();
-    static_cast<void>(once);
-    for (MappedFile::Slot& slot : slots) {
-      bool expected = false;
-      if (!slot.is_taken.compare_exchange_strong(expected, true)) continue;
-      const std::string message = message_for(path);
-      slot.message = {};
-      std::copy_n(message.begin(), std::min(message.size(), slot.message.size() - 1),
-                  slot.message.begin());
-      slot.size = size;
-      slot.begin = begin;
-      return &slot;
-    }
-    return nullptr;
+std::array<MappedFile::Slot, 512> slots;
+
+/// Handles an unreadable page of a mapping: its reader cannot continue, so the program exits as for
+/// any bad input. Elsewhere SIGBUS is the program's own fault.
+void handle_bus_error(int signal, siginfo_t* info, void*) {
+  const auto* place = static_cast<const char*>(info->si_addr);
+  for (const MappedFile::Slot& slot : slots) {
+    const char* begin = slot.begin;
+    if (begin == nullptr || place < begin || place >= begin + slot.size) continue;
+    remove_temporary_files();
+    const std::size_t length = std::char_traits<char>::length(slot.message.data());
+    [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, slot.message.data(), length);
+    ::_exit(bad_input);
   }
-
- private:
-  static bool install_handler() {
-    struct sigaction action = {};
-    action.sa_sigaction = handle;
-    action.sa_flags = SA_SIGINFO;
-    return ::sigaction(SIGBUS, &action, nullptr) == 0;
-  }
-
-  /// Handles an unreadable page of a mapping: its reader cannot continue, so the program exits as
-  /// for any bad input. Elsewhere SIGBUS is the program's own fault.
-  static void handle(int signal, siginfo_t* info, void*) {
-    const auto* place = static_cast<const char*>(info->si_addr);
-    for (const MappedFile::Slot& slot : slots) {
-      const char* begin = slot.begin;
-      if (begin == nullptr || place < begin || place >= begin + slot.size) continue;
-      remove_temporary_files();
-      const std::size_t length = std::char_traits<char>::length(slot.message.data());
-      [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, slot.message.data(), length);
-      ::_exit(bad_input);
-    }
-    std::signal(signal, SIG_DFL);
-    std::raise(signal);
-  }
-
-  static std::array<MappedFile::Slot, 512> slots;
-};
-
-std::array<MappedFile::Slot, 512> Mappings::slots;
-
-MappedFile::MappedFile(const std::filesystem::path& path) {
-  struct stat status = {};
-  if (::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
-    const int descriptor = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    const std::size_t size = descriptor < 0 ? 0 : mappable_size(descriptor);
-    void* mapping =
-        size == 0 ? MAP_FAILED : ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    if (descriptor >= 0) ::close(descriptor);  // a mapping outlives its descriptor
-    if (mapping != MAP_FAILED) {
-      mapping_ = mapping;
-      bytes_ = {static_cast<const char*>(mapping), size};
-      slot_ = Mappings::add(bytes_.data(), size, path);
-      return;
-    }
-  }
-  copy_ = read_bytes(path);  // also reports why a file cannot be read
-  bytes_ = copy_;
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
 }
 
-void MappedFile::forget(std::string_view part) const {
-  if (mapping_ == nullptr) return;
-  constexpr std::size_t page = std::size_t{1} << 16;  // the largest page size of kernels
-  const auto offset = static_cast<std::size_t>(part.data() - bytes_.data());
-  const std::size_t begin = (offset + page - 1) / page * page;
-  const std::size_t end = (offset + part.size()) / page * page;
-  if (begin < end) ::madvise(static_cast<char*>(mapping_) + begin, end - begin, MADV_DONTNEED);
+bool install_handler() {
+  struct sigaction action = {};
+  action.sa_sigaction = handle_bus_error;
+  action.sa_flags = SA_SIGINFO;
+  return ::sigaction(SIGBUS, &action, nullptr) == 0;
 }
 
-MappedFile::~MappedFile() {
-  if (slot_ != nullptr) {
-    slot_->begin = nullptr;
-    slot_->is_taken = false;
+MappedFile::Slot* add_mapping(std::string_view bytes, const std::filesystem::path& path) {
+  [[maybe_unused]] static const bool once = install_handler();
+  for (MappedFile::Slot& slot : slots) {
+    bool expected = false;
+    if (!slot.is_taken.compare_exchange_strong(expected, true)) continue;
+    const std::string message = message_for(path);
+    slot.message = {};
+    std::copy_n(message.begin(), std::min(message.size(), slot.message.size() - 1),
+                slot.message.begin());
+    slot.size = bytes.size();
+    slot.begin = bytes.data();
+    return &slot;
   }
-  if (mapping_ != nullptr) ::munmap(mapping_, bytes_.size());
+  return nullptr;
 }
-
-namespace {
 
 using Matrices = std::vector<NamedArray>;
 
@@ -149,12 +101,16 @@ using Matrices = std::vector<NamedArray>;
 }
 
 struct OpenFile {
-  explicit OpenFile(int fd) : descriptor(fd) {}
+  // Opening a pipe or device must not block.
+  explicit OpenFile(const std::filesystem::path& path)
+      : descriptor(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)) {
+    if (descriptor < 0 && errno == ENXIO) refuse(path, "this is a socket or a device: name a file");
+    if (descriptor < 0) refuse_errno(path, "the file cannot be opened");
+  }
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
-  ~OpenFile() {
-    if (descriptor >= 0) ::close(descriptor);
-  }
+  ~OpenFile() { ::close(descriptor); }
+
   int descriptor;
 };
 
@@ -189,14 +145,6 @@ const Format& readable_format(const std::filesystem::path& path) {
   refuse(path, fmt::format("nothing in it is named \"{}\"; {}", printable(key), what));
 }
 
-// Opening a pipe or device must not block.
-int opened(const std::filesystem::path& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-  if (descriptor < 0 && errno == ENXIO) refuse(path, "this is a socket or a device: name a file");
-  if (descriptor < 0) refuse_errno(path, "the file cannot be opened");
-  return descriptor;
-}
-
 // A shell's pipes, <(…) and /dev/stdin, have a writer; a pipe in a directory may never get one.
 bool is_pipe_among_files(const std::filesystem::path& path, int descriptor) {
   struct statfs system = {};
@@ -224,8 +172,44 @@ void refuse_special(const std::filesystem::path& path, int descriptor, const str
 
 }  // namespace
 
+MappedFile::MappedFile(const std::filesystem::path& path) {
+  struct stat status = {};
+  if (::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    const std::size_t size = descriptor < 0 ? 0 : mappable_size(descriptor);
+    void* mapping =
+        size == 0 ? MAP_FAILED : ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+    if (descriptor >= 0) ::close(descriptor);  // a mapping outlives its descriptor
+    if (mapping != MAP_FAILED) {
+      mapping_ = mapping;
+      bytes_ = {static_cast<const char*>(mapping), size};
+      slot_ = add_mapping(bytes_, path);
+      return;
+    }
+  }
+  copy_ = read_bytes(path);  // also reports why a file cannot be read
+  bytes_ = copy_;
+}
+
+void MappedFile::forget(std::string_view part) const {
+  if (mapping_ == nullptr) return;
+  constexpr std::size_t page = std::size_t{1} << 16;  // the largest page size of kernels
+  const auto offset = static_cast<std::size_t>(part.data() - bytes_.data());
+  const std::size_t begin = (offset + page - 1) / page * page;
+  const std::size_t end = (offset + part.size()) / page * page;
+  if (begin < end) ::madvise(static_cast<char*>(mapping_) + begin, end - begin, MADV_DONTNEED);
+}
+
+MappedFile::~MappedFile() {
+  if (slot_ != nullptr) {
+    slot_->begin = nullptr;
+    slot_->is_taken = false;
+  }
+  if (mapping_ != nullptr) ::munmap(mapping_, bytes_.size());
+}
+
 std::string read_bytes(const std::filesystem::path& path, std::size_t limit) {
-  const OpenFile file(opened(path));
+  const OpenFile file(path);
   struct stat status = {};
   if (::fstat(file.descriptor, &status) != 0) refuse_errno(path, "the file cannot be read");
   refuse_special(path, file.descriptor, status);

@@ -14,6 +14,8 @@
 #include <climits>
 #include <csignal>
 #include <cstring>
+#include <optional>
+#include <string>
 #include <system_error>
 
 #include "formats/files/output_directory.hpp"
@@ -71,83 +73,15 @@ int closing_failure(int descriptor) {
   return copy < 0 || ::close(copy) == 0 ? 0 : errno;
 }
 
-}  // namespace
-
-int write_all(int descriptor, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
-    if (count < 0 && errno == EAGAIN) {
-      pollfd ready{.fd = descriptor, .events = POLLOUT, .revents = 0};
-      ::poll(&ready, 1, -1);
-      continue;
-    }
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return errno;
-    bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
-  return 0;
-}
-
-bool is_temporary_name(std::string_view name) {
-  if (!name.starts_with(front) || !name.ends_with(temporary_suffix)) return false;
-  const std::string_view numbers =
-      name.substr(front.size(), name.size() - front.size() - temporary_suffix.size());
-  return std::ranges::count(numbers, '-') == 1 &&
-         numbers.find_first_not_of("0123456789-") == std::string_view::npos;
-}
-
-TemporaryFile::TemporaryFile(const fs::path& path) : path_(path) {
-  constexpr int tries = 100;
-  for (int i = 0; i < tries; ++i) {
-    if (open_as(temporary_name(path))) return;
-  }
-  refuse_errno(path, EEXIST);
-}
-
-/// Tries one name; false if it is taken.
-bool TemporaryFile::open_as(const fs::path& name) {
-  name_ = name;
-  cleanup_.emplace(name.string());
-  descriptor_ = open_new(name, mode_at(path_));
-  if (descriptor_ >= 0 && is_ours(descriptor_)) return true;
-  const int reason = descriptor_ >= 0 ? EEXIST : errno;
-  if (descriptor_ >= 0) ::close(descriptor_);
-  descriptor_ = -1;
-  cleanup_.reset();
-  if (reason == EEXIST) return false;
-  if (reason == ENOENT) refuse(path_, "its directory does not exist: make it first");
-  refuse_errno(path_, reason);
-}
-
-TemporaryFile::~TemporaryFile() {
-  if (!committed_) ::unlink(name_.c_str());
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
-
-void TemporaryFile::append(std::string_view bytes) const {
-  const int reason = write_all(descriptor_, bytes);
-  if (reason != 0) refuse_errno(path_, reason);
-}
-
-void TemporaryFile::commit() {
-  sync_file(descriptor_, path_);
-  const int reason = closing_failure(descriptor_);
-  if (reason != 0) refuse_errno(path_, reason);
-  if (::rename(name_.c_str(), path_.c_str()) != 0) refuse_errno(path_, errno);
-  committed_ = true;
-}
-
 /// Names of temporary files for the signal handler, in static memory: a handler may not allocate.
 /// Without a free slot a file is written, but not cleaned up.
-struct CleanupOnSignal::Slot {
+struct CleanupSlot {
   enum State { free, being_named, named };
   std::atomic<int> state = free;
   std::array<char, PATH_MAX> name = {};
 };
 
-namespace {
-
-std::array<CleanupOnSignal::Slot, 16> slots;
+std::array<CleanupSlot, 16> temporary_slots;
 std::atomic<bool> line_on_terminal = false;
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free,
               "a signal handler may not wait for a lock");
@@ -178,37 +112,95 @@ void install_handlers() {
   }
 }
 
-}  // namespace
-
-void remove_temporary_files() {
-  for (CleanupOnSignal::Slot& slot : slots) {
-    if (slot.state == CleanupOnSignal::Slot::named) ::unlink(slot.name.data());
+/// Removes a temporary file on a signal that ends the program, while this object lives.
+class CleanupOnSignal {
+ public:
+  explicit CleanupOnSignal(const std::string& name) {
+    install_handlers();
+    if (name.size() >= PATH_MAX) return;
+    for (CleanupSlot& slot : temporary_slots) {
+      int expected = CleanupSlot::free;
+      if (!slot.state.compare_exchange_strong(expected, CleanupSlot::being_named)) continue;
+      std::copy_n(name.c_str(), name.size() + 1, slot.name.begin());
+      slot.state = CleanupSlot::named;
+      slot_ = &slot;
+      return;
+    }
   }
-}
-
-CleanupOnSignal::CleanupOnSignal(const std::string& name) {
-  install_handlers();
-  if (name.size() >= PATH_MAX) return;
-  for (Slot& slot : slots) {
-    int expected = Slot::free;
-    if (!slot.state.compare_exchange_strong(expected, Slot::being_named)) continue;
-    std::copy_n(name.c_str(), name.size() + 1, slot.name.begin());
-    slot.state = Slot::named;
-    slot_ = &slot;
-    return;
+  CleanupOnSignal(const CleanupOnSignal&) = delete;
+  CleanupOnSignal& operator=(const CleanupOnSignal&) = delete;
+  ~CleanupOnSignal() {
+    if (slot_ != nullptr) slot_->state = CleanupSlot::free;
   }
-}
 
-CleanupOnSignal::~CleanupOnSignal() {
-  if (slot_ != nullptr) slot_->state = Slot::free;
-}
+ private:
+  CleanupSlot* slot_ = nullptr;
+};
 
-void set_terminal_line(TerminalLine line) {
-  if (line == TerminalLine::shown) install_handlers();
-  line_on_terminal = line == TerminalLine::shown;
-}
+/// A locked temporary file next to its destination. A killed program leaves an unlocked one.
+class TemporaryFile {
+ public:
+  /// Creates a temporary file for `path`, with the mode of the file there. Throws InputError.
+  explicit TemporaryFile(const fs::path& path) : path_(path) {
+    constexpr int tries = 100;
+    for (int i = 0; i < tries; ++i) {
+      if (open_as(temporary_name(path))) return;
+    }
+    refuse_errno(path, EEXIST);
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  /// Removes the file, unless it was committed.
+  ~TemporaryFile() {
+    if (!committed_) ::unlink(name_.c_str());
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
 
-namespace {
+  void append(std::string_view bytes) const {
+    const int reason = write_all(descriptor_, bytes);
+    if (reason != 0) refuse_errno(path_, reason);
+  }
+
+  /// Syncs the file and renames it to its destination.
+  void commit() {
+    sync_file(descriptor_, path_);
+    const int reason = closing_failure(descriptor_);
+    if (reason != 0) refuse_errno(path_, reason);
+    if (::rename(name_.c_str(), path_.c_str()) != 0) refuse_errno(path_, errno);
+    committed_ = true;
+  }
+
+ private:
+  /// Tries one name; false if it is taken.
+  bool open_as(const fs::path& name) {
+    name_ = name;
+    cleanup_.emplace(name.string());
+    descriptor_ = open_new(name, mode_at(path_));
+    if (descriptor_ >= 0 && is_ours(descriptor_)) return true;
+    const int reason = descriptor_ >= 0 ? EEXIST : errno;
+    if (descriptor_ >= 0) ::close(descriptor_);
+    descriptor_ = -1;
+    cleanup_.reset();
+    if (reason == EEXIST) return false;
+    if (reason == ENOENT) refuse(path_, "its directory does not exist: make it first");
+    refuse_errno(path_, reason);
+  }
+
+  const fs::path& path_;
+  fs::path name_;
+  std::optional<CleanupOnSignal> cleanup_;
+  int descriptor_ = -1;
+  bool committed_ = false;
+};
+
+/// True if the name is that of a temporary file.
+bool is_temporary_name(std::string_view name) {
+  if (!name.starts_with(front) || !name.ends_with(temporary_suffix)) return false;
+  const std::string_view numbers =
+      name.substr(front.size(), name.size() - front.size() - temporary_suffix.size());
+  return std::ranges::count(numbers, '-') == 1 &&
+         numbers.find_first_not_of("0123456789-") == std::string_view::npos;
+}
 
 void refuse_directory(const fs::path& path) {
   std::error_code ignored;
@@ -218,8 +210,8 @@ void refuse_directory(const fs::path& path) {
 
 // ---------------------------------------------------------------- devices
 
-/// True if `path` is a terminal, a pipe or a device. In /dev also for links: /dev/stdout is one,
-/// and must not be replaced.
+/// True for a terminal, a pipe or a device, and for links in /dev: /dev/stdout must not be
+/// replaced.
 bool is_device(const fs::path& path) {
   struct stat status = {};
   if (::lstat(path.c_str(), &status) != 0) return false;
@@ -281,6 +273,32 @@ void remove_if_left(const fs::path& name) {
 }
 
 }  // namespace
+
+int write_all(int descriptor, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
+    if (count < 0 && errno == EAGAIN) {
+      pollfd ready{.fd = descriptor, .events = POLLOUT, .revents = 0};
+      ::poll(&ready, 1, -1);
+      continue;
+    }
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return errno;
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+  return 0;
+}
+
+void remove_temporary_files() {
+  for (CleanupSlot& slot : temporary_slots) {
+    if (slot.state == CleanupSlot::named) ::unlink(slot.name.data());
+  }
+}
+
+void set_terminal_line(TerminalLine line) {
+  if (line == TerminalLine::shown) install_handlers();
+  line_on_terminal = line == TerminalLine::shown;
+}
 
 void replace_atomically(const fs::path& path, const ContentWriter& content) {
   refuse_directory(path);

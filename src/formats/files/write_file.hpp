@@ -1,8 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
-#include <string>
 #include <string_view>
 
 #include "formats/io.hpp"
@@ -25,22 +23,7 @@ void replace_atomically(const std::filesystem::path& path, const ContentWriter& 
 /// Removes temporary files that killed programs left in a directory; those in use stay.
 void remove_stale_temporaries(const std::filesystem::path& directory);
 
-/// Removes a temporary file on SIGINT, SIGTERM or SIGHUP while this object lives. The program then
-/// ends by that signal.
-class CleanupOnSignal {
- public:
-  struct Slot;
-
-  explicit CleanupOnSignal(const std::string& name);
-  CleanupOnSignal(const CleanupOnSignal&) = delete;
-  CleanupOnSignal& operator=(const CleanupOnSignal&) = delete;
-  ~CleanupOnSignal();
-
- private:
-  Slot* slot_ = nullptr;
-};
-
-/// Removes all files with a CleanupOnSignal. Safe in signal handlers: never allocates or waits.
+/// Removes the temporary files that are being written. Safe in signal handlers.
 void remove_temporary_files();
 
 enum class TerminalLine { shown, gone };
@@ -48,35 +31,7 @@ enum class TerminalLine { shown, gone };
 /// Records whether an unfinished line (a progress bar) is on standard error, to be erased, too.
 void set_terminal_line(TerminalLine line);
 
-/// A locked temporary file next to its destination. A killed program leaves an unlocked one.
-class TemporaryFile {
- public:
-  /// Creates a temporary file for `path`, with the mode of the file there. Throws InputError.
-  explicit TemporaryFile(const std::filesystem::path& path);
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  /// Removes the file, unless it was committed.
-  ~TemporaryFile();
-
-  void append(std::string_view bytes) const;
-
-  /// Syncs the file and renames it to its destination.
-  void commit();
-
- private:
-  bool open_as(const std::filesystem::path& name);
-
-  const std::filesystem::path& path_;
-  std::filesystem::path name_;
-  std::optional<CleanupOnSignal> cleanup_;
-  int descriptor_ = -1;
-  bool committed_ = false;
-};
-
 /// Writes all bytes to a descriptor, waiting when it is full. Returns 0, or errno on failure.
 int write_all(int descriptor, std::string_view bytes);
-
-/// True if the name is that of a temporary file.
-bool is_temporary_name(std::string_view name);
 
 }  // namespace qkv::inline formats

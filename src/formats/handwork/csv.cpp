@@ -78,8 +78,7 @@ bool take_plain_cell(std::string_view& text, Cell& cell) {
   return result.fault == NumeralError::none && keep(cell, result.numeral);
 }
 
-/// Parses lines of `columns` cells into `cells`; false if a cell is not a number, or if lines or
-/// cells do not match the expected count.
+/// Parses lines of `columns` cells into `cells`; false if one is no number, or if counts differ.
 template <class Cell>
 bool read_lines(std::string_view text, std::size_t columns, std::span<Cell> cells) {
   std::size_t column = 0;
@@ -195,14 +194,16 @@ constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
 // ---------------------------------------------------------------- labels
 
-bool has_text_in_margin(const Table& table) {
+/// True if `holds` for each field of the first row and column but the corner, and its number.
+template <class Holds>
+bool all_of_margins(const Table& table, const Holds& holds) {
   for (std::size_t j = 1; j < table.columns(); ++j) {
-    if (csv::is_text(table.at(0, j))) return true;
+    if (!holds(table.at(0, j), j)) return false;
   }
   for (std::size_t i = 1; i < table.rows.size(); ++i) {
-    if (csv::is_text(table.at(i, 0))) return true;
+    if (!holds(table.at(i, 0), i)) return false;
   }
-  return false;
+  return true;
 }
 
 /// True if the field may label the column or row of that number: it is a word, the number itself,
@@ -216,13 +217,9 @@ bool labels_position(const Field& field, std::size_t number, bool quotes_tell) {
 bool has_names_in_margins(const Table& table) {
   if (table.rows.size() < 2 || table.columns() < 2) return false;
   const bool quotes_tell = !table.at(1, 1).quoted;
-  for (std::size_t j = 1; j < table.columns(); ++j) {
-    if (!labels_position(table.at(0, j), j, quotes_tell)) return false;
-  }
-  for (std::size_t i = 1; i < table.rows.size(); ++i) {
-    if (!labels_position(table.at(i, 0), i, quotes_tell)) return false;
-  }
-  return true;
+  return all_of_margins(table, [&](const Field& field, std::size_t number) {
+    return labels_position(field, number, quotes_tell);
+  });
 }
 
 bool is_labelled(const Table& table, const ReadOptions& wanted) {
@@ -233,7 +230,8 @@ bool is_labelled(const Table& table, const ReadOptions& wanted) {
   if (!table.at(0, 0).text.empty()) {  // "token,x,y" over "the,0.5,0.25"
     return one_more_each_way && csv::is_text(table.at(0, 0));
   }
-  if (one_more_each_way || has_text_in_margin(table)) return true;
+  const auto is_number = [](const Field& field, std::size_t) { return !csv::is_text(field); };
+  if (one_more_each_way || !all_of_margins(table, is_number)) return true;
   // A matrix of the expected size may have a blank in its first cell, and 1, 2, 3 beside it.
   const bool has_expected_size =
       expected && table.columns() == (*expected)[1] &&
@@ -371,8 +369,7 @@ std::string remark_on(const Table& table, const ParsedArray& written, const Read
                      csv::decimal_commas_hint);
 }
 
-/// A file of one column with decimal commas looks like two columns of integers; only the size
-/// tells. Nothing if it is not such a file.
+/// Reads one column with decimal commas, which looks like two columns: only the size tells.
 std::optional<ParsedArray> read_as_decimal_commas(const Table& table,
                                                   std::array<std::size_t, 2> expected) {
   if (table.separator != ',' || table.columns() != 2 || expected[1] != 1 ||
@@ -406,8 +403,7 @@ void skip_separator_line(std::string_view& text) {
 
 }  // namespace
 
-ParsedArray read_csv_with(std::string_view text, const std::string& where,
-                          const ReadOptions& wanted) {
+ParsedArray read_csv(std::string_view text, const std::string& where, const ReadOptions& wanted) {
   const auto& expected = wanted.expected;
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   skip_separator_line(text);
@@ -427,11 +423,6 @@ ParsedArray read_csv_with(std::string_view text, const std::string& where,
   refuse_words(written, wanted, where);
   written.remark = remark_on(table, written, wanted);
   return written;
-}
-
-ParsedArray read_csv(std::string_view text, const std::string& where,
-                     std::optional<std::array<std::size_t, 2>> expected) {
-  return read_csv_with(text, where, {.expected = expected});
 }
 
 }  // namespace qkv::inline formats

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <optional>
 #include <span>
@@ -19,13 +18,10 @@ namespace qkv::inline formats {
 /// a number. They are labels, too, if the size exceeds `expected` (rows, columns) by one both ways,
 /// or has another size and they count from 1. Labels that are other numbers need quotes. Throws
 /// InputError (prefix `where`) with row and column; a row is its line in the file.
+/// With `wanted` also heading lines, row names, tables ruled with |, stacked matrices, and cells
+/// that are not numbers are read.
 ParsedArray read_csv(std::string_view text, const std::string& where,
-                     std::optional<std::array<std::size_t, 2>> expected = {});
-
-/// read_csv with options: heading lines, row names, tables ruled with |, stacked matrices, and
-/// cells that are not numbers.
-ParsedArray read_csv_with(std::string_view text, const std::string& where,
-                          const ReadOptions& wanted);
+                     const ReadOptions& wanted = {});
 
 /// A matrix to write as CSV.
 struct CsvMatrix {

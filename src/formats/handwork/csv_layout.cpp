@@ -9,9 +9,7 @@
 #include "text/strings.hpp"
 #include "text/unicode.hpp"
 
-namespace qkv::inline formats {
-
-namespace csv {
+namespace qkv::inline formats::csv {
 namespace {
 
 bool is_blank(const Field& field) { return trimmed(field.text).empty(); }
@@ -71,8 +69,7 @@ bool begins_with_name(const Table& table, const Row& row, std::size_t columns) {
   return row.size == columns + 1 && is_text(table.fields[row.first]);
 }
 
-// True if every row but the first has a number or blank under each of so many names; trailing
-// blanks of a spreadsheet do not count.
+// True if every row but the first has a number or blank under each of so many names.
 bool fit_under_names(const Table& table, std::size_t columns) {
   return std::ranges::all_of(std::span(table.rows).subspan(1), [&](const Row& row) {
     return begins_with_name(table, row, columns) ||
@@ -95,50 +92,9 @@ void drop_repeated_names(Table& table, std::size_t rows, std::size_t stacked) {
                    table.rows.end());
 }
 
-}  // namespace
-
-bool is_text(const Field& field) {
-  const std::string_view text = trimmed(field.text);
-  return !text.empty() &&
-         parse_cell(text, decimal_mark_of(text)).fault == NumeralError::not_a_number;
-}
-
-std::optional<std::string> strip_ruled_lines(std::string_view text) {
-  std::size_t lines = 0;
-  std::size_t ruled = 0;
-  std::string result;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = trimmed(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-    const bool rule = line.find("--") != std::string_view::npos &&
-                      line.find_first_not_of("|+-:= \t") == std::string_view::npos;
-    if (!rule && !line.empty()) {
-      ++lines;
-      ruled += line.find('|') != std::string_view::npos ? 1 : 0;
-      const bool framed = line.size() > 1 && line.starts_with('|') && line.ends_with('|');
-      if (framed) line = line.substr(1, line.size() - 2);
-      const auto bars = std::ranges::count(line, '|');
-      const bool blanks_part = bars == 1 && !framed;  // "the | -0.5 -0.5"
-      bool in_label = true;
-      for (const char c : line) {
-        const bool bar = c == '|';
-        const bool parts = bar || (blanks_part && !in_label && c == ' ' && result.back() != '\t');
-        if (bar) in_label = false;
-        if (bar || parts) {
-          result += '\t';
-        } else if (in_label || !blanks_part || c != ' ') {
-          result += c;
-        }
-      }
-      while (result.ends_with(' ')) result.pop_back();
-    }
-    result += '\n';
-  }
-  if (lines == 0 || 2 * ruled <= lines) return {};
-  return result;
-}
-
+// Removes titles and column names from a table of `stacked` matrices of size `expected`. Titles may
+// stand over all matrices or over each. Column names become labels; rows that begin with a name,
+// without column names, are flagged.
 void normalise_headings(Table& table, std::array<std::size_t, 2> expected, std::size_t stacked) {
   const std::size_t rows = expected[0] * stacked;
   if (table.rows.empty() || rows == 0) return;
@@ -159,44 +115,29 @@ void normalise_headings(Table& table, std::array<std::size_t, 2> expected, std::
         return begins_with_name(table, row, expected[1]);
       });
 }
-namespace {
+bool is_empty_field(const Field& field) { return field.text.empty() && !field.quoted; }
 
-bool is_blank_row(const Table& table, const Row& row) {
-  const Field& field = table.fields[row.first];
-  return row.size == 1 && field.text.empty() && !field.quoted;
-}
-
-void drop_blank_rows(Table& table) {
-  std::erase_if(table.rows, [&table](const Row& row) { return is_blank_row(table, row); });
-}
-
-void drop_last_blank_rows(Table& table, std::size_t rows_to_keep) {
-  while (table.rows.size() > rows_to_keep && is_blank_row(table, table.rows.back())) {
-    table.rows.pop_back();
-  }
+bool is_empty(const Table& table, const Row& row) {
+  return std::ranges::all_of(fields_of(table, row), is_empty_field);
 }
 
 /// In a file of one column an empty line may be a blank cell. The expected number of rows decides;
 /// without it, only lines between two numbers are cells.
 void resolve_blank_rows(Table& table, std::optional<std::array<std::size_t, 2>> expected) {
-  const auto is_blank = [&table](const Row& row) { return is_blank_row(table, row); };
-  const auto blank_rows =
-      static_cast<std::size_t>(std::count_if(table.rows.begin(), table.rows.end(), is_blank));
+  const auto is_blank = [&](const Row& row) { return row.size == 1 && is_empty(table, row); };
+  const auto blank_rows = static_cast<std::size_t>(std::ranges::count_if(table.rows, is_blank));
   if (blank_rows == 0) return;
-  const bool one_column = std::all_of(table.rows.begin(), table.rows.end(),
-                                      [](const Row& row) { return row.size == 1; });
+  const bool one_column =
+      std::ranges::all_of(table.rows, [](const Row& row) { return row.size == 1; });
   const std::size_t rows_wanted = expected ? (*expected)[0] : 0;
-  if (!one_column || table.rows.size() - blank_rows == rows_wanted) return drop_blank_rows(table);
-  drop_last_blank_rows(table, rows_wanted);
+  if (!one_column || table.rows.size() - blank_rows == rows_wanted) {
+    std::erase_if(table.rows, is_blank);
+    return;
+  }
+  while (table.rows.size() > rows_wanted && is_blank(table.rows.back())) table.rows.pop_back();
   if (table.rows.size() == rows_wanted) return;
   table.rows.erase(table.rows.begin(),
                    std::find_if_not(table.rows.begin(), table.rows.end(), is_blank));
-}
-
-bool is_empty(const Table& table, const Row& row) {
-  const auto first = table.fields.begin() + static_cast<std::ptrdiff_t>(row.first);
-  return std::all_of(first, first + static_cast<std::ptrdiff_t>(row.size),
-                     [](const Field& field) { return field.text.empty() && !field.quoted; });
 }
 
 // The apparent margin of labels: the first cell is empty, the row is not.
@@ -205,8 +146,6 @@ std::size_t margin_of(const Table& table) {
                                     [&](const Row& one) { return is_empty(table, one); });
   return row != table.rows.end() && table.fields[row->first].text.empty() ? 1 : 0;
 }
-
-bool is_blank_field(const Field& field) { return field.text.empty() && !field.quoted; }
 
 // Spreadsheets save empty rows and columns around the data. They are dropped if exactly the
 // expected matrix remains; matrices of another size, or transposed, stay unchanged.
@@ -220,24 +159,20 @@ void drop_surplus(Table& table, std::array<std::size_t, 2> expected) {
   while (kept.end() - first > static_cast<std::ptrdiff_t>(rows) && is_empty(table, *first)) ++first;
   kept.erase(kept.begin(), first);
   for (Row& row : kept) {
-    while (row.size > columns && is_blank_field(table.fields[row.first + row.size - 1])) --row.size;
+    while (row.size > columns && is_empty_field(table.fields[row.first + row.size - 1])) --row.size;
   }
-  const bool fits =
-      kept.size() == rows &&
-      std::all_of(kept.begin(), kept.end(), [&](const Row& row) { return row.size == columns; });
+  const bool fits = kept.size() == rows &&
+                    std::ranges::all_of(kept, [&](const Row& row) { return row.size == columns; });
   if (fits) table.rows = std::move(kept);
 }
 
 void refuse_empty_table(const Table& table, const std::string& where) {
-  const bool something = std::any_of(table.fields.begin(), table.fields.end(),
-                                     [](const Field& f) { return !f.text.empty() || f.quoted; });
-  if (something || table.columns() > 1) return;
+  if (table.columns() > 1 || !std::ranges::all_of(table.fields, is_empty_field)) return;
   throw InputError(where +
                    ": the file is empty: write one row of numbers a line, such as 0.5,0.25");
 }
 
-// True if commas may be both decimal marks and separators: a row then has one cell for each
-// integer, and two for each other number.
+// True if commas may be both decimal marks and separators: up to two cells for each number.
 bool may_be_decimal_commas(const Table& table, std::optional<std::array<std::size_t, 2>> expected) {
   return table.separator == ',' && expected && std::ranges::all_of(table.rows, [&](const Row& row) {
            return row.size >= (*expected)[1] && row.size <= 2 * (*expected)[1];
@@ -246,9 +181,7 @@ bool may_be_decimal_commas(const Table& table, std::optional<std::array<std::siz
 
 void refuse_ragged_rows(const Table& table, std::optional<std::array<std::size_t, 2>> expected,
                         const std::string& where) {
-  const auto cells = [](std::size_t count) {
-    return fmt::format("{} cell{}", count, count == 1 ? "" : "s");
-  };
+  const auto cells = [](std::size_t count) { return pluralise(count, "cell"); };
   for (const Row& row : table.rows) {
     if (row.size == table.columns()) continue;
     throw InputError(fmt::format(
@@ -257,21 +190,6 @@ void refuse_ragged_rows(const Table& table, std::optional<std::array<std::size_t
         cells(table.columns()), may_be_decimal_commas(table, expected) ? decimal_commas_hint : ""));
   }
 }
-
-}  // namespace
-
-void normalise_table_rows(Table& table, std::optional<std::array<std::size_t, 2>> expected,
-                          std::size_t stacked, const std::string& where) {
-  resolve_blank_rows(table, expected);
-  if (expected) {
-    drop_surplus(table, *expected);
-    normalise_headings(table, *expected, stacked);
-    drop_surplus(table, *expected);
-  }
-  refuse_empty_table(table, where);
-  refuse_ragged_rows(table, expected, where);
-}
-namespace {
 
 using namespace std::string_view_literals;
 
@@ -299,28 +217,6 @@ bool needs_guard(std::string_view label) {
   }
   return !label.empty();
 }
-
-}  // namespace
-
-std::string label_cell(std::string_view label) {
-  std::string text(label);
-  if (needs_guard(label)) text.insert(text.begin(), '\'');
-  const bool has_marks = text.find_first_of(",;\t\"\r\n") != std::string::npos;
-  const bool blank_at_an_end = text.starts_with(' ') || text.ends_with(' ');
-  if (!has_marks && !blank_at_an_end) return text;
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + '"';
-}
-
-std::string label_of(std::string_view cell) {
-  const bool guarded = cell.starts_with('\'') && needs_guard(cell);
-  return std::string(cell.substr(guarded ? 1 : 0));
-}
-namespace {
 
 constexpr char blanks = ' ';                     // the separator if no other occurs
 constexpr std::string_view separators = "\t;,";  // the most likely first
@@ -519,10 +415,79 @@ void refuse_broken_utf8(std::string_view text, const std::string& where) {
 
 }  // namespace
 
+bool is_text(const Field& field) {
+  const std::string_view text = trimmed(field.text);
+  return !text.empty() &&
+         parse_cell(text, decimal_mark_of(text)).fault == NumeralError::not_a_number;
+}
+
+std::optional<std::string> strip_ruled_lines(std::string_view text) {
+  std::size_t lines = 0;
+  std::size_t ruled = 0;
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = trimmed(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const bool rule = line.find("--") != std::string_view::npos &&
+                      line.find_first_not_of("|+-:= \t") == std::string_view::npos;
+    if (!rule && !line.empty()) {
+      ++lines;
+      ruled += line.find('|') != std::string_view::npos ? 1 : 0;
+      const bool framed = line.size() > 1 && line.starts_with('|') && line.ends_with('|');
+      if (framed) line = line.substr(1, line.size() - 2);
+      const auto bars = std::ranges::count(line, '|');
+      const bool blanks_part = bars == 1 && !framed;  // "the | -0.5 -0.5"
+      bool in_label = true;
+      for (const char c : line) {
+        const bool bar = c == '|';
+        const bool parts = bar || (blanks_part && !in_label && c == ' ' && result.back() != '\t');
+        if (bar) in_label = false;
+        if (bar || parts) {
+          result += '\t';
+        } else if (in_label || !blanks_part || c != ' ') {
+          result += c;
+        }
+      }
+      while (result.ends_with(' ')) result.pop_back();
+    }
+    result += '\n';
+  }
+  if (lines == 0 || 2 * ruled <= lines) return {};
+  return result;
+}
+
+void normalise_table_rows(Table& table, std::optional<std::array<std::size_t, 2>> expected,
+                          std::size_t stacked, const std::string& where) {
+  resolve_blank_rows(table, expected);
+  if (expected) {
+    drop_surplus(table, *expected);
+    normalise_headings(table, *expected, stacked);
+    drop_surplus(table, *expected);
+  }
+  refuse_empty_table(table, where);
+  refuse_ragged_rows(table, expected, where);
+}
+std::string label_cell(std::string_view label) {
+  std::string text(label);
+  if (needs_guard(label)) text.insert(text.begin(), '\'');
+  const bool has_marks = text.find_first_of(",;\t\"\r\n") != std::string::npos;
+  const bool blank_at_an_end = text.starts_with(' ') || text.ends_with(' ');
+  if (!has_marks && !blank_at_an_end) return text;
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+std::string label_of(std::string_view cell) {
+  const bool guarded = cell.starts_with('\'') && needs_guard(cell);
+  return std::string(cell.substr(guarded ? 1 : 0));
+}
 Table split(std::string_view text, const std::string& where) {
   refuse_broken_utf8(text, where);
   return Splitter(text, where).split();
 }
-}  // namespace csv
-
-}  // namespace qkv::inline formats
+}  // namespace qkv::inline formats::csv

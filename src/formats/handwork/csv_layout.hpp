@@ -8,9 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace qkv::inline formats {
-
-namespace csv {
+namespace qkv::inline formats::csv {
 
 struct Field {
   std::string_view text;  ///< without quotes; trimmed unless it was quoted
@@ -50,11 +48,6 @@ bool is_text(const Field& field);
 /// keeping line numbers; nothing if the text is not such a table.
 std::optional<std::string> strip_ruled_lines(std::string_view text);
 
-/// Removes titles and column names from a table of `stacked` matrices of size `expected`. Titles
-/// may stand over all matrices or over each. Column names become labels; rows that begin with a
-/// name, without column names, are flagged.
-void normalise_headings(Table& table, std::array<std::size_t, 2> expected, std::size_t stacked);
-
 /// The remedy if commas are both decimal marks and separators.
 inline constexpr std::string_view decimal_commas_hint =
     "; if the commas are decimal commas, write points, or ; between the numbers";
@@ -72,6 +65,4 @@ std::string label_cell(std::string_view label);
 /// Returns the label in a cell, without the protecting apostrophe.
 std::string label_of(std::string_view cell);
 
-}  // namespace csv
-
-}  // namespace qkv::inline formats
+}  // namespace qkv::inline formats::csv

@@ -28,8 +28,7 @@ void refuse_mismatched_sizes(const CsvMatrix& matrix, const CsvOptions& options)
   if (options.digits && *options.digits < 0) throw std::logic_error("to_csv: digits below 0");
 }
 
-/// A numeric label other than its own index is quoted, so that readers that do not know the size
-/// can tell it from a cell.
+/// A number as a label is quoted, unless it is its own index, so that it is not taken for a cell.
 std::string label_at(std::string_view label, std::size_t place) {
   const bool is_number = parse_cell(label, decimal_mark_of(label)).fault == NumeralError::none;
   if (!is_number || label == std::to_string(place + 1)) return csv::label_cell(label);
@@ -45,8 +44,7 @@ void append_column_labels(std::string& text, const CsvMatrix& matrix) {
   text += '\n';
 }
 
-/// Appends one row's cells. `room` is scratch space for at least the widest cell; it is flushed to
-/// the text when it may be too full for another one.
+/// Appends one row's cells. `room` is scratch space for at least the widest cell.
 void append_cells(std::string& text, std::span<const double> cells, const CsvOptions& options,
                   std::span<char> room) {
   char* const start = room.data();

@@ -122,45 +122,6 @@ bool is_without_decimals(const Numeral& cell) {
   return cell.exact && cell.decimals == 0 && !cell.scientific;
 }
 
-}  // namespace
-
-NumeralResult parse_cell(std::string_view text, DecimalMark mark) {
-  const NumeralResult result = read_in_any_way(text, mark);
-  const bool is_ascii = std::ranges::all_of(text, [](char c) { return (c & 0x80) == 0; });
-  if (result.fault != NumeralError::not_a_number || is_ascii) return result;
-  const std::string plain = in_plain_characters(text);
-  return plain == text ? result : read_in_any_way(plain, mark);
-}
-
-DecimalMark decimal_mark_of(std::string_view cell) {
-  return cell.find(',') == std::string_view::npos ? DecimalMark::point : DecimalMark::comma;
-}
-
-void resolve_precision(std::span<Numeral> cells) {
-  if (std::ranges::none_of(cells, is_without_decimals)) return;
-  std::int16_t most = 0;
-  for (const Numeral& cell : cells) {
-    if (!cell.scientific && std::isfinite(cell.value)) most = std::max(most, cell.decimals);
-  }
-  constexpr int digits = 6;
-  for (Numeral& cell : cells) {
-    if (!is_without_decimals(cell)) continue;
-    cell.scientific = most == 0;
-    const int before_point =
-        cell.value == 0 ? 1 : static_cast<int>(std::floor(std::log10(std::abs(cell.value)))) + 1;
-    cell.decimals = most > 0 ? most : static_cast<std::int16_t>(digits - before_point);
-  }
-}
-
-Numeral keep_bad_cell(ParsedArray& written, std::string_view text) {
-  constexpr std::size_t most = 1000;
-  if (written.bad_texts.size() < most) written.bad_texts.push_back(printable(text));
-  return {.value = std::numeric_limits<double>::quiet_NaN(),
-          .bad_text = static_cast<std::uint16_t>(written.bad_texts.size())};
-}
-
-namespace {
-
 constexpr std::string_view infinity_sign = "\u221e";
 constexpr long max_exponent = 1'000'000;  // far beyond doubles, far within int
 
@@ -301,6 +262,41 @@ bool is_control(std::string_view character) {
 }
 
 }  // namespace
+
+NumeralResult parse_cell(std::string_view text, DecimalMark mark) {
+  const NumeralResult result = read_in_any_way(text, mark);
+  const bool is_ascii = std::ranges::all_of(text, [](char c) { return (c & 0x80) == 0; });
+  if (result.fault != NumeralError::not_a_number || is_ascii) return result;
+  const std::string plain = in_plain_characters(text);
+  return plain == text ? result : read_in_any_way(plain, mark);
+}
+
+DecimalMark decimal_mark_of(std::string_view cell) {
+  return cell.find(',') == std::string_view::npos ? DecimalMark::point : DecimalMark::comma;
+}
+
+void resolve_precision(std::span<Numeral> cells) {
+  if (std::ranges::none_of(cells, is_without_decimals)) return;
+  std::int16_t most = 0;
+  for (const Numeral& cell : cells) {
+    if (!cell.scientific && std::isfinite(cell.value)) most = std::max(most, cell.decimals);
+  }
+  constexpr int digits = 6;
+  for (Numeral& cell : cells) {
+    if (!is_without_decimals(cell)) continue;
+    cell.scientific = most == 0;
+    const int before_point =
+        cell.value == 0 ? 1 : static_cast<int>(std::floor(std::log10(std::abs(cell.value)))) + 1;
+    cell.decimals = most > 0 ? most : static_cast<std::int16_t>(digits - before_point);
+  }
+}
+
+Numeral keep_bad_cell(ParsedArray& written, std::string_view text) {
+  constexpr std::size_t most = 1000;
+  if (written.bad_texts.size() < most) written.bad_texts.push_back(printable(text));
+  return {.value = std::numeric_limits<double>::quiet_NaN(),
+          .bad_text = static_cast<std::uint16_t>(written.bad_texts.size())};
+}
 
 bool is_representable(std::string_view digits, double value) {
   digits.remove_prefix(std::min(digits.find_first_not_of('0'), digits.size()));

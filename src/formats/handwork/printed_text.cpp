@@ -295,17 +295,22 @@ ParsedArray read_brackets(const Source& source, std::size_t start) {
   return written;
 }
 
-/// Parses rows under "A =", under a factor ("1.0e+03 *"), or under "Columns 1 through 8".
+std::vector<Piece> line_pieces(std::string_view text) {
+  std::vector<Piece> lines;
+  for (std::size_t start = 0; start < text.size(); start = lines.back().end + 1) {
+    lines.push_back({.start = start, .end = std::min(text.find('\n', start), text.size())});
+  }
+  return lines;
+}
+
+/// Parses what MATLAB and Octave display: rows under "A =", under a factor ("1.0e+03 *"), or under
+/// "Columns 1 through 8". Throws InputError with the line.
 class DisplayReader {
  public:
   explicit DisplayReader(const Source& source) : source_(source) {}
 
   ParsedArray read() {
-    for (std::size_t start = 0; start < source_.text.size();) {
-      const std::size_t end = std::min(source_.text.find('\n', start), source_.text.size());
-      read_line({.start = start, .end = end});
-      start = end + 1;
-    }
+    for (const Piece& line : line_pieces(source_.text)) read_line(line);
     close_block();
     if (rows_.empty()) source_.refuse(0, fmt::format("there are no numbers: {}", fit_example));
     return joined();
@@ -432,17 +437,10 @@ class DisplayReader {
 
 /// True if the text has lines that bare rows do not have: "A =", "Columns 1 through 8".
 bool has_display_lines(std::string_view text) {
-  for (std::size_t start = 0; start < text.size();) {
-    const std::size_t end = std::min(text.find('\n', start), text.size());
-    if (DisplayReader::is_display_line(trimmed(text.substr(start, end - start)))) return true;
-    start = end + 1;
-  }
-  return false;
+  return std::ranges::any_of(line_pieces(text), [&](const Piece& line) {
+    return DisplayReader::is_display_line(trimmed(text.substr(line.start, line.end - line.start)));
+  });
 }
-
-/// Parses what MATLAB and Octave display: rows under "A =", with a common factor such as "1.0e+03
-/// *", or in blocks under "Columns 1 through 8". Throws InputError with the line.
-ParsedArray read_display(const Source& source) { return DisplayReader(source).read(); }
 
 }  // namespace
 }  // namespace printed_text
@@ -479,31 +477,26 @@ void refuse_without_numbers(const Source& source) {
 
 }  // namespace
 
-ParsedArray read_printed_text_with(std::string_view text, const std::string& where,
-                                   const ReadOptions& wanted) {
+ParsedArray read_printed_text(std::string_view text, const std::string& where,
+                              const ReadOptions& wanted) {
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   ParsedArray bad_cells;  // for the texts of cells that are not numbers
   const Source source{.text = text,
                       .where = where,
                       .bad_cells = wanted.on_bad_cell == OnBadCell::kept ? &bad_cells : nullptr};
-  if (looks_like_csv(text)) return read_csv_with(text, where, wanted);
+  if (looks_like_csv(text)) return read_csv(text, where, wanted);
   refuse_abbreviated(source);
   const auto start = printed_text::opening_bracket(text);
   if (!start) {
     refuse_without_numbers(source);
-    if (!printed_text::has_display_lines(text)) return read_csv_with(text, where, wanted);
+    if (!printed_text::has_display_lines(text)) return read_csv(text, where, wanted);
   }
-  ParsedArray written =
-      start ? printed_text::read_brackets(source, *start) : printed_text::read_display(source);
+  ParsedArray written = start ? printed_text::read_brackets(source, *start)
+                              : printed_text::DisplayReader(source).read();
   resolve_precision(written.cells);
   written.bad_texts = std::move(bad_cells.bad_texts);
   return written;
-}
-
-ParsedArray read_printed_text(std::string_view text, const std::string& where,
-                              std::optional<std::array<std::size_t, 2>> expected) {
-  return read_printed_text_with(text, where, {.expected = expected});
 }
 
 }  // namespace qkv::inline formats

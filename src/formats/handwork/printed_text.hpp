@@ -1,8 +1,5 @@
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,10 +13,6 @@ namespace qkv::inline formats {
 /// InputError (prefix `where`) with the line, also for output shortened with "...". Example:
 /// `read_printed_text("tensor([[1., 2.]])", "X")` → shape {1, 2}.
 ParsedArray read_printed_text(std::string_view text, const std::string& where,
-                              std::optional<std::array<std::size_t, 2>> expected = {});
-
-/// read_printed_text with the options of read_csv_with.
-ParsedArray read_printed_text_with(std::string_view text, const std::string& where,
-                                   const ReadOptions& wanted);
+                              const ReadOptions& wanted = {});
 
 }  // namespace qkv::inline formats

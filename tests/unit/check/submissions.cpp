@@ -77,7 +77,8 @@ Submission submission_of(const Texts& texts, const Trace& trace) {
         {.file = name + ".csv",
          .name = name,
          .leading = {},
-         .written = read_csv(text, name + ".csv", std::array{tensor.rows(), tensor.columns()})});
+         .written = read_csv(text, name + ".csv",
+                             {.expected = std::array{tensor.rows(), tensor.columns()}})});
   }
   return submission;
 }

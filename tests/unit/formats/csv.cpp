@@ -76,7 +76,7 @@ TEST_CASE("decimal commas are read between semicolons, tabs or quotes") {
 }
 
 TEST_CASE("a column of decimal commas is told from two columns by the expected size") {
-  CHECK(values(read_csv("0,5\n0,25\n", "x", Size{2, 1})) == Values{0.5, 0.25});
+  CHECK(values(read_csv("0,5\n0,25\n", "x", {.expected = Size{2, 1}})) == Values{0.5, 0.25});
   CHECK(values(read_csv("0,5\n0,25\n", "x")) == Values{0, 5, 0, 25});
 }
 
@@ -103,9 +103,10 @@ TEST_CASE("labels in one direction are enough") {
 }
 
 TEST_CASE("labels that are numbers are known by the size and the empty first cell") {
-  CHECK(values(read_csv(",1,2\n1,3,4\n2,5,6\n", "x", Size{2, 2})) == Values{3, 4, 5, 6});
-  CHECK(read_csv("0,1,2\n1,3,4\n2,5,6\n", "x", Size{2, 2}).shape == Shape{3, 3});
-  CHECK(read_csv(",1,2\n1,3,4\n2,5,6\n", "x", Size{3, 3}).shape == Shape{3, 3});
+  CHECK(values(read_csv(",1,2\n1,3,4\n2,5,6\n", "x", {.expected = Size{2, 2}})) ==
+        Values{3, 4, 5, 6});
+  CHECK(read_csv("0,1,2\n1,3,4\n2,5,6\n", "x", {.expected = Size{2, 2}}).shape == Shape{3, 3});
+  CHECK(read_csv(",1,2\n1,3,4\n2,5,6\n", "x", {.expected = Size{3, 3}}).shape == Shape{3, 3});
 }
 
 TEST_CASE("where the size is not known, numbers that count rows and columns are labels") {
@@ -185,8 +186,8 @@ TEST_CASE("a large file of numbers is read in pieces that keep their places") {
 
 TEST_CASE("an empty line is a blank cell of a single column, and nothing elsewhere") {
   CHECK(read("1\n\n3\n\n").shape == Shape{3, 1});
-  CHECK(read_csv("1\n\n3\n\n", "x", Size{4, 1}).shape == Shape{4, 1});
-  CHECK(read_csv("1\n\n3\n\n", "x", Size{2, 1}).shape == Shape{2, 1});
+  CHECK(read_csv("1\n\n3\n\n", "x", {.expected = Size{4, 1}}).shape == Shape{4, 1});
+  CHECK(read_csv("1\n\n3\n\n", "x", {.expected = Size{2, 1}}).shape == Shape{2, 1});
   CHECK(read("1,2\n\n3,4\n").shape == Shape{2, 2});
 }
 
@@ -356,45 +357,46 @@ TEST_CASE("rows and columns in which nothing stands are no part of the matrix") 
        {"1,2\n3,4\n,\n,\n", "1,2,\n3,4,\n", ",,\n1,2,\n3,4,\n,,\n", "1,2\n3,4\n,,,,,,\n",
         "sep=;\n1;2\n3;4\n", ",a,b,\nx,1,2,\ny,3,4,\n,,,\n"}) {
     INFO(text);
-    const ParsedArray written = read_csv(text, "f.csv", expected);
+    const ParsedArray written = read_csv(text, "f.csv", {.expected = expected});
     CHECK(written.shape == Shape{2, 2});
     CHECK(written.cells.back().value == 4);
   }
 }
 
 TEST_CASE("an empty row that the matrix has room for is a blank one") {
-  const ParsedArray written = read_csv("1,2\n,\n", "f.csv", std::array<std::size_t, 2>{2, 2});
+  const ParsedArray written =
+      read_csv("1,2\n,\n", "f.csv", {.expected = std::array<std::size_t, 2>{2, 2}});
   CHECK(written.shape == Shape{2, 2});
   CHECK(std::isnan(written.cells.back().value));
 }
 
 TEST_CASE("a matrix on its side keeps its blank rows and columns") {
   const std::array<std::size_t, 2> expected = {2, 3};
-  CHECK(read_csv("1,4\n2,5\n,\n", "f.csv", expected).shape == Shape{3, 2});
-  CHECK(read_csv("1,2,3,4\n5,6,7,\n", "f.csv", expected).shape == Shape{2, 4});
+  CHECK(read_csv("1,4\n2,5\n,\n", "f.csv", {.expected = expected}).shape == Shape{3, 2});
+  CHECK(read_csv("1,2,3,4\n5,6,7,\n", "f.csv", {.expected = expected}).shape == Shape{2, 4});
 }
 
 TEST_CASE("very many empty rows before the numbers take no longer than their length") {
   // Taken away one by one, each with all that follow it moved up, these would take minutes.
   std::string text;
   for (int i = 0; i < 300'000; ++i) text += ",\n";
-  CHECK(read_csv(text + "1,2\n", "Q.csv", {{1, 2}}).shape == Shape{1, 2});
+  CHECK(read_csv(text + "1,2\n", "Q.csv", {.expected = {{1, 2}}}).shape == Shape{1, 2});
 }
 
 TEST_CASE("names over plain rows are as many as the numbers under them") {
   const std::array<std::size_t, 2> expected = {2, 2};
-  const ParsedArray blank_last = read_csv("a,b\nx,1,\ny,2,\n", "f.csv", expected);
+  const ParsedArray blank_last = read_csv("a,b\nx,1,\ny,2,\n", "f.csv", {.expected = expected});
   CHECK(blank_last.shape == Shape{2, 2});
   CHECK(blank_last.row_labels == std::vector<std::string>{"x", "y"});
   CHECK(blank_last.column_labels == std::vector<std::string>{"a", "b"});
   CHECK(std::isnan(blank_last.cells[1].value));
-  CHECK(read_csv("a,b\n1,2,\n3,4,\n", "f.csv", expected).shape == Shape{2, 2});
-  CHECK_THROWS_AS(read_csv("a,b\n1,2,3\n4,5,6\n", "f.csv", expected), InputError);
+  CHECK(read_csv("a,b\n1,2,\n3,4,\n", "f.csv", {.expected = expected}).shape == Shape{2, 2});
+  CHECK_THROWS_AS(read_csv("a,b\n1,2,3\n4,5,6\n", "f.csv", {.expected = expected}), InputError);
 }
 
 }  // namespace
 
 TEST_CASE("a file of titles alone is refused in words, where no row is expected too") {
-  CHECK_THROWS_AS(read_csv("Scores\n", "Q.csv", {{0, 0}}), InputError);
-  CHECK_THROWS_AS(read_csv("Scores\n", "Q.csv", {{2, 2}}), InputError);
+  CHECK_THROWS_AS(read_csv("Scores\n", "Q.csv", {.expected = {{0, 0}}}), InputError);
+  CHECK_THROWS_AS(read_csv("Scores\n", "Q.csv", {.expected = {{2, 2}}}), InputError);
 }

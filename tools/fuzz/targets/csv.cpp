@@ -11,7 +11,8 @@ void call(std::string_view bytes) {
   sound(written);
   const std::size_t rows = written.shape[0];
   const std::size_t columns = written.shape[1];
-  if (rows > 1 && columns > 1) sound(read_csv(bytes, "csv", {{rows - 1, columns - 1}}));
+  if (rows > 1 && columns > 1)
+    sound(read_csv(bytes, "csv", {.expected = {{rows - 1, columns - 1}}}));
 
   const std::vector<double> numbers = numbers_of(written);
   CsvMatrix matrix{.rows = rows,
@@ -19,7 +20,7 @@ void call(std::string_view bytes) {
                    .values = numbers,
                    .row_labels = {written.row_labels.begin(), written.row_labels.end()},
                    .column_labels = {written.column_labels.begin(), written.column_labels.end()}};
-  const ParsedArray again = read_csv(to_csv(matrix), "again", {{rows, columns}});
+  const ParsedArray again = read_csv(to_csv(matrix), "again", {.expected = {{rows, columns}}});
   law(same(written, again), "what is written reads back");
 }
 

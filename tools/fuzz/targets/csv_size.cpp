@@ -10,7 +10,7 @@ void call(std::string_view bytes) {
   const auto size = [&](std::size_t i) {
     return std::size_t{static_cast<unsigned char>(bytes[i])};
   };
-  sound(read_csv(bytes.substr(2), "csv", {{size(0), size(1)}}));
+  sound(read_csv(bytes.substr(2), "csv", {.expected = {{size(0), size(1)}}}));
 }
 
 }  // namespace
