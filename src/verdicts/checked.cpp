@@ -49,6 +49,7 @@ std::string amount_text(const Steps& steps, const std::function<double(const Ste
   const auto [least, most] = std::ranges::minmax(
       steps | std::views::transform([&](const StepReport* step) { return of(*step); }));
   const auto text = [](double x) {
+    if (std::isinf(x)) return std::string("any amount");
     return x >= 10 && x < 1e6 ? fmt::format("{:.0f}", x) : fmt::format("{:.2g}", x);
   };
   return text(most) + (text(least) == text(most) ? "" : " at most");
@@ -133,7 +134,7 @@ std::string common_text(const Region& region, const StepReport& step, const Chec
     case Region::What::constant: return ", all the same";
     case Region::What::multiple:
       return kept ? ", all off by one factor"
-                  : fmt::format(", all {} times what they should be", brief(region.factor, digits));
+                  : fmt::format(", all {:.6g} times what they should be", region.factor);
     case Region::What::offset:
       return kept || region.offset.size() > 1
                  ? ", every row off by the same"
@@ -229,7 +230,9 @@ std::string first_wrong_text(const StepReport& step, const Trace& own, const Che
         first.is_exact && is_near ? " There was nothing to round, so it must be exact." : "";
     return paragraph(fmt::format("{} From your numbers: {}.{}", text, sum, exact), style);
   }
-  text += fmt::format(" It should be {}.", brief(first.from_yours, std::max(step.digits, 4)));
+  const std::string right = brief(first.from_yours, std::max(step.digits, 4));
+  text += given == right ? fmt::format(" Off by {:.2g}.", std::abs(first.given - first.from_yours))
+                         : fmt::format(" It should be {}.", right);
   const bool too_long = !checked_arithmetic(own, step, std::string::npos).empty();
   if (too_long && !style.lesson.empty()) {
     text += fmt::format(" How such a cell is worked out: qkv explain {} {}", style.lesson,

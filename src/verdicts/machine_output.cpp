@@ -34,7 +34,9 @@ std::string mistake_ids(const StepReport* step) {
 std::string mistakes_in_words(const StepReport& step) {
   if (step.mistakes.empty()) return "no known mistake makes these numbers";
   const Diagnosis& first = step.mistakes.front();
-  return first.sure ? first.says : "it could be: " + first.says;
+  std::string_view says = first.says;
+  if (says.ends_with('.')) says.remove_suffix(1);
+  return fmt::format("{}{}", first.sure ? "" : "it could be: ", says);
 }
 
 // Rounded marks: the sum over the steps must equal the printed total.

@@ -318,13 +318,18 @@ std::string words_of(const Candidate& candidate, const Judgement& judgement, con
 
 std::vector<Diagnosis> diagnoses_of(const std::vector<Explanation>& explanations,
                                     const std::vector<Candidate>& candidates,
-                                    const Judgement& judgement, const Trace& trace) {
+                                    const Judgement& judgement, const Trace& trace,
+                                    std::size_t index) {
   std::vector<Diagnosis> found;
   for (const Explanation& explanation : explanations) {
     const Candidate& candidate = candidates[explanation.candidate];
     std::string says = words_of(candidate, judgement, trace);
     const std::string detail = candidate.detail ? candidate.detail(explanation.first) : "";
     if (!detail.empty()) says = fmt::format("{}: {}.", says.substr(0, says.size() - 1), detail);
+    if (candidate.step != index) {
+      says = fmt::format("In {}, which was not submitted: {}", judgement.nodes[candidate.step].name,
+                         says);
+    }
     found.push_back({.id = candidate.id,
                      .says = std::move(says),
                      .hint = candidate.hint,
@@ -354,7 +359,7 @@ NodeDiagnosis diagnose(const Judgement& judgement, const Trace& trace, std::size
       candidate_set.allow_rounding()) {
     found = explain_mismatch(mismatch, candidate_set.candidates());
   }
-  result.mistakes = diagnoses_of(found, candidate_set.candidates(), judgement, trace);
+  result.mistakes = diagnoses_of(found, candidate_set.candidates(), judgement, trace, index);
   result.untried = candidate_set.untried();
   return result;
 }
