@@ -112,18 +112,19 @@ double of_part(const Statistic& statistic, std::string_view of, const Trace& tra
 std::span<const Statistic> statistics() { return table; }
 
 const Statistic* find_statistic(std::string_view name) {
-  const auto found = std::find_if(table.begin(), table.end(),
-                                  [&](const Statistic& one) { return one.name == name; });
+  const auto found = std::ranges::find(table, name, &Statistic::name);
   return found == table.end() ? nullptr : &*found;
 }
 
+namespace {
+
+// The statistic of a part: `scores`, a row `scores[cat,*]`, a column `scores[*,2]` or a head
+// `scores[head 2,*,*]`. Throws InputError if the trace has no such part.
 double statistic_of(const Statistic& statistic, std::string_view of, const Trace& trace) {
   if (of.find('[') != std::string_view::npos) return of_part(statistic, of, trace);
   const Tensor& tensor = trace.at(of);
   return of_matrices(statistic, tensor, 0, tensor.matrices(), of);
 }
-
-namespace {
 
 // 57982058496 → "57,982,058,496".
 std::string whole_text(double value) {

@@ -63,8 +63,4 @@ std::span<const Statistic> statistics();
 /// Returns the statistic of that name, or nullptr.
 const Statistic* find_statistic(std::string_view name);
 
-/// Returns the statistic of a part: `scores`, a row `scores[cat,*]`, a column `scores[*,2]` or a
-/// head `scores[head 2,*,*]`. Throws InputError if the trace has no such part.
-double statistic_of(const Statistic& statistic, std::string_view of, const Trace& trace);
-
 }  // namespace qkv::inline lesson

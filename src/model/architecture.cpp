@@ -113,6 +113,9 @@ void refuse_unknown_tensors(const Weights& weights, const std::string& start, st
   }
 }
 
+namespace {
+
+// The first few tensor names, for messages.
 std::string names_met(const Weights& weights) {
   std::vector<std::string> met;
   constexpr std::size_t enough = 4;
@@ -121,8 +124,6 @@ std::string names_met(const Weights& weights) {
   }
   return met.empty() ? "no tensor at all" : fmt::format("{}, …", fmt::join(met, ", "));
 }
-
-namespace {
 
 // Prefixes that programs put before the tensor names.
 constexpr std::string_view gpt_prefixes[] = {"transformer.", "", "model.transformer.",

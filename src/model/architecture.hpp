@@ -111,7 +111,4 @@ std::size_t count_layers(const Weights& weights, const std::string& start, const
 void refuse_unknown_tensors(const Weights& weights, const std::string& start, std::string_view kind,
                             std::span<const std::string> known);
 
-/// Returns the first few tensor names, for messages.
-std::string names_met(const Weights& weights);
-
 }  // namespace qkv::inline model

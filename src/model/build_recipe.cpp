@@ -91,6 +91,26 @@ class RecipeWriter {
     step(name, project_operation, std::move(of));
   }
 
+  /// Adds the projection of `norm1` by the heads' weights, with a bias if the file has one: a
+  /// vector of `biases` numbers, the heads' own from `first_bias` on.
+  void project_heads(const std::string& name, std::size_t heads, const std::string& file,
+                     const Shape& shape, const Strides& strides, std::size_t biases,
+                     std::size_t first_bias) {
+    const Axis count{"head", heads};
+    const Axis width{name == "V" ? "d_v" : "d_k", size().head_width};
+    Values weight = weights_.values(file + ".weight", shape, strides);
+    std::vector<std::string> of = {
+        "norm1", given("W_" + name, {.axes = {count, {"d_model", size().d_model}, width},
+                                     .values = std::move(weight)})};
+    if (const std::string bias = file + ".bias"; weights_.find(bias)) {
+      Values values =
+          weights_.values(bias, {biases}, {.width = heads * width.size, .first = first_bias});
+      of.push_back(
+          given("b_" + name, {.axes = {count, {"", 1}, width}, .values = std::move(values)}));
+    }
+    step(name, project_operation, std::move(of));
+  }
+
   /// Adds a vector of the file as a given.
   std::string vector(const std::string& name, const std::string& file, Axis axis) {
     const std::size_t size = axis.size;
@@ -191,24 +211,14 @@ class LlamaRecipe {
   void projection(const std::string& name, const std::string& file, std::size_t heads) {
     const std::size_t d = size_.d_model;
     const std::size_t d_k = size_.head_width;
-    const Axis count{"head", heads};
-    const Axis width{name == "V" ? "d_v" : "d_k", d_k};
-    Values weight = writer_.weights().values(file_ + file + ".weight", {heads * d_k, d},
-                                             {.matrices = heads,
-                                              .lines = d,
-                                              .width = d_k,
-                                              .matrix_step = d_k * d,
-                                              .line_step = 1,
-                                              .cell_step = d});
-    std::vector<std::string> of = {
-        "norm1", writer_.given("W_" + name, {.axes = {count, {"d_model", d}, width},
-                                             .values = std::move(weight)})};
-    if (const std::string bias = file_ + file + ".bias"; writer_.weights().find(bias)) {
-      of.push_back(
-          writer_.given("b_" + name, {.axes = {count, {"", 1}, width},
-                                      .values = writer_.weights().values(bias, {heads * d_k})}));
-    }
-    writer_.step(name, project_operation, std::move(of));
+    writer_.project_heads(name, heads, file_ + file, {heads * d_k, d},
+                          {.matrices = heads,
+                           .lines = d,
+                           .width = d_k,
+                           .matrix_step = d_k * d,
+                           .line_step = 1,
+                           .cell_step = d},
+                          heads * d_k, 0);
   }
 
   void rotate(const std::string& name) {
@@ -302,30 +312,19 @@ class GptRecipe {
   void projection(const std::string& name, std::size_t part) {
     const std::size_t d = size_.d_model;
     const std::size_t d_k = size_.head_width;
-    const Axis heads{"head", size_.heads};
-    const Axis width{name == "V" ? "d_v" : "d_k", d_k};
     const bool out_in = size_.family->storage == Storage::out_in;
     const std::size_t in_step = out_in ? 1 : 3 * d;
     const std::size_t out_step = out_in ? d : 1;
-    Values weight = writer_.weights().values(file_ + "attn.c_attn.weight",
-                                             out_in ? Shape{3 * d, d} : Shape{d, 3 * d},
-                                             {.matrices = size_.heads,
-                                              .lines = d,
-                                              .width = d_k,
-                                              .first = part * d * out_step,
-                                              .matrix_step = d_k * out_step,
-                                              .line_step = in_step,
-                                              .cell_step = out_step});
-    std::vector<std::string> of = {
-        "norm1", writer_.given("W_" + name, {.axes = {heads, {"d_model", d}, width},
-                                             .values = std::move(weight)})};
-    if (const std::string bias = file_ + "attn.c_attn.bias"; writer_.weights().find(bias)) {
-      of.push_back(writer_.given(
-          "b_" + name,
-          {.axes = {heads, {"", 1}, width},
-           .values = writer_.weights().values(bias, {3 * d}, {.width = d, .first = part * d})}));
-    }
-    writer_.step(name, project_operation, std::move(of));
+    writer_.project_heads(name, size_.heads, file_ + "attn.c_attn",
+                          out_in ? Shape{3 * d, d} : Shape{d, 3 * d},
+                          {.matrices = size_.heads,
+                           .lines = d,
+                           .width = d_k,
+                           .first = part * d * out_step,
+                           .matrix_step = d_k * out_step,
+                           .line_step = in_step,
+                           .cell_step = out_step},
+                          3 * d, part * d);
   }
 
   void norm(const std::string& name, const std::string& gain, const std::string& bias,

@@ -18,21 +18,19 @@ namespace {
 /// Returns "<0xF0>", SentencePiece's name of a byte token.
 std::string byte_token(unsigned char byte) { return fmt::format("<0x{:02X}>", byte); }
 
-std::array<std::string, 256> made_letters() {
-  std::array<std::string, 256> letters;
-  CodePoint spare = 0x100;
-  for (int byte = 0; byte < 256; ++byte) {
-    const bool printable = (byte >= '!' && byte <= '~') || (byte >= 0xa1 && byte <= 0xac) ||
-                           (byte >= 0xae && byte <= 0xff);
-    append_code(letters[static_cast<std::size_t>(byte)], printable ? byte : spare++);
-  }
-  return letters;
-}
-
 /// GPT-2's bytes_to_unicode table: printable bytes are themselves, the others U+0100 and up.
 const std::array<std::string, 256>& byte_to_unicode() {
-  static const std::array<std::string, 256> letters = made_letters();
-  return letters;
+  static const auto table = [] {
+    std::array<std::string, 256> letters;
+    CodePoint spare = 0x100;
+    for (int byte = 0; byte < 256; ++byte) {
+      const bool printable = (byte >= '!' && byte <= '~') || (byte >= 0xa1 && byte <= 0xac) ||
+                             (byte >= 0xae && byte <= 0xff);
+      append_code(letters[static_cast<std::size_t>(byte)], printable ? byte : spare++);
+    }
+    return letters;
+  }();
+  return table;
 }
 
 /// " cat" → "Ġcat".

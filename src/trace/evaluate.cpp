@@ -59,8 +59,7 @@ std::string nan_cause(const Operation& operation, const Call& call) {
   return fmt::format("0 was divided by 0; {}", operation.zero_division_hint);
 }
 
-// Parallel, since it reads every number of every step.
-/// True if the tensor contains NaN.
+/// True if the tensor contains NaN. Parallel, since it reads every number of every step.
 bool contains_nan(const Tensor& tensor) {
   std::atomic<bool> found = false;
   tensor.values.for_each_piece([&](std::span<const double> piece) {
@@ -133,8 +132,6 @@ struct FusedSteps {
   std::vector<InPlaceKernel> works = {};  // one for each step so far
   bool is_over = false;                   // finished, or impossible to fuse
 };
-
-// ---------------------------------------------------------------- fused attention
 
 /// Evaluates one recipe, step by step.
 class Evaluator {

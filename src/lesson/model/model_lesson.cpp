@@ -245,8 +245,7 @@ std::optional<std::size_t> layers_before(std::string_view step) {
   return layer + 1;
 }
 
-}  // namespace
-
+// How many layers these steps need; nothing if there are no steps, or one is in no layer.
 std::optional<std::size_t> layers_needed(const std::vector<std::string>& steps) {
   std::optional<std::size_t> most;
   for (const std::string& step : steps) {
@@ -256,6 +255,8 @@ std::optional<std::size_t> layers_needed(const std::vector<std::string>& steps) 
   }
   return most;
 }
+
+}  // namespace
 
 bool is_in_layer(std::string_view step, std::string_view layer) {
   if (step.starts_with("d_")) step.remove_prefix(2);

@@ -72,10 +72,6 @@ void add_model(Lesson& lesson, Model model, Place place);
 /// True if the step belongs to the layer "h0", or is a gradient in it: "h0.Q", "d_h0.W_Q".
 bool is_in_layer(std::string_view step, std::string_view layer);
 
-/// Returns how many layers these steps need: 3 for "h2.scores". Nothing if there are no steps, or
-/// one is in no layer.
-std::optional<std::size_t> layers_needed(const std::vector<std::string>& steps);
-
 /// Reads a lesson's [model] table and its model: `file`, beside the lesson; optionally `family`,
 /// `layers` (the first ones), `heads`, and `vocabulary` or `tokenizer`. Nothing, and a fault, if
 /// the table or the model is invalid. The argument `vocabulary` is the lesson's own: the model's

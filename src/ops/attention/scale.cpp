@@ -329,8 +329,6 @@ struct ScaleBackward {
   }
 };
 
-std::vector<Tensor> scale_skipped_back(const StepView& step) { return multiplied_by(step, 1); }
-
 std::vector<Tensor> scaled_twice_back(const StepView& step) {
   const double by = ScaleBackward::divisor(call_of(step)).value();
   return multiplied_by(step, 1 / (by * by));
@@ -342,7 +340,7 @@ std::vector<Tensor> scale_multiplied_back(const StepView& step) {
 
 constexpr Mistake scale_backward_mistakes[] = {
     {"backward.scale-skipped", "The gradient was not divided as the scores were.",
-     "The scores were divided on the way there; so is their gradient.", scale_skipped_back},
+     "The scores were divided on the way there; so is their gradient.", first_operand},
     {"backward.scale-twice", "The gradient was divided twice.",
      "It goes once through the scale, as the scores did.", scaled_twice_back},
     {"scale.multiplied", "The gradient was multiplied where it is to be divided.",

@@ -332,12 +332,9 @@ struct Normalise {
 
 Matrix whole(const Matrix& x, Along) { return x / total(x); }
 
-std::vector<Tensor> not_normalised(const StepView& step) {
-  return has_sums(call_of(step)) ? std::vector<Tensor>() : std::vector{step.operand()};
-}
-
+template <bool by_given_sums>
 std::vector<Tensor> not_divided(const StepView& step) {
-  return has_sums(call_of(step)) ? std::vector{step.operand()} : std::vector<Tensor>();
+  return has_sums(call_of(step)) == by_given_sums ? first_operand(step) : std::vector<Tensor>();
 }
 
 template <Matrix (*formula)(const Matrix& exponents)>
@@ -373,9 +370,9 @@ constexpr Mistake normalise_mistakes[] = {
     {"softmax.whole", "Everything was divided by the sum of the whole matrix.",
      "Every query has its own sum to divide by.", with_lines<whole>},
     {"softmax.not-normalised", "Nothing was divided by its sum.",
-     "The weights of one query sum to 1.", not_normalised},
+     "The weights of one query sum to 1.", not_divided<false>},
     {"flash.not-divided", "The output was not divided by the sum of the weights.",
-     "After the last tile, divide each row by its sum.", not_divided},
+     "After the last tile, divide each row by its sum.", not_divided<true>},
     {"softmax.no-exp", "The scores were divided by their plain sum, without e^x.",
      "First e to the power of each score, then divide.", shares_of<finite>},
     {"softmax.base-2", "2 was raised to the scores instead of e.", "e ≈ 2.718.", shares_of<base_2>},

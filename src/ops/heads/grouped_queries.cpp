@@ -90,14 +90,13 @@ struct RepeatKv {
 
   static Tensor compute(const Call& call) {
     refuse_without_heads(call, " to repeat");
-    const std::size_t times = times_of(call);
-    return with_repeated_heads(*call.inputs[0], head_count(*call.inputs[0]) * times,
-                               [&](std::size_t head) { return head / times; });
+    return repeat_interleaved(*call.inputs[0], head_count(*call.inputs[0]) * times_of(call));
   }
 };
 
 // The step's result with other heads in place of the right ones.
-std::vector<Tensor> taken_by(const StepView& step, HeadSharing dealing) {
+template <HeadSharing dealing>
+std::vector<Tensor> taken_by(const StepView& step) {
   const Tensor& k = step.operand();
   const std::size_t heads = head_count(k);
   const std::size_t times = times_of(call_of(step));
@@ -105,19 +104,16 @@ std::vector<Tensor> taken_by(const StepView& step, HeadSharing dealing) {
   return {dealing(k, heads * times)};
 }
 
-std::vector<Tensor> tiled(const StepView& step) { return taken_by(step, tile_heads); }
-std::vector<Tensor> first_only(const StepView& step) { return taken_by(step, first_head_repeated); }
-
 std::vector<Tensor> tokens_repeated(const StepView& step) {
-  std::vector<Tensor> results = taken_by(step, reshaped_tokens);
+  std::vector<Tensor> results = taken_by<reshaped_tokens>(step);
   const std::size_t times = times_of(call_of(step));
   if (times > 1) results.push_back(with_tokens_repeated(step.operand(), times));
   return results;
 }
 
 constexpr Mistake repeat_mistakes[] = {
-    {"gqa.tiled", tiled_heads.says, tiled_heads.hint, tiled},
-    {"gqa.first-only", first_head_only.says, first_head_only.hint, first_only},
+    {"gqa.tiled", tiled_heads.says, tiled_heads.hint, taken_by<tile_heads>},
+    {"gqa.first-only", first_head_only.says, first_head_only.hint, taken_by<first_head_repeated>},
     {"gqa.tokens-repeated", repeated_tokens.says, repeated_tokens.hint, tokens_repeated},
     other_heads,
 };

@@ -83,13 +83,17 @@ LogSum log_sum(std::span<const double> logits) {
 }
 
 // A logit whose share is 0 does not count, even if it is hidden.
-double loss_of(std::span<const double> logits, std::span<const double> shares) {
-  const LogSum all = log_sum(logits);
+double loss_beside(const LogSum& all, std::span<const double> logits,
+                   std::span<const double> shares) {
   double loss = 0;
   for (std::size_t k = 0; k < logits.size(); ++k) {
     if (shares[k] != 0) loss += shares[k] * all.loss_at(logits[k]);
   }
   return loss;
+}
+
+double loss_of(std::span<const double> logits, std::span<const double> shares) {
+  return loss_beside(log_sum(logits), logits, shares);
 }
 
 std::vector<double> row_of(const OperandMatrix<Interval>& matrix, std::size_t row, bool high) {
@@ -130,14 +134,7 @@ double lowest(const std::vector<double>& low, const std::vector<double>& high,
 double highest(const std::vector<double>& low, const std::vector<double>& high,
                const std::vector<double>& shares) {
   constexpr std::size_t few = 10;
-  if (low.size() > few) {
-    const LogSum all = log_sum(high);
-    double loss = 0;
-    for (std::size_t k = 0; k < low.size(); ++k) {
-      if (shares[k] != 0) loss += shares[k] * all.loss_at(low[k]);
-    }
-    return loss;
-  }
+  if (low.size() > few) return loss_beside(log_sum(high), low, shares);
   double most = -infinity;
   std::vector<double> x = low;
   for (std::size_t corner = 0; corner < std::size_t{1} << low.size(); ++corner) {

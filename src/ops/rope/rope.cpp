@@ -17,8 +17,6 @@
 namespace qkv::inline ops {
 namespace {
 
-Tensor right_result(const StepView& step) { return rope_operation.compute(call_of(step)); }
-
 // The step's result with a change to its rotation.
 template <class Change>
 Tensor with_rotation(const StepView& step, Change change) {
@@ -116,12 +114,12 @@ std::vector<Tensor> all_columns(const StepView& step) {
 }
 
 std::vector<Tensor> skipped(const StepView& step) {
-  return {by_operands(call_of(step), right_result(step),
+  return {by_operands(call_of(step), rope_operation.compute(call_of(step)),
                       [](const Operands& of) -> Matrix { return of(0); })};
 }
 
 std::vector<Tensor> twice(const StepView& step) {
-  return {with_operand(step, 0, right_result(step))};
+  return {with_operand(step, 0, rope_operation.compute(call_of(step)))};
 }
 
 // All heads side by side, as before the split, rotated as one row.
