@@ -251,22 +251,14 @@ std::optional<Region> region_worth_telling(const NodeDiagnosis& found) {
   return region;
 }
 
-// Returns the largest tolerance that a cell was accepted by.
-double tolerance_used(const LearnerNode& node) {
-  double most = node.units.largest();
+// Reports the room of accepted and of undecided cells, and the steps that would decide those.
+void report_room(const Interpretation& interpretation, const LearnerNode& node,
+                 StepReport& report) {
+  report.tolerance = node.units.largest();
   for (std::size_t i = 0; i < node.room.size(); ++i) {
-    if (node.verdicts[i] != Verdict::undecided) most = std::max(most, node.room[i]);
-  }
-  return most;
-}
-
-// Says how far rounding may move the undecided cells, and which steps would decide them.
-void report_undecided(const Interpretation& interpretation, const LearnerNode& node,
-                      StepReport& report) {
-  for (std::size_t i = 0; i < node.room.size(); ++i) {
-    if (node.verdicts[i] == Verdict::undecided) {
-      report.room = std::max(report.room.value_or(0), node.room[i]);
-    }
+    const bool is_open = node.verdicts[i] == Verdict::undecided;
+    if (is_open) report.room = std::max(report.room.value_or(0), node.room[i]);
+    if (!is_open) report.tolerance = std::max(report.tolerance, node.room[i]);
   }
   if (!report.room) return;
   report.decided_by = Room(interpretation.judgement, *interpretation.trace).deciding_steps(node);
@@ -295,11 +287,10 @@ StepReport report_of(const Interpretation& interpretation, std::size_t index, co
   report.digits = node.units.decimals;
   report.basis = node.units.basis;
   report.unit = node.units.largest();
-  report.tolerance = tolerance_used(node);
   report.accepted_convention = convention_of(interpretation, node, lesson);
   report.rounded_constant = node.rounded_constant;
   report.cells = counts_of(node.verdicts);
-  report_undecided(interpretation, node, report);
+  report_room(interpretation, node, report);
   report.written = written_numbers(node);
   report.verdicts = node.verdicts;
   for (std::size_t i = 0; i < node.submitted->cells.size(); ++i) {

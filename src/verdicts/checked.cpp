@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <ranges>
 #include <stdexcept>
 
 #include "exposition/arithmetic.hpp"
@@ -46,8 +45,9 @@ using Steps = std::vector<const StepReport*>;
 
 // The largest of some steps' numbers: "0.9", or "0.9 at most" if they differ.
 std::string amount_text(const Steps& steps, const std::function<double(const StepReport&)>& of) {
-  const auto [least, most] = std::ranges::minmax(
-      steps | std::views::transform([&](const StepReport* step) { return of(*step); }));
+  std::vector<double> amounts;
+  for (const StepReport* step : steps) amounts.push_back(of(*step));
+  const auto [least, most] = std::ranges::minmax(amounts);
   const auto text = [](double x) {
     if (std::isinf(x)) return std::string("any amount");
     return x >= 10 && x < 1e6 ? fmt::format("{:.0f}", x) : fmt::format("{:.2g}", x);

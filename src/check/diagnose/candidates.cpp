@@ -268,7 +268,8 @@ CandidateSet::CandidateSet(const Judgement& judgement, const Trace& trace, std::
 
 void CandidateSet::assume(Hypothesis numbers, Tensor right,
                           std::deque<Assumption>& assumptions) const {
-  Assumption& made = assumptions.emplace_back(std::move(numbers), std::move(right));
+  assumptions.push_back({std::move(numbers), std::move(right)});
+  Assumption& made = assumptions.back();
   made.steps = made.numbers.sources();
   if (node_.submitted) made.steps[index_].written = &written_;
 }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <ranges>
 #include <span>
 
 #include "check/diagnose/matching.hpp"
@@ -285,11 +284,12 @@ std::optional<Diagnosis> one_head(const LearnerNode& node, const Mismatch& misma
   const bool fits = mismatch.written.size() == size && mismatch.columns() == right.columns();
   for (std::size_t m = 0; fits && right.matrices() > 1 && m < right.matrices(); ++m) {
     const std::span<const double> head = std::span<const double>(right.values).subspan(m * size);
-    const auto is_off = [&](std::size_t i) {
+    bool is_off = false;
+    for (std::size_t i = 0; i < size; ++i) {
       const double gap = std::abs(mismatch.written[i] - head[i]);
-      return mismatch.written[i] != head[i] && gap > mismatch.tolerance[i];
-    };
-    if (std::ranges::any_of(std::views::iota(std::size_t{0}, size), is_off)) continue;
+      is_off = is_off || (mismatch.written[i] != head[i] && gap > mismatch.tolerance[i]);
+    }
+    if (is_off) continue;
     return Diagnosis{.id = "slip.one-head",
                      .says = fmt::format("This is {} alone.", matrix_name(right, m)),
                      .hint = "Submit every head.",

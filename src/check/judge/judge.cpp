@@ -227,28 +227,33 @@ class Judge {
       if (follows_as_it_stands(node, i) || nan_follows(judgement_, node, i)) follow(i);
     }
     if (node.wrong_cells() == 0) return;
-    judge_by_room(node, follow);
+    judge_by_room(node, Operands::own, follow);
     if (node.wrong_cells() > 0) judge_by_rounded_constant(node, follow);
-    if (node.wrong_cells() > 0 && has_wrong_operand(node)) judge_by_lessons_operands(node);
+    if (node.wrong_cells() > 0 && has_wrong_operand(node)) {
+      judge_by_room(node, Operands::lessons,
+                    [&](std::size_t i) { node.verdicts[i] = Verdict::rounding; });
+    }
   }
 
-  // A cell within the room follows, unless the room is so wide that it decides nothing.
+  // A cell within the room follows, unless the room is so wide that it decides nothing. Files that
+  // were exchanged do not make later numbers wrong: those follow from the lesson's operands.
   template <class Follow>
-  void judge_by_room(LearnerNode& node, const Follow& follow) {
-    const Range range = room_.of_step(node, node.units);
+  void judge_by_room(LearnerNode& node, Operands operands, const Follow& follow) {
+    const bool is_own = operands == Operands::own;
+    const Range range = room_.of_step(node, node.units, operands);
     const std::vector<double> typical = typical_numbers(node);
+    const std::span<const double> middles = is_own ? node.from_yours.values : node.truth->values;
     node.room.resize(node.verdicts.size());
     for (std::size_t i = 0; i < node.verdicts.size(); ++i) {
       if (node.verdicts[i] != Verdict::wrong || !is_in_room(node, range, i)) continue;
-      const double middle = node.from_yours.values[i];
-      node.room[i] = node.units.tolerance(i) +
-                     std::max(middle - range.low.values[i], range.high.values[i] - middle);
+      const double room = node.units.tolerance(i) + std::max(middles[i] - range.low.values[i],
+                                                             range.high.values[i] - middles[i]);
       const std::size_t matrix = i * typical.size() / node.verdicts.size();
-      if (is_too_wide(node.room[i], node.units.of(i), typical[matrix])) {
-        node.verdicts[i] = Verdict::undecided;
-      } else {
-        follow(i);
-      }
+      const bool is_decided = !is_too_wide(room, node.units.of(i), typical[matrix]);
+      if (!is_decided && !is_own) continue;
+      node.room[i] = room;
+      node.verdicts[i] = Verdict::undecided;
+      if (is_decided) follow(i);
     }
   }
 
@@ -277,23 +282,6 @@ class Judge {
       for (const std::size_t i : explained) follow(i);
       node.rounded_constant = std::move(one.says);
       return;
-    }
-  }
-
-  // Exchanged files do not make later numbers wrong: those follow from the lesson's operands.
-  void judge_by_lessons_operands(LearnerNode& node) {
-    const Range range = room_.of_step(node, node.units, Operands::lessons);
-    const std::vector<double> typical = typical_numbers(node);
-    for (std::size_t i = 0; i < node.verdicts.size(); ++i) {
-      if (node.verdicts[i] != Verdict::wrong || node.is_exact(i)) continue;
-      if (!is_in_room(node, range, i)) continue;
-      const double middle = node.truth->values[i];
-      const double room = node.units.tolerance(i) +
-                          std::max(middle - range.low.values[i], range.high.values[i] - middle);
-      const std::size_t matrix = i * typical.size() / node.verdicts.size();
-      if (is_too_wide(room, node.units.of(i), typical[matrix])) continue;
-      node.verdicts[i] = Verdict::rounding;
-      node.room[i] = room;
     }
   }
 

@@ -118,8 +118,6 @@ class Room::Stretch {
   Tensor moved_step(std::size_t index, std::size_t trial, Tensors& known);
   const Tensor& moved(std::size_t index, std::size_t trial, Tensors& known);
   Tensor computed(const LearnerNode& node, std::size_t trial, Tensors& known);
-  Tensors take_known(std::size_t trial);
-  void keep(std::size_t trial, Tensors known);
   Rounding rounding() const;
 
   Room& room_;
@@ -282,31 +280,20 @@ Room::Rounding Room::Stretch::rounding() const {
           operands_};
 }
 
-// Matrices with the same rounding share the trials of the steps before them.
-Room::Tensors Room::Stretch::take_known(std::size_t trial) {
-  if (!cuts_.empty()) return {};
-  std::vector<Tensors>& all = room_.trials_[rounding()];
-  all.resize(trial_count);
-  for (const auto& [index, tensor] : all[trial]) room_.kept_ -= tensor.values.size();
-  return std::exchange(all[trial], {});
-}
-
-void Room::Stretch::keep(std::size_t trial, Tensors known) {
-  constexpr std::size_t most = std::size_t{1} << 24;
-  std::size_t count = 0;
-  for (const auto& [index, tensor] : known) count += tensor.values.size();
-  if (!cuts_.empty() || room_.kept_ + count > most) return;
-  room_.kept_ += count;
-  room_.trials_[rounding()][trial] = std::move(known);
-}
-
+// Matrices with the same rounding share the trials of the steps before them, if memory allows.
 Range Room::Stretch::trials(const LearnerNode& node) {
   const Tensor& middle = operands_ == Operands::own ? node.from_yours : *node.truth;
   std::vector<double> squares(middle.values.size());
   std::vector<double> largest(squares.size());
+  constexpr std::size_t most_kept = std::size_t{1} << 19;
+  std::vector<Tensors> own;
+  std::vector<Tensors>& all = cuts_.empty() ? room_.trials_[rounding()] : own;
+  all.resize(trial_count);
   for (std::size_t trial = 0; trial < trial_count; ++trial) {
-    Tensors known = take_known(trial);
-    const Tensor result = computed(node, trial, known);
+    const Tensor result = computed(node, trial, all[trial]);
+    std::size_t kept = 0;
+    for (const auto& [index, tensor] : all[trial]) kept += tensor.values.size();
+    if (kept > most_kept) all[trial].clear();
     for (std::size_t i = 0; i < squares.size(); ++i) {
       const double x = result.values[i];
       const double y = middle.values[i];
@@ -314,7 +301,6 @@ Range Room::Stretch::trials(const LearnerNode& node) {
       squares[i] += move * move;
       largest[i] = std::isnan(move) ? infinity : std::max(largest[i], move);
     }
-    keep(trial, std::move(known));
   }
   constexpr double spreads = 4;
   Range range{middle, middle};
@@ -408,8 +394,8 @@ std::vector<std::string> Room::deciding_steps(const LearnerNode& node) {
   const Steps missing = Stretch(*this, node.units, Operands::own).missing(node);
   constexpr std::size_t most_tries = 12;
   std::size_t tries = 0;
-  for (auto index = missing.rbegin(); index != missing.rend() && tries < most_tries; ++index) {
-    ++tries;
+  for (auto index = missing.rbegin(); index != missing.rend() && tries < most_tries;
+       ++index, ++tries) {
     if (decides({*index})) return names_of({*index});
   }
   Steps operands;

@@ -47,7 +47,6 @@ class Room {
   const Trace& trace_;
   Exactness exactness_;
   std::map<Rounding, std::vector<Tensors>> trials_;  // the moved numbers of each trial
-  std::size_t kept_ = 0;                             // how many numbers they hold
 };
 
 /// True if a cell's room decides nothing: it exceeds three units and a tenth of `typical`, the root

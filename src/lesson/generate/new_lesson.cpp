@@ -8,6 +8,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <new>
 #include <span>
 #include <stdexcept>
 #include <string_view>
@@ -16,6 +17,7 @@
 
 #include "lesson/generate/style.hpp"
 #include "ops/operation.hpp"
+#include "tensor/memory.hpp"
 #include "text/strings.hpp"
 #include "tokens/words.hpp"
 #include "trace/evaluate.hpp"
@@ -328,6 +330,15 @@ constexpr std::string_view sentences[] = {
 };
 static_assert(std::size(sentences) == most_tokens - fewest_tokens + 1);
 
+// Evaluates a drawn recipe. Its faults are those of its numbers, not of the machine's memory.
+Evaluation evaluated_draw(const Recipe& recipe) {
+  Evaluation result = evaluate_all(recipe);
+  for (const StepFault& fault : result.faults) {
+    if (fault.message.ends_with(out_of_memory())) throw std::bad_alloc();
+  }
+  return result;
+}
+
 // Counts the mistakes that no numbers could show: the minimum over a few draws with many digits.
 std::size_t always_hidden(const Recipe& recipe, Dice& dice, const CountHidden& hidden) {
   std::size_t fewest = std::numeric_limits<std::size_t>::max();
@@ -336,7 +347,7 @@ std::size_t always_hidden(const Recipe& recipe, Dice& dice, const CountHidden& h
     for (Given& given : other.givens) {
       for (double& value : given.tensor.values.mutable_span()) value = largest * dice.any_number();
     }
-    const Evaluation evaluation = evaluate_all(other);
+    const Evaluation evaluation = evaluated_draw(other);
     if (evaluation.faults.empty()) fewest = std::min(fewest, hidden(evaluation.trace));
   }
   return fewest;
@@ -362,7 +373,7 @@ Recipe best_draw(const NewLesson& request, const NewStyle& style, const LessonSi
   };
   for (std::size_t k = 0; k < style.most_draws && !is_good(k); ++k) {
     Drawn one{style.draw(request, sizes, dice)};
-    const Evaluation evaluation = evaluate_all(one.recipe);
+    const Evaluation evaluation = evaluated_draw(one.recipe);
     if (!evaluation.faults.empty()) continue;  // a row of zeros that a norm would divide by 0
     one.penalty = style.penalty(evaluation.trace);
     if (one.faults() < best.faults()) one.hidden = hidden(evaluation.trace);

@@ -2,6 +2,7 @@
 #include "ops/catalogue.hpp"
 #include "ops/heads/grouped_queries.hpp"
 #include "ops/heads/head_axis.hpp"
+#include "ops/kinds/formula.hpp"
 #include "ops/kinds/product.hpp"
 
 namespace qkv::inline ops {
