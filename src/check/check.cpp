@@ -182,10 +182,10 @@ std::optional<std::size_t> first_wrong_cell(const LearnerNode& node, TokenLayout
 }
 
 FirstWrong first_wrong_of(const LearnerNode& node, std::size_t i) {
-  // Whole numbers must be exact, so the expected one is shown exactly, too.
-  const int digits = node.units.basis == ToleranceBasis::whole     ? 12
-                     : node.units.basis == ToleranceBasis::rounded ? 2
-                                                                   : node.units.decimals;
+  // What must be exact is shown exactly.
+  const ToleranceBasis basis = node.units.basis;
+  const bool is_exact = basis == ToleranceBasis::whole || basis == ToleranceBasis::copied;
+  const int digits = is_exact ? 12 : basis == ToleranceBasis::rounded ? 2 : node.units.decimals;
   const Numeral& given = node.submitted->cells[i];
   return {.cell = cell_at(node, i),
           .given = given.value,
