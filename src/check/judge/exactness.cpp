@@ -13,7 +13,7 @@ bool is_same(double x, double y, double floor) { return x == y || std::abs(x - y
 
 }  // namespace
 
-std::vector<Decimal> Exactness::worked_out(const LearnerNode& node, int decimals, Precision type) {
+std::vector<Decimal> Exactness::of_computed(const LearnerNode& node, int decimals, Precision type) {
   if (!node.step || node.from_yours.values.empty()) return {};
   std::vector<std::span<const Decimal>> operands;
   for (const std::size_t input : node.inputs) operands.push_back(entering(input, decimals, type));
@@ -36,17 +36,17 @@ std::vector<Decimal> Exactness::worked_out(const LearnerNode& node, int decimals
 // In e-notation each cell has its own decimals.
 std::vector<Decimal> Exactness::expected(const LearnerNode& node) {
   if (!node.units.are_written())
-    return worked_out(node, rule_of(Precision::float64).decimals, node.units.precision);
+    return of_computed(node, rule_of(Precision::float64).decimals, node.units.precision);
   if (node.units.basis == ToleranceBasis::other_matrices)
-    return worked_out(node, 0);  // whole numbers
-  if (node.units.basis != ToleranceBasis::exponents) return worked_out(node, node.units.decimals);
+    return of_computed(node, 0);  // whole numbers
+  if (node.units.basis != ToleranceBasis::exponents) return of_computed(node, node.units.decimals);
   const NumeralCells& written = node.submitted->cells;
   const auto decimals = [&](std::size_t i) {
     return written[i].scientific ? written[i].decimals : node.units.decimals;
   };
   int most = 0;
   for (std::size_t i = 0; i < written.size(); ++i) most = std::max(most, decimals(i));
-  std::vector<Decimal> cells = worked_out(node, most);
+  std::vector<Decimal> cells = of_computed(node, most);
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (cells[i].decimals() > decimals(i)) cells[i] = Decimal::unknown();
   }
@@ -72,7 +72,7 @@ std::vector<Decimal> Exactness::of_given(const LearnerNode& node, Precision type
 }
 
 // Returns the cells as written, if that is the exact value; blanks are computed.
-std::vector<Decimal> Exactness::handed_in(const LearnerNode& node, int decimals) {
+std::vector<Decimal> Exactness::of_submitted(const LearnerNode& node, int decimals) {
   std::vector<Decimal> cells = expected(node);
   if (cells.empty()) return {};
   const bool any_blank = std::ranges::find(node.verdicts, Verdict::blank) != node.verdicts.end();
@@ -80,7 +80,7 @@ std::vector<Decimal> Exactness::handed_in(const LearnerNode& node, int decimals)
   const bool is_fine = node.units.are_written() || node.units.precision == Precision::float64;
   const double slack = is_fine ? node.units.floor : 0;
   const std::vector<Decimal> blanks =
-      any_blank ? worked_out(node, decimals) : std::vector<Decimal>();
+      any_blank ? of_computed(node, decimals) : std::vector<Decimal>();
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (node.verdicts[i] == Verdict::wrong) {
       cells[i] = Decimal::unknown();
@@ -99,9 +99,9 @@ std::span<const Decimal> Exactness::entering(std::size_t index, int decimals, Pr
   const auto found = known_.find(key);
   if (found != known_.end()) return found->second;
   std::vector<Decimal> cells = !node.step               ? of_given(node, type)
-                               : node.submitted         ? handed_in(node, decimals)
+                               : node.submitted         ? of_submitted(node, decimals)
                                : node.wrong_shape_array ? std::vector<Decimal>()
-                                                        : worked_out(node, decimals, type);
+                                                        : of_computed(node, decimals, type);
   return known_.emplace(key, std::move(cells)).first->second;
 }
 

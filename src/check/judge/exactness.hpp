@@ -28,10 +28,10 @@ class Exactness {
                                     Precision type = Precision::digits);
 
  private:
-  std::vector<Decimal> worked_out(const LearnerNode& node, int decimals,
-                                  Precision type = Precision::digits);
+  std::vector<Decimal> of_computed(const LearnerNode& node, int decimals,
+                                   Precision type = Precision::digits);
   std::vector<Decimal> of_given(const LearnerNode& node, Precision type) const;
-  std::vector<Decimal> handed_in(const LearnerNode& node, int decimals);
+  std::vector<Decimal> of_submitted(const LearnerNode& node, int decimals);
 
   const Judgement& judgement_;
   const Trace& trace_;
