@@ -33,6 +33,7 @@ std::size_t unmasked_row(const Tensor& tensor) {
 CellReference representative_cell(const Step& step) {
   const Tensor& tensor = step.output;
   CellReference cell{.name = step.name};
+  if (tensor.values.empty()) return cell;
   cell.row = unmasked_row(tensor);
   double best = -1;
   for (std::size_t j = 0; j < tensor.columns(); ++j) {

@@ -38,6 +38,11 @@ const StepView* upstream(const StepView* from, const Operation& operation) {
   return from;
 }
 
+bool Operation::takes(std::size_t operand_count) const {
+  if (operand_count == min_operands || operand_count == max_operands) return true;
+  return takes_numbers_between && operand_count > min_operands && operand_count < max_operands;
+}
+
 Tensor Operation::compute(const Call& call) const {
   if (formula) return formula(call);
   if (const auto kernel = in_place ? in_place(call) : std::nullopt) {

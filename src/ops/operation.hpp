@@ -143,6 +143,7 @@ struct Operation {
   /// An example of `of` in a lesson file: `["Q", "K"]`; empty if it takes no operands.
   std::string_view operands = {};
   std::size_t min_operands = 1, max_operands = 1;  ///< at the least as many as `min_operands`
+  bool takes_numbers_between = true;               ///< also every number of operands between them
   /// With tokens as columns, `of` lists the operands in reverse order: (A·B)ᵀ = Bᵀ·Aᵀ.
   bool reverses_operands = false;
   std::span<const OptionRule> options = {};
@@ -188,6 +189,9 @@ struct Operation {
   std::vector<std::string> operands_for_layout(std::vector<std::string> of,
                                                TokenLayout token_layout) const;
   Options options_for_layout(Options options_of_step, TokenLayout token_layout) const;
+
+  /// True if the operation takes that number of operands.
+  bool takes(std::size_t operand_count) const;
 
   /// Returns the result. Throws InputError if the shapes do not fit.
   Tensor compute(const Call& call) const;

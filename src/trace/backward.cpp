@@ -46,8 +46,11 @@ BackwardRule backward_rule_of(const StepRecipe& step, std::size_t k) {
 StepRecipe one_gradient(const StepRecipe& step, std::size_t k, std::string name,
                         std::string grad_output) {
   const BackwardRule rule = backward_rule_of(step, k);
-  StepRecipe made{
-      std::move(name), rule.operation, {std::move(grad_output), step.of[k]}, step.options};
+  StepRecipe made{std::move(name),
+                  rule.operation,
+                  {std::move(grad_output), step.of[k]},
+                  step.options,
+                  step.name};
   for (const std::size_t need : rule.saved) {
     made.of.push_back(need == BackwardRule::result ? step.name : step.of[need]);
   }
@@ -183,7 +186,7 @@ class BackwardBuilder {
           one_gradient(*uses[u].step, uses[u].operand, named, gradient_of_.at(uses[u].step->name)));
       parts.push_back(named);
     }
-    if (!alone) steps_.push_back({own, &accumulate_grad_operation, parts, {}});
+    if (!alone) steps_.push_back({own, &accumulate_grad_operation, parts, {}, name});
     gradient_of_[name] = own;
   }
 
@@ -227,6 +230,7 @@ StepRecipe backward_step(const Recipe& recipe, std::string name, std::string gra
                          std::string_view through, std::string_view to) {
   require_step(recipe, through, "through");
   const StepRecipe& step = *find_step_recipe(recipe, through);
+  if (!step.operation) return {std::move(name), nullptr, {std::move(grad_output)}, {}, step.name};
   const auto uses = std::ranges::count(step.of, to);
   if (uses == 0) {
     throw InputError(fmt::format("to: {} is made of {}, not of \"{}\"", through,

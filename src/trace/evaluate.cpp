@@ -10,6 +10,7 @@
 #include <new>
 
 #include "ops/attention/fused_attention.hpp"
+#include "ops/backward_rule.hpp"
 #include "ops/operation.hpp"
 #include "ops/result.hpp"
 #include "tensor/memory.hpp"
@@ -78,20 +79,9 @@ void refuse_nan(const Tensor& result, const Operation& operation, const Call& ca
                                nan_cause(operation, call)));
 }
 
-void refuse_operand_count(const StepRecipe& step) {
-  const Operation& operation = *step.operation;
-  if (step.of.size() >= operation.min_operands && step.of.size() <= operation.max_operands) return;
-  const std::string wanted =
-      operation.min_operands == operation.max_operands
-          ? fmt::format("{}", operation.min_operands)
-          : fmt::format("{} to {}", operation.min_operands, operation.max_operands);
-  throw InputError(fmt::format("{}: {} takes {} operand{}, not {}", step.name, operation.name,
-                               wanted, operation.max_operands == 1 ? "" : "s", step.of.size()));
-}
-
 // The step before evaluation. From here on the axes of its operands are known.
 Step begun(const StepRecipe& recipe, Trace& trace, const AxisLabels& tokens) {
-  refuse_operand_count(recipe);
+  require_operand_count(recipe);
   Step step{.name = recipe.name,
             .operation = recipe.operation,
             .of = recipe.of,
@@ -118,6 +108,9 @@ bool is_large(const StepRecipe& step, const Trace& trace) {
   }
   return numbers > small_tensor_limit;
 }
+
+// Returns the tensor's axes, two at least, without its values.
+Tensor frame_of(const Tensor& tensor) { return as_matrix({.axes = tensor.axes, .values = {}}); }
 
 std::size_t numbers_in(const Trace& trace) {
   std::size_t numbers = 0;
@@ -149,7 +142,10 @@ class Evaluator {
     for (const Given& given : recipe_.givens) budget_.add(given.tensor, given.name);
     trace_.token_layout = recipe_.token_layout;
     trace_.environment = recipe_.environment;
-    for (Given& given : recipe_.givens) trace_.add(std::move(given));
+    for (Given& given : recipe_.givens) {
+      frames_[given.name] = frame_of(given.tensor);
+      trace_.add(std::move(given));
+    }
     trace_.length = recipe_.steps.size() + recipe_.omitted_steps;
     infer_axis_names(trace_);
     for (std::size_t s = 0; s < recipe_.steps.size(); ++s) {
@@ -174,10 +170,28 @@ class Evaluator {
     return step.operation && has_operands(s) && (looks_.needed[s] || !is_large(step, trace_));
   }
 
+  // Checks that the gradients that a step takes have the shape of what they are gradients of.
+  // Returns false if that has not been evaluated.
+  bool may_go_back(std::size_t s) const {
+    const StepRecipe& step = recipe_.steps[s];
+    if (step.through.empty()) return true;
+    const auto frame = frames_.find(step.through);
+    if (frame == frames_.end()) return false;
+    const bool is_sum = step.operation == &accumulate_grad_operation;
+    for (const std::string& name : std::span(step.of).first(is_sum ? step.of.size() : 1)) {
+      const Tensor gradient = frame_of(*trace_.find(name));
+      if (gradient.shape() == frame->second.shape()) continue;
+      throw InputError(fmt::format("{}: {} ({}) must be {}, the shape of {}, whose gradient it is",
+                                   step.name, name, shown_shape(gradient, trace_.token_layout),
+                                   shown_shape(frame->second, trace_.token_layout), step.through));
+    }
+    return true;
+  }
+
   void make(std::size_t s) {
     const auto unseen = fused_of_.find(s);
     if (unseen != fused_of_.end() && is_fused(s, fused_[unseen->second])) return;
-    if (!has_operands(s)) return;  // one of them may have failed just now
+    if (!has_operands(s) || !may_go_back(s)) return;  // one of them may have failed just now
     Step step = begun(recipe_.steps[s], trace_, tokens_);
     step.output = compute_step(step, trace_);
     add(s, std::move(step));
@@ -253,6 +267,7 @@ class Evaluator {
   void add(std::size_t s, Step step) {
     budget_.add(step.output, step.name);
     step.number = s + 1;
+    frames_[step.name] = frame_of(step.output);
     trace_.add(std::move(step));
   }
 
@@ -295,7 +310,8 @@ class Evaluator {
   const bool lets_go_;
   const Liveness looks_;
   std::vector<FusedSteps> fused_;
-  std::map<std::size_t, std::size_t> fused_of_;  // step → index in fused_
+  std::map<std::size_t, std::size_t> fused_of_;        // step → index in fused_
+  std::map<std::string, Tensor, std::less<>> frames_;  // the axes of all that was evaluated
   MemoryBudget budget_;
   Evaluation result_;
   Trace& trace_ = result_.trace;

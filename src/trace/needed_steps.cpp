@@ -18,7 +18,9 @@ std::vector<bool> needed_steps(const Recipe& recipe, const RequestedSteps& wante
   for (std::size_t s = needed.size(); s-- > 0;) {
     const StepRecipe& step = recipe.steps[s];
     if (operands.contains(step.name)) needed[s] = true;
-    if (needed[s]) operands.insert(step.of.begin(), step.of.end());
+    if (!needed[s]) continue;
+    operands.insert(step.of.begin(), step.of.end());
+    operands.insert(step.through);
   }
   return needed;
 }

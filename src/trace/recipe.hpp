@@ -15,10 +15,15 @@ struct Given {
 
 struct StepRecipe {
   std::string name;
-  const Operation* operation = nullptr;
+  const Operation* operation = nullptr;  ///< nullptr if the step can't be evaluated
   std::vector<std::string> of;
   Options options;
+  /// A gradient step's result or given whose gradient the first operand is; of a sum, all are.
+  std::string through = {};
 };
+
+/// Throws InputError if the operation takes more or fewer operands than the step has.
+void require_operand_count(const StepRecipe& step);
 
 /// What is to be evaluated, as plain data: the givens, then the steps in order.
 struct Recipe {

@@ -52,6 +52,18 @@ std::optional<std::size_t> bound_size(const Trace& trace, std::string_view axis)
 
 }  // namespace
 
+void require_operand_count(const StepRecipe& step) {
+  const Operation& operation = *step.operation;
+  if (operation.takes(step.of.size())) return;
+  std::string wanted = fmt::format("{}", operation.min_operands);
+  if (operation.max_operands != operation.min_operands) {
+    wanted += fmt::format(" {} {}", operation.takes_numbers_between ? "to" : "or",
+                          operation.max_operands);
+  }
+  throw InputError(fmt::format("{}: {} takes {} operand{}, not {}", step.name, operation.name,
+                               wanted, operation.max_operands == 1 ? "" : "s", step.of.size()));
+}
+
 const Tensor* Trace::find(std::string_view name) const {
   if (const auto place = given_names.place(name)) return &givens[*place].tensor;
   const Step* step = find_step(name);

@@ -128,7 +128,7 @@ void set_operands(Recipe& recipe, StepRecipe& step, std::string_view list) {
     of.emplace_back(name);
     if (comma != std::string_view::npos) list.remove_prefix(comma + 1);
   }
-  if (of.size() < step.operation->min_operands || of.size() > step.operation->max_operands) {
+  if (!step.operation->takes(of.size())) {
     throw InputError(fmt::format("--set {}.of: {} takes {}", printable(step.name),
                                  step.operation->name, step.operation->operands));
   }

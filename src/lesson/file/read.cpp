@@ -25,7 +25,11 @@ constexpr std::string_view lesson_keys[] = {
 class LessonFile {
  public:
   LessonFile(const toml::table& document, const LessonFiles& files, ParsedLesson& result)
-      : document_(document), files_(files), lesson_(result.lesson), reader_(result.faults) {
+      : document_(document),
+        files_(files),
+        lesson_(result.lesson),
+        faults_(result.faults),
+        reader_(result.faults) {
     context_.directory = files.directory;
   }
 
@@ -138,7 +142,8 @@ class LessonFile {
 
   const Operation* read_operation(const toml::table& table) {
     if (!table.contains("op")) {
-      reader_.fault(table, without_op(table["name"].value_or(std::string())));
+      const std::string name = table["name"].value_or(std::string());
+      if (!is_lost(name)) reader_.fault(table, without_op(name));
       return nullptr;
     }
     const auto op = reader_.text(table, "op");
@@ -180,8 +185,15 @@ class LessonFile {
     if (std::ranges::any_of(of, [&](const std::string& name) { return may_be_gradient(name); })) {
       build_backward();
     }
-    for (const std::string& name : of) names_.require(*node, name, reader_);
+    for (const std::string& name : of) {
+      if (!is_lost(name)) names_.require(*node, name, reader_);
+    }
     return of;
+  }
+
+  // True if the lesson has no gradient of that name because of a fault that is already known.
+  bool is_lost(const std::string& name) const {
+    return !faults_.empty() && document_.contains("backward") && may_be_gradient(name);
   }
 
   bool may_be_gradient(const std::string& name) const {
@@ -197,7 +209,8 @@ class LessonFile {
       return;
     }
     const auto backward = read_backward(*node->as_table(), reader_);
-    if (!backward) return;
+    const bool is_whole = std::ranges::all_of(lesson_.recipe.steps, &StepRecipe::operation);
+    if (!backward || !is_whole) return;
     try {
       for (StepRecipe& step : backward_steps(lesson_.recipe, *backward)) {
         names_.add(step.name);
@@ -240,11 +253,25 @@ class LessonFile {
     std::vector<std::string> of = read_operands(table);  // before the step's own name is defined
     const auto name = names_.take(table, "step", reader_);
     if (name && goes_back) read_step_back(table, *name, std::move(of));
-    if (!name || !operation) return;
-    lesson_.recipe.steps.push_back(
-        {*name, operation, operation->operands_for_layout(std::move(of), context_.token_layout),
-         read_step_options(table, *operation, context_, reader_)});
+    if (!name || goes_back) return;
+    StepRecipe step{*name, nullptr, std::move(of), {}};
+    if (operation) prepare(step, *operation, table);
+    lesson_.recipe.steps.push_back(std::move(step));
     lesson_.texts.push_back(read_step_text(table, reader_));
+  }
+
+  // Sets the operation of a step, its operands and its options; no operation if one is at fault.
+  void prepare(StepRecipe& step, const Operation& operation, const toml::table& table) {
+    const std::size_t faults = faults_.size();
+    step.operation = &operation;
+    step.of = operation.operands_for_layout(std::move(step.of), context_.token_layout);
+    step.options = read_step_options(table, operation, context_, reader_);
+    try {
+      require_operand_count(step);
+    } catch (const InputError& error) {
+      reader_.fault(*table.get("name"), error.what());
+    }
+    if (faults_.size() > faults) step.operation = nullptr;
   }
 
   void read_step_back(const toml::table& table, const std::string& name,
@@ -258,6 +285,7 @@ class LessonFile {
   const toml::table& document_;
   const LessonFiles& files_;
   Lesson& lesson_;
+  const std::vector<Fault>& faults_;
   TomlReader reader_;
   GivenContext context_;
   LessonNames names_;

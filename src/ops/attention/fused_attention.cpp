@@ -7,6 +7,7 @@
 #include "ops/attention/softmax.hpp"
 #include "ops/catalogue.hpp"
 #include "ops/cell.hpp"
+#include "ops/heads/head_axis.hpp"
 #include "ops/kinds/line.hpp"
 #include "ops/shape_rule.hpp"
 #include "tensor/matmul.hpp"
@@ -173,7 +174,7 @@ std::optional<InPlaceKernel> fused_step(const Operation& operation, const Call& 
     }
     case AttentionPart::weights:
       if (is_columnwise(call)) return {};
-      if (has_sinks(call)) check_sinks(call);
+      if (has_sinks(call)) require_one_per_head(call, "sinks");
       return InPlaceKernel{frame_of(call, operation.form(call)), {}};
     default: return {};
   }

@@ -155,11 +155,6 @@ struct GradBuckets {
       return c.of(grad_output, places[t].matrix)(places[t].row, places[t].column);
     });
   }
-
-  static Tensor compute(const Call& call) {
-    require_grad_shape(call, call.inputs[first_saved]->shape());
-    return cell_by_cell(call, empty_gradient(call), cell<double>);
-  }
 };
 
 constinit const Operation bias_grad_scores = gradient_of<Gradient<IdentityBackward>>({
@@ -244,13 +239,6 @@ std::vector<double> slopes_of(const Call& call) {
   return slopes;
 }
 
-void check_slopes(const Call& call) {
-  const std::size_t heads = head_count(*call.inputs[0]);
-  if (!are_given(call) || call.inputs[1]->values.size() == heads) return;
-  refuse(call, fmt::format("{} must be a vector of {} slopes, one for each head of {}",
-                           operand_text(call, 1), heads, operand_text(call, 0)));
-}
-
 struct Alibi {
   static Form form(const Call& call) {
     return {.operands = {"query key", "1 inner"},
@@ -266,7 +254,7 @@ struct Alibi {
     const std::size_t head = c.matrix % heads;
     const N far = Distance(*c.call)(c.row, c.column);
     const N score = c(0)(c.row, c.column);
-    if (are_given(*c.call)) return score - c.of(1, 0)(0, head) * far;
+    if (are_given(*c.call)) return score - number_of_head(c) * far;
     const SlopePower power = slope_power(head, heads);
     if constexpr (std::is_same_v<N, Expression>) {
       return score - pow(N(2.0), N(power.upper) / N(power.lower)) * far;
@@ -277,7 +265,7 @@ struct Alibi {
 
   // Subtracts from each cell of a row the head's slope times the key's distance.
   static std::optional<InPlaceKernel> in_place(const Call& call) {
-    check_slopes(call);
+    if (are_given(call)) require_one_per_head(call, "slopes");
     Tensor frame = frame_of_scores(call, form(call));
     const auto subtract = [distance = Distance(call), slopes = slopes_of(call)](const RowPart& at) {
       const double slope = slopes[at.matrix % slopes.size()];
@@ -354,11 +342,6 @@ struct GradSlopes {
              const std::size_t j = t % columns;
              return c.of(grad_output, t / size * heads + head)(i, j) * N(distance(i, j));
            });
-  }
-
-  static Tensor compute(const Call& call) {
-    require_grad_shape(call, call.inputs[first_saved]->shape());
-    return cell_by_cell(call, empty_gradient(call), cell<double>);
   }
 };
 

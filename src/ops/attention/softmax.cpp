@@ -74,13 +74,6 @@ void share_with_sink(std::span<const double> scores, std::span<double> weights, 
   for (double& weight : weights) weight *= left;
 }
 
-void check_sinks(const Call& call) {
-  const std::size_t heads = head_count(*call.inputs[0]);
-  if (call.inputs[1]->values.size() == heads) return;
-  refuse(call, fmt::format("{} must be a vector of {} sinks, one for each head of {}",
-                           operand_text(call, 1), heads, operand_text(call, 0)));
-}
-
 std::vector<Tensor> sinks_in_values(const StepView& step) {
   const StepView* weights = upstream(step.inputs[0], softmax_operation);
   if (!weights || weights->inputs.size() < 2 || is_columnwise(call_of(*weights))) return {};
@@ -146,7 +139,7 @@ using Sink = std::optional<N>;
 template <class N>
 Sink<N> sink_of(const Cell<N>& c) {
   if (!has_sinks(*c.call)) return {};
-  return c.of(1, 0)(0, c.matrix % head_count(c.input(0)));
+  return number_of_head(c);
 }
 
 // e^(x_i - top) / Σ_j e^(x_j - top), where top is the line's largest number: any other gives the
@@ -248,7 +241,7 @@ struct Softmax {
 
   static Tensor compute(const Call& call) {
     if (!has_sinks(call)) return without_sinks(call);
-    check_sinks(call);
+    require_one_per_head(call, "sinks");
     Call scores = call;
     scores.inputs.resize(1);
     scores.names.resize(1);

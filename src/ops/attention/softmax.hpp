@@ -12,9 +12,6 @@ namespace qkv::inline ops {
 /// each of its lines and gets no weight itself.
 bool has_sinks(const Call& call);
 
-/// Throws InputError if there is not one sink for each head.
-void check_sinks(const Call& call);
-
 /// Returns the sink of the matrix's head.
 double sink_of(const Call& call, std::size_t matrix);
 

@@ -212,11 +212,6 @@ struct GradSinks {
              return (N(1.0) - kept) * all;
            });
   }
-
-  static Tensor compute(const Call& call) {
-    require_grad_shape(call, call.inputs[first_saved]->shape());
-    return cell_by_cell(call, empty_gradient(call), cell<double>);
-  }
 };
 
 constinit const Operation softmax_grad_sinks = gradient_of<GradSinks>({

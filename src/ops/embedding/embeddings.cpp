@@ -94,9 +94,6 @@ struct EmbedBackward {
   }
 
   static Tensor compute(const Call& call) {
-    Shape expected = call.inputs[first_saved]->shape();
-    expected.push_back(call.inputs[self]->columns());
-    require_grad_shape(call, expected);
     Tensor result = empty_gradient(call);
     const std::span<double> cells = result.values.mutable_span();
     std::ranges::fill(cells, 0.0);
@@ -331,12 +328,6 @@ struct PositionsBackward {
   static N cell(const Cell<N>& c) {
     const auto change = c.of(grad_output, 0);
     return c.row < change.rows ? change(c.row, c.column) : N(0.0);
-  }
-
-  static Tensor compute(const Call& call) {
-    const std::size_t rows = std::min(call.inputs[grad_output]->rows(), call.inputs[self]->rows());
-    require_grad_shape(call, {rows, call.inputs[self]->columns()});
-    return cell_by_cell(call, empty_gradient(call), cell<double>);
   }
 };
 

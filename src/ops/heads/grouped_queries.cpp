@@ -131,13 +131,6 @@ struct RepeatBackward {
       return c.of(grad_output, c.matrix * times + t)(c.row, c.column);
     });
   }
-
-  static Tensor compute(const Call& call) {
-    Shape expected = call.inputs[self]->shape();
-    expected[expected.size() - 3] *= times_of(call);
-    require_grad_shape(call, expected);
-    return cell_by_cell(call, empty_gradient(call), cell<double>);
-  }
 };
 
 std::vector<Tensor> one_copy_only(const StepView& step) {

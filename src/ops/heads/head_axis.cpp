@@ -59,13 +59,6 @@ struct SumHeadsBackward {
   static N cell(const Cell<N>& c) {
     return c.of(grad_output, c.matrix / head_count(c.input(self)))(c.row, c.column);
   }
-
-  static Tensor compute(const Call& call) {
-    Shape expected = call.inputs[self]->shape();
-    expected.erase(expected.end() - 3);
-    require_grad_shape(call, expected);
-    return cell_by_cell(call, empty_gradient(call), cell<double>);
-  }
 };
 
 constinit const Operation sum_heads_gradient = gradient_of<SumHeadsBackward>({
@@ -122,14 +115,7 @@ struct SwitchOff {
 };
 
 // The head that is off has gradient 0.
-struct SwitchOffBackward : SwitchOff {
-  static Tensor compute(const Call& call) {
-    require_grad_shape(call, call.inputs[self]->shape());
-    return SwitchOff::compute(call);
-  }
-};
-
-constinit const Operation switch_off_gradient = gradient_of<SwitchOffBackward>({
+constinit const Operation switch_off_gradient = gradient_of<SwitchOff>({
     .title = "Back to the heads that are on",
     .says = "The head that was switched off has no part in the loss: its gradient is 0.",
     .notice = "The gradients of the other heads pass as they are.",
@@ -161,6 +147,13 @@ std::size_t head_count(const Tensor& tensor) {
 void refuse_without_heads(const Call& call, std::string_view what) {
   if (has_heads(*call.inputs[0])) return;
   refuse(call, fmt::format("{} has no axis of heads{}", operand_text(call, 0), what));
+}
+
+void require_one_per_head(const Call& call, std::string_view what) {
+  const std::size_t heads = head_count(*call.inputs[0]);
+  if (call.inputs[1]->values.size() == heads) return;
+  refuse(call, fmt::format("{} must be a vector of {} {}, one for each head of {}",
+                           operand_text(call, 1), heads, what, operand_text(call, 0)));
 }
 
 Tensor with_heads(const Tensor& tensor, const std::function<std::size_t(std::size_t head)>& taken) {

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ops/operation.hpp"
+#include "ops/cell.hpp"
 #include "tensor/tensor.hpp"
 
 namespace qkv::inline ops {
@@ -17,6 +17,18 @@ std::size_t head_count(const Tensor& tensor);
 
 /// Throws InputError if operand 0 has no axis of heads to do `what` with.
 void refuse_without_heads(const Call& call, std::string_view what);
+
+/// Throws InputError unless the second operand has as many numbers, `what`, as the first has heads.
+void require_one_per_head(const Call& call, std::string_view what);
+
+/// Returns the second operand's number for the cell's head.
+template <class N>
+N number_of_head(const Cell<N>& c) {
+  const std::size_t head = c.matrix % head_count(c.input(0));
+  const std::size_t columns = c.input(1).columns();
+  const std::size_t size = c.input(1).rows() * columns;
+  return c.of(1, head / size)(head % size / columns, head % columns);
+}
 
 /// Returns the tensor with head `taken(head)` in place of each head.
 Tensor with_heads(const Tensor& tensor, const std::function<std::size_t(std::size_t head)>& taken);

@@ -207,15 +207,6 @@ struct ConcatHeadsBackward {
   static Tensor compute(const Call& call) {
     Tensor whole = empty_gradient(call);
     const Tensor& joined = *call.inputs[grad_output];
-    Shape expected = whole.shape();
-    if (joined.leading_axes() < whole.leading_axes()) {
-      expected.back() *= expected[expected.size() - 3];
-      expected.erase(expected.end() - 3);
-    } else {
-      const std::size_t first = first_column({.call = &call, .output = &whole});
-      expected.back() = std::max(joined.columns(), first + expected.back());
-    }
-    require_grad_shape(call, expected);
     const std::size_t heads = joined.matrices() == 0 ? 1 : whole.matrices() / joined.matrices();
     return by_rows(call, std::move(whole), 1, [&](const Operands& of, std::span<double> cells) {
       const CellBase& at = of.at();
@@ -379,12 +370,8 @@ struct SplitHeadsBackward {
 
   static Tensor compute(const Call& call) {
     Tensor whole = empty_gradient(call);
-    const auto heads = static_cast<std::size_t>(call.options->number("heads", 1));
-    Shape expected = whole.shape();
-    expected[expected.size() - (cuts_rows(call) ? 2 : 1)] /= heads;
-    expected.insert(expected.end() - 2, heads);
-    require_grad_shape(call, expected);
     const Tensor& parts = *call.inputs[grad_output];
+    const auto heads = static_cast<std::size_t>(call.options->number("heads", 1));
     const bool rows = cuts_rows(call);
     return by_rows(call, std::move(whole), 1, [&](const Operands& of, std::span<double> cells) {
       const CellBase& at = of.at();

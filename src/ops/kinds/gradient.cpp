@@ -50,9 +50,6 @@ struct AccumulateGrad {
     const std::span<double> cells = total.values.mutable_span();
     std::ranges::fill(cells, 0.0);
     for (std::size_t k = 0; k < call.inputs.size(); ++k) {
-      if (call.inputs[k]->shape() != total.shape()) {
-        refuse(call, operand_text(call, k) + " has not the shape of " + operand_text(call, 0));
-      }
       const std::span<const double> part(call.inputs[k]->values);
       for (std::size_t i = 0; is_added(k) && i < cells.size(); ++i) cells[i] += part[i];
     }
@@ -145,29 +142,10 @@ Tensor only(const Call& call, const Tensor& whole, std::size_t taken) {
   return result;
 }
 
-// Each operand's leading axes must be the gradient's, or repeat along them.
-void require_leading_axes(const Call& call) {
-  const Tensor& gradient = *call.inputs[grad_output];
-  for (std::size_t k = self; k < call.inputs.size(); ++k) {
-    const Tensor& operand = *call.inputs[k];
-    bool fits = operand.leading_axes() <= gradient.leading_axes();
-    for (std::size_t a = 0; fits && a < operand.leading_axes(); ++a) {
-      const std::size_t size = operand.axes[a].size;
-      const std::size_t all =
-          gradient.axes[a + gradient.leading_axes() - operand.leading_axes()].size;
-      fits = size == all || (size > 0 && all % size == 0);
-    }
-    if (fits) continue;
-    refuse(call, operand_text(call, k) + " has not the leading axes of " +
-                     operand_text(call, grad_output));
-  }
-}
-
 // The axes of the whole gradient, without values.
 Tensor axes_of_whole(const Call& call, const Form& form) {
   const Bindings bound = bind(call, form);
   const Tensor& gradient = *call.inputs[grad_output];
-  require_leading_axes(call);
   std::vector<Axis> axes(gradient.axes.begin(),
                          gradient.axes.begin() + static_cast<long>(gradient.leading_axes()));
   const auto [rows, columns] = axis_names(form.output);
@@ -183,11 +161,6 @@ BackwardRule no_backward(const OperandRef&) { return {}; }
 
 Tensor empty_gradient(const Call& call) {
   return uninitialised(as_matrix({.axes = call.inputs[self]->axes, .values = {}}).axes);
-}
-
-void require_grad_shape(const Call& call, const Shape& expected) {
-  if (as_matrix({.axes = call.inputs[grad_output]->axes, .values = {}}).shape() == expected) return;
-  refuse(call, operand_text(call, grad_output) + " must be " + shape_text(expected));
 }
 
 Tensor broadcast_frame(const Call& call, const Form& form) {

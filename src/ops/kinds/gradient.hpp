@@ -14,9 +14,6 @@ inline constexpr std::size_t first_saved = 2;
 /// Returns the operand's gradient with uninitialised cells; a vector's is a row.
 Tensor empty_gradient(const Call& call);
 
-/// Throws InputError if the gradient of the output has another shape.
-void require_grad_shape(const Call& call, const Shape& expected);
-
 /// Returns a cell's index among the operand's numbers, of any shape: for sinks, the head.
 inline std::size_t flat_index(const CellBase& cell) {
   const Tensor& made = *cell.output;
@@ -102,12 +99,16 @@ inline constexpr Mistake rows_not_summed{
     "It was used in every row: add up what each of them sends back.",
     Gradient<Maths>::rows_not_summed};
 
-/// Returns the gradient operation with the data of `words` and the maths of `Maths`.
+/// Returns the gradient operation with the data of `words` and the maths of `Maths`. The gradient
+/// of the output has the output's shape: whoever evaluates a step has seen to that.
 template <class Maths>
 constexpr Operation gradient_of(Operation words) {
   words.name = backward_name;
   words.min_operands = 2;
-  words.max_operands = 8;
+  words.max_operands = 1026;  // of one of 1024 matrices that were joined
+  words.formula = [](const Call& call) {
+    return cell_by_cell(call, empty_gradient(call), Maths::template cell<double>);
+  };
   return operation_of<Maths>(words);
 }
 

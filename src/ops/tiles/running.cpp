@@ -12,8 +12,11 @@ namespace {
 
 struct RunningMax {
   static Form form(const Call& call) {
+    const std::size_t tile = call.inputs.size() - 1;
+    if (call.inputs[tile]->columns() == 0) {
+      refuse(call, operand_text(call, tile) + " has no scores");
+    }
     if (is_first_tile(call)) {
-      if (call.inputs[0]->columns() == 0) refuse(call, operand_text(call, 0) + " has no scores");
       return {{"query key"},
               "query 1",
               "the largest of each row of {0}",
@@ -248,7 +251,6 @@ struct RunningSum {
       return {
           {"query key"}, "query 1", "the sum of each row of {0}", "the sum of each column of {0}"};
     }
-    if (call.inputs.size() != 4) refuse(call, "running_sum takes P, or l, m_old, m and P");
     const std::string rescaled = "e^({1} − {2}) · {0} + the sum of each ";
     return {{"query 1", "query 1", "query 1", "query key"},
             "query 1",
@@ -316,6 +318,7 @@ constinit const Operation running_sum_operation = operation_of<RunningSum>({
     .notice = "Where the maximum did not rise, the factor is 1.",
     .operands = R"(["P"] or ["l", "m_old", "m", "P"])",
     .max_operands = 4,
+    .takes_numbers_between = false,
     .least = 0,
     .mistakes = running_sum_mistakes,
     .backward = running_sum_backward,
@@ -330,7 +333,6 @@ struct RunningOutput {
     if (!goes_on(call)) {
       return {{"query key", "key d_v"}, "query d_v", "{0} · {1}", "{1} · {0}"};
     }
-    if (call.inputs.size() != 5) refuse(call, "running_output takes P and V, or O, m_old, m, P, V");
     const std::string rescaled = "e^({1} − {2}) · {0} + ";
     return {{"query d_v", "query 1", "query 1", "query key", "key d_v"},
             "query d_v",
@@ -445,6 +447,7 @@ constinit const Operation running_output_operation = operation_of<RunningOutput>
     .operands = R"(["P", "V"] or ["O", "m_old", "m", "P", "V"])",
     .min_operands = 2,
     .max_operands = 5,
+    .takes_numbers_between = false,
     .mistakes = running_output_mistakes,
     .backward = running_output_backward,
 });

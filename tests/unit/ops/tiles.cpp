@@ -138,10 +138,6 @@ TEST_CASE("heads in tiles share what has no head axis") {
 }
 
 TEST_CASE("operands that are missing are told") {
-  CHECK(refusal("running_sum", {first, first}) ==
-        "step: running_sum takes P, or l, m_old, m and P");
-  CHECK(refusal("running_output", {first, first, first}) ==
-        "step: running_output takes P and V, or O, m_old, m, P, V");
   CHECK(refusal("tile_weights", {first, values_1}) ==
         "step: B (2×2) must be a matrix of one column");
 }
