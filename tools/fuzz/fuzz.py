@@ -25,7 +25,7 @@ import seeds
 HERE = pathlib.Path(__file__).parent
 LONGEST = {"lesson": 8192, "walk": 8192, "reference": 100, "set": 100, "name": 100, "npy": 600,
            "csv": 400, "csv_size": 400, "keys": 200, "npz": 1200, "model": 6000,
-           "checkpoint": 10000, "submission": 1500, "patch": 200}
+           "checkpoint": 10000, "submission": 1500, "patch": 200, "shapes": 1024, "dumps": 1024}
 DICTIONARY = {"lesson": "toml", "walk": "toml", "csv_size": "csv", "model": "safetensors",
               "submission": "csv", "patch": "csv"}
 LIMITS = ["-rss_limit_mb=1024", "-malloc_limit_mb=1024"]
@@ -42,8 +42,9 @@ def command(build, binaries, name, how_long):
     found = build / "found" / name
     found.mkdir(parents=True, exist_ok=True)
     dictionary = HERE / "dictionaries" / f"{DICTIONARY.get(name, name)}.dict"
+    words = [f"-dict={dictionary}"] if dictionary.exists() else []
     return [str(binaries / "tools/fuzz" / f"fuzz_{name}"), str(build / "corpus" / name),
-            f"-max_len={LONGEST.get(name, 2048)}", f"-dict={dictionary}",
+            f"-max_len={LONGEST.get(name, 2048)}", *words,
             f"-artifact_prefix={found}/", "-print_final_stats=1", *how_long, *LIMITS]
 
 

@@ -1,9 +1,22 @@
 #include "lessons.hpp"
 
 #include <charconv>
+#include <cmath>
 
+#include "check/check.hpp"
+#include "check/compare/compare.hpp"
+#include "check/compare/side.hpp"
+#include "check/intake/submission.hpp"
+#include "formats/files/find_files.hpp"
+#include "formats/files/manifest.hpp"
+#include "page/report.hpp"
+#include "target.hpp"
+#include "terminal/walk.hpp"
 #include "text/error.hpp"
+#include "text/escape.hpp"
 #include "trace/evaluate.hpp"
+#include "verdicts/checked.hpp"
+#include "verdicts/compared.hpp"
 
 namespace qkv::fuzz {
 namespace {
@@ -42,6 +55,44 @@ say = "It is {weights[head 1,1,1]}, at most {weights.max}."
 
 constexpr std::size_t largest_number = 64;
 
+// What somebody might hand in: each step rounded to two decimals, and slips here and there.
+Submission submission_of(const Trace& trace, std::size_t slip_every) {
+  Submission submission{.name = "work", .files = {}, .notes = {}, .list = {}};
+  std::size_t cells = 0;
+  for (const Step& step : trace.steps) {
+    const Tensor shown = as_shown(step.output, trace.token_layout);
+    ParsedArray written{.shape = shown.shape(), .cells = {}, .row_labels = {}, .column_labels = {}};
+    for (const double value : shown.values) {
+      const double slip = ++cells % slip_every == 0 ? 0.5 : 0;
+      written.cells.push_back({.value = std::round(value * 100) / 100 + slip, .decimals = 2});
+    }
+    submission.files.push_back({.file = step.name + ".csv",
+                                .name = step.name,
+                                .leading = {},
+                                .written = std::move(written)});
+  }
+  return submission;
+}
+
+void walk(const LoadedLesson& loaded, std::size_t width) {
+  const WalkStyle look{.width = width};
+  std::string text = lesson_heading(loaded.lesson, look);
+  for (const Step& step : loaded.trace.steps) {
+    text += step_text(loaded.lesson, loaded.trace, step, look);
+  }
+  law(text.find('\x1b') == text.npos, "without colour there are no escapes");
+  law(sanitise_prose(text) == text, "a walk can be shown");
+}
+
+void judge_and_tell(const LoadedLesson& loaded, std::size_t slip_every) {
+  const Submission submission = submission_of(loaded.trace, slip_every);
+  const CheckReport report = check_submission(loaded.lesson, loaded.trace, submission, {});
+  checked_text(report, {});
+  std::vector<CheckedPath> all(1);
+  all[0] = {.path = "work", .report = report, .failure = {}};
+  checked_json(all, loaded.lesson, Answers::shown);
+}
+
 }  // namespace
 
 LessonFiles files_of(std::string_view toml) {
@@ -56,6 +107,37 @@ LoadedLesson evaluated_lesson(std::string_view toml) {
   }
   Trace trace = evaluate(reading.lesson.recipe);
   return {std::move(reading.lesson), std::move(trace)};
+}
+
+void use_lesson(const LoadedLesson& loaded, std::size_t variant) {
+  if (loaded.trace.steps.empty()) return;
+  walk(loaded, 40 + variant % 80);
+  judge_and_tell(loaded, 3 + variant % 11);
+  report_page(loaded.lesson, loaded.trace, {.command = "qkv"});
+}
+
+void check_files(const LoadedLesson& loaded, const std::filesystem::path& path) {
+  const Submission submission = read_submission(path, loaded.trace);
+  const CheckReport report = check_submission(loaded.lesson, loaded.trace, submission, {});
+  checked_text(report, {});
+  std::vector<CheckedPath> all(1);
+  all[0] = {.path = "work", .report = report, .failure = {}};
+  checked_json(all, loaded.lesson, Answers::shown);
+  if (const auto failure =
+          verify_export(path, submission.list, ExportEvidence::any_exported_file)) {
+    law(!failure->text.empty(), "a doubt has words");
+  }
+}
+
+void compare_files(const LoadedLesson& loaded, const std::filesystem::path& path) {
+  const ComparedSide lesson = compared_side("lesson", loaded.trace);
+  ComparedSide side = compared_side(path.string(), load_arrays(path, sizes_of(lesson)));
+  adopt_names(lesson, side);
+  match_layout(lesson, {}, side);
+  Comparison comparison = compare(side, lesson, {});
+  judge_program(loaded.lesson, loaded.trace, side, {}, comparison);
+  compared_text(comparison, side, lesson, {});
+  compared_json(comparison, side, lesson);
 }
 
 std::shared_ptr<const LoadedLesson> small_lesson() {

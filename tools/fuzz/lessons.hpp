@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,6 +15,14 @@ LessonFiles files_of(std::string_view toml);
 
 /// The lesson that a text is, worked out. Throws InputError with its first fault.
 LoadedLesson evaluated_lesson(std::string_view toml);
+
+/// Does with a lesson what people do: walks it, checks a sheet with errors, writes its page. The
+/// variant chooses the width and the errors.
+void use_lesson(const LoadedLesson& loaded, std::size_t variant);
+
+/// Check a lesson's submission and compare a lesson with a dump, and report on it.
+void check_files(const LoadedLesson& loaded, const std::filesystem::path& path);
+void compare_files(const LoadedLesson& loaded, const std::filesystem::path& path);
 
 /// A small lesson with heads, a mask and labels of every kind, to name cells of.
 std::shared_ptr<const LoadedLesson> small_lesson();

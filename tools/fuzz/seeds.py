@@ -190,8 +190,15 @@ def keys():
     yield b"\1\x20\x08\x01e[3,2]\r\x1b\x1b[5~\x1b[6~+-p?\r"
 
 
+def choices():
+    """Bytes that only choose: what is generated from them has its structure from the generator."""
+    generator = numpy.random.default_rng(1)
+    for size in (0, 16, 100, 300, 600, 1000):
+        yield generator.bytes(size)
+
+
 SEEDS = {
-    "bpe": bpe, "checkpoint": lambda: checkpoint(tokenizers()), "csv": csv,
+    "bpe": bpe, "dumps": choices, "shapes": choices, "checkpoint": lambda: checkpoint(tokenizers()), "csv": csv,
     "csv_size": lambda: (b"\2\2" + text for text in csv()), "submission": submissions, "json": json_texts,
     "keys": keys, "lesson": lessons, "model": models, "name": names, "npy": npy, "npz": npz,
     "printed_text": printed_text, "patch": patches, "reference": references, "safetensors": safetensors,
