@@ -43,6 +43,8 @@ BANNED = [
     (r"\bxt::load_(?:csv|npy)\b", "it takes broken files: formats/", None),
     (rf"\bxt::(?:{REDUCERS})\s*[(<]", "an unevaluated reducer reads out of bounds: the helpers of "
      "tensor/ return owned containers", "src/tensor/"),
+    (r"(?<!region\.)\baxes\.(?:size\(\) - |end\(\) - |erase\(|insert\()", "a shape may have fewer axes: AxisRoles",
+     "src/tensor/"),
 ]
 
 

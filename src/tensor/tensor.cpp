@@ -84,6 +84,22 @@ Tensor tensor_of(const Shape& shape, Values values) {
   return tensor;
 }
 
+AxisRoles::AxisRoles(const Tensor& tensor)
+    : outer(tensor.axes.begin(), tensor.axes.begin() + static_cast<long>(tensor.leading_axes())),
+      rows(tensor.row_axis()),
+      columns(tensor.axes.back()) {
+  if (outer.empty()) return;
+  heads = std::move(outer.back());
+  outer.pop_back();
+}
+
+std::vector<Axis> AxisRoles::all() const {
+  std::vector<Axis> axes = outer;
+  if (heads) axes.push_back(*heads);
+  axes.insert(axes.end(), {rows, columns});
+  return axes;
+}
+
 Tensor as_matrix(Tensor tensor) {
   if (tensor.rank() < 2) tensor.axes.insert(tensor.axes.begin(), tensor.row_axis());
   return tensor;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -105,6 +106,17 @@ struct Tensor {
     }
     return result;
   }
+};
+
+/// A tensor's axes by their role, so that one can be changed, added or left out.
+struct AxisRoles {
+  std::vector<Axis> outer;    ///< the leading axes outside `heads`
+  std::optional<Axis> heads;  ///< the innermost leading axis, if there is one
+  Axis rows;                  ///< of size 1 if the tensor has one axis
+  Axis columns;
+
+  explicit AxisRoles(const Tensor& tensor);
+  std::vector<Axis> all() const;  ///< in order, two at least
 };
 
 /// Returns a tensor of zeros. Example: `zeros({{"query", 3}, {"key", 3}})`.

@@ -73,10 +73,9 @@ bool masks_nothing(const StepRecipe& step) {
 
 // Appends the new row to each matrix.
 Tensor appended(const Tensor& past, const Tensor& row) {
-  std::vector<Axis> axes = past.axes;
-  Axis& tokens = axes[axes.size() - 2];
-  tokens = {.name = tokens.name, .size = tokens.size + 1};
-  Tensor longer = uninitialised(std::move(axes));
+  AxisRoles axes(past);
+  axes.rows = {.name = axes.rows.name, .size = axes.rows.size + 1};
+  Tensor longer = uninitialised(axes.all());
   for (std::size_t m = 0; m < longer.matrices(); ++m) {
     const auto end = std::ranges::copy(past.cells(m), longer.mutable_cells(m).begin()).out;
     std::ranges::copy(row.cells(m), end);

@@ -16,9 +16,9 @@ namespace {
 Tensor with_repeated_heads(const Tensor& tensor, std::size_t heads,
                            const std::function<std::size_t(std::size_t)>& taken) {
   const std::size_t few = head_count(tensor);
-  std::vector<Axis> axes = tensor.axes;
-  axes[axes.size() - 3].size = heads;
-  Tensor result = uninitialised(std::move(axes));
+  AxisRoles axes(tensor);
+  axes.heads = Axis{.name = axes.heads ? axes.heads->name : "head", .size = heads};
+  Tensor result = uninitialised(axes.all());
   for (std::size_t m = 0; !result.values.empty() && m < result.matrices(); ++m) {
     std::ranges::copy(tensor.cells(m / heads * few + taken(m % heads)),
                       result.mutable_cells(m).begin());
@@ -28,10 +28,9 @@ Tensor with_repeated_heads(const Tensor& tensor, std::size_t heads,
 
 // The tensor with each row repeated `times` times in succession.
 Tensor with_tokens_repeated(const Tensor& tensor, std::size_t times) {
-  std::vector<Axis> axes = as_matrix(tensor).axes;
-  Axis& tokens = axes[axes.size() - 2];
-  tokens = {.name = tokens.name, .size = tokens.size * times};
-  Tensor result = uninitialised(std::move(axes));
+  AxisRoles axes(tensor);
+  axes.rows = {.name = axes.rows.name, .size = axes.rows.size * times};
+  Tensor result = uninitialised(axes.all());
   for (std::size_t m = 0; !result.values.empty() && m < result.matrices(); ++m) {
     const MatrixView rows = tensor.matrix(m);
     MutableMatrixView longer = result.mutable_matrix(m);

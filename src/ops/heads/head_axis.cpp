@@ -27,9 +27,9 @@ struct SumHeads {
     refuse_without_heads(call, " to add over");
     const Tensor& all = *call.inputs[0];
     const std::size_t heads = head_count(all);
-    std::vector<Axis> axes = all.axes;
-    axes.erase(axes.end() - 3);
-    Tensor result = uninitialised(std::move(axes));
+    AxisRoles axes(all);
+    axes.heads.reset();
+    Tensor result = uninitialised(axes.all());
     for (std::size_t m = 0; !result.values.empty() && m < result.matrices(); ++m) {
       MutableMatrixView total = result.mutable_matrix(m);
       total.fill(0);

@@ -80,18 +80,18 @@ struct ConcatHeads {
   static Tensor compute(const Call& call) {
     check_operands(call);
     const Tensor& first = *call.inputs[0];
-    std::vector<Axis> axes = as_matrix(first).axes;
-    axes.back() = {.name = "h·" + axes.back().name, .size = 0};
+    AxisRoles axes(first);
+    axes.columns = {.name = "h·" + axes.columns.name, .size = 0};
     if (joins_one_tensor(call)) {
-      axes.erase(axes.end() - 3);
-      axes.back().size = head_count(first) * first.columns();
-      Tensor joined = uninitialised(std::move(axes));
+      axes.heads.reset();
+      axes.columns.size = head_count(first) * first.columns();
+      Tensor joined = uninitialised(axes.all());
       put(xt::transpose(first.array<4>(), {0, 2, 1, 3}), joined.values.mutable_span());
       return joined;
     }
-    for (const Tensor* head : call.inputs) axes.back().size += head->columns();
-    axes.back().labels = joined_labels(call);
-    Tensor joined = uninitialised(std::move(axes));
+    for (const Tensor* head : call.inputs) axes.columns.size += head->columns();
+    axes.columns.labels = joined_labels(call);
+    Tensor joined = uninitialised(axes.all());
     put_side_by_side(call.inputs, joined);
     return joined;
   }
@@ -292,12 +292,13 @@ struct SplitHeads {
 
   static Tensor compute(const Call& call) {
     const std::size_t heads = count_of_heads(call);
-    std::vector<Axis> axes = as_matrix(*call.inputs[0]).axes;
-    Axis& cut = cuts_rows(call) ? axes[axes.size() - 2] : axes.back();
+    AxisRoles axes(*call.inputs[0]);
+    Axis& cut = cuts_rows(call) ? axes.rows : axes.columns;
     // Labels are dropped: heads share the axis, but not its labels.
     cut = {.name = cut.name, .size = cut.size / heads};
-    axes.insert(axes.end() - 2, Axis{.name = "head", .size = heads});
-    Tensor parts = uninitialised(std::move(axes));
+    if (axes.heads) axes.outer.push_back(*axes.heads);
+    axes.heads = Axis{.name = "head", .size = heads};
+    Tensor parts = uninitialised(axes.all());
     if (cuts_rows(call)) return reshape_only(*call.inputs[0], std::move(parts));
     const auto [batch, h, n, d] = parts.array<4>().shape();
     put(xt::transpose(view_as<4>(call.inputs[0]->values, {batch, n, h, d}), {0, 2, 1, 3}),

@@ -86,10 +86,9 @@ std::vector<Tensor> not_appended(const StepView& step) {
   const std::size_t past = step.operand().rows();
   std::vector<Tensor> results;
   for (const std::size_t kept : {past, all.rows() == 0 ? 0 : all.rows() - 1}) {
-    std::vector<Axis> axes = all.axes;
-    Axis& rows = axes[axes.size() - 2];
-    rows = {.name = rows.name, .size = kept};
-    Tensor shorter = uninitialised(std::move(axes));
+    AxisRoles axes(all);
+    axes.rows = {.name = axes.rows.name, .size = kept};
+    Tensor shorter = uninitialised(axes.all());
     Tensor zeroed = all;
     for (std::size_t m = 0; !all.values.empty() && m < all.matrices(); ++m) {
       const std::span<const double> first = all.cells(m).first(kept * all.columns());
@@ -237,14 +236,14 @@ struct Take {
   static Tensor compute(const Call& call) {
     const TakenPart part(call);
     const Tensor& all = *call.inputs[0];
-    std::vector<Axis> axes = as_matrix(all).axes;
-    axes.back() = cut(axes.back(), part.columns);
-    axes[axes.size() - 2] = cut(axes[axes.size() - 2], part.rows);
-    if (has_heads(all)) axes[axes.size() - 3] = cut(axes[axes.size() - 3], part.heads);
+    AxisRoles axes(all);
+    axes.columns = cut(axes.columns, part.columns);
+    axes.rows = cut(axes.rows, part.rows);
+    if (axes.heads && has_heads(all)) axes.heads = cut(*axes.heads, part.heads);
     if (!has_heads(all) && call.options->has("heads")) {
       refuse_without_heads(call, " to take some of");
     }
-    Tensor result = uninitialised(std::move(axes));
+    Tensor result = uninitialised(axes.all());
     result.dot_width = all.dot_width;
     for (std::size_t m = 0; !result.values.empty() && m < result.matrices(); ++m) {
       const MatrixView whole = all.matrix(part.matrix(all, m));
