@@ -53,7 +53,12 @@ Matrix maxima(const Matrix& matrix, Along along) {
   return result;
 }
 
+// xtensor's reducer steps back from a null pointer if there are no numbers.
 Matrix sums(const Matrix& matrix, Along along) {
+  if (matrix.size() == 0) {
+    const bool by_rows = along == Along::rows;
+    return xt::zeros<double>({by_rows ? matrix.shape(0) : 1, by_rows ? 1 : matrix.shape(1)});
+  }
   return xt::sum(matrix, {axis_of(along)}, xt::keep_dims);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
 #include <vector>
 
 #include "lesson/lesson.hpp"
@@ -57,7 +58,7 @@ class Writer {
     // Equal sizes, so that operands fit each other often enough.
     const std::size_t rank = std::array{2, 2, 2, 1, 3, 3, 4, 0, 5}[choices_.below(9)];
     std::vector<std::size_t> sizes(rank);
-    for (std::size_t& size : sizes) size = std::array{2, 2, 2, 3, 1, 0}[choices_.below(6)];
+    for (std::size_t& size : sizes) size = std::array{2, 2, 2, 2, 2, 4, 3, 1, 0}[choices_.below(9)];
     return sizes;
   }
 
@@ -77,23 +78,41 @@ class Writer {
     names_.push_back(name);
   }
 
+  // Writes a step. Of five attempts the first valid one stays, else mostly none.
   void step(const std::string& name) {
+    for (std::size_t attempt = 0; attempt < 5; ++attempt) {
+      const std::string before = text_;
+      std::vector<std::string> of = attempted_step(name);
+      if (is_valid() || choices_.once_in(32)) {
+        names_.push_back(name);
+        steps_.push_back({name, std::move(of)});
+        return;
+      }
+      text_ = before;
+    }
+  }
+
+  bool is_valid() const {
+    const ParsedLesson reading = read_lesson(text_, "lesson.toml", {});
+    return reading.faults.empty() && evaluate_all(reading.lesson.recipe).faults.empty();
+  }
+
+  std::vector<std::string> attempted_step(const std::string& name) {
     const Operation& operation = *choices_.among(catalogue());
     const std::size_t most = std::min<std::size_t>(operation.max_operands, 4);
     const std::size_t count =
-        choices_.once_in(8)
-            ? choices_.below(5)
-            : operation.min_operands + choices_.below(most - operation.min_operands + 1);
+        choices_.once_in(8) ? choices_.below(5)
+                            : operation.min_operands +
+                                  choices_.below(most - std::min(most, operation.min_operands) + 1);
     std::vector<std::string> of(count);
     for (std::string& one : of) one = choices_.once_in(32) ? "missing" : choices_.among(names_);
     text_ += fmt::format("[[step]]\nname = \"{}\"\nop = \"{}\"\nof = [{}]\n", name, operation.name,
                          quoted(of));
     for (const OptionRule& rule : operation.options) {
-      if (!choices_.once_in(rule.required ? 8 : 3) == rule.required) option(rule);
+      if (rule.required ? !choices_.once_in(16) : choices_.once_in(4)) option(rule);
     }
     words(name);
-    names_.push_back(name);
-    steps_.push_back({name, std::move(of)});
+    return of;
   }
 
   void option(const OptionRule& rule) {
@@ -112,42 +131,46 @@ class Writer {
   }
 
   void words(const std::string& name) {
-    if (choices_.once_in(4))
-      text_ += fmt::format("say = \"It is {{{}[1,1]}} of {{{}}}.\"\n", name, name);
-    else
-      text_ += "say = \"w\"\n";
-    if (choices_.once_in(8))
+    const std::string_view place = choices_.once_in(16) ? "[1,1]" : ".shape";
+    text_ += fmt::format("say = \"It is {{{}{}}}.\"\n", name, place);
+    if (choices_.once_in(16))
       text_ += fmt::format("cell = \"{}[{},1]\"\n", name, 1 + choices_.below(3));
     if (choices_.once_in(16)) text_ += "show = \"largest\"\n";
   }
 
-  // Through any of the steps, some of them with a gradient of the result's own shape.
+  // Through any of the steps, most of them with a gradient of the result's own shape.
   void gradients() {
+    if (steps_.empty()) return;
     const Evaluation evaluated = evaluate_all(read_lesson(text_, "lesson.toml", {}).lesson.recipe);
     const std::vector<std::string> forward = names_;
-    const std::size_t count = choices_.below(4);
+    const std::size_t count = choices_.below(5);
     for (std::size_t b = 0; b < count; ++b) {
       const Written through = choices_.among(steps_);
       std::string arriving = choices_.among(names_);
       const Tensor* result = evaluated.trace.find(through.name);
-      if (result && choices_.once_in(2)) {
+      if (result && !choices_.once_in(4)) {
         arriving = fmt::format("D{}", b + 1);
         given(arriving, result->shape());
       }
-      if (choices_.once_in(4)) {
-        backward(through.name, arriving);
-        break;
-      }
+      if (choices_.once_in(4)) return backward(through.name, arriving);
       const std::vector<std::string>& to =
-          through.of.empty() || choices_.once_in(8) ? forward : through.of;
-      const std::string name = fmt::format("d{}", b + 1);
-      text_ += fmt::format(
-          "[[step]]\nname = \"{}\"\nop = \"backward\"\nof = [\"{}\"]\nthrough = \"{}\"\nto = "
-          "\"{}\"\n",
-          name, arriving, through.name, choices_.among(to));
-      words(name);
-      names_.push_back(name);
+          through.of.empty() || choices_.once_in(16) ? forward : through.of;
+      one_gradient(fmt::format("d{}", b + 1), arriving, through.name, choices_.among(to));
     }
+  }
+
+  void one_gradient(const std::string& name, const std::string& arriving,
+                    const std::string& through, const std::string& to) {
+    const std::string before = text_;
+    text_ += fmt::format(
+        "[[step]]\nname = \"{}\"\nop = \"backward\"\nof = [\"{}\"]\nthrough = \"{}\"\nto = "
+        "\"{}\"\n",
+        name, arriving, through, to);
+    words(name);
+    names_.push_back(name);
+    if (is_valid() || choices_.once_in(4)) return;
+    text_ = before;
+    names_.pop_back();
   }
 
   void backward(const std::string& through, const std::string& arriving) {

@@ -187,7 +187,7 @@ std::vector<Tensor> with_sharing(const StepView& step, HeadSharing dealing) {
 }  // namespace
 
 Tensor repeat_interleaved(const Tensor& shared, std::size_t heads) {
-  const std::size_t times = heads / head_count(shared);
+  const std::size_t times = heads / std::max<std::size_t>(head_count(shared), 1);
   return with_repeated_heads(shared, heads, [&](std::size_t head) { return head / times; });
 }
 
