@@ -25,7 +25,8 @@ void check_directory(const std::filesystem::path& path) {
 
 void compare_directory(const std::filesystem::path& path) {
   const ComparedSide lesson = compared_side("small", small_lesson()->trace);
-  ComparedSide side = compared_side(path.string(), load_arrays(path, sizes_of(lesson)));
+  ComparedSide side = compared_side(
+      path.string(), load_arrays(path, options_of_files(lesson, ReadLimit::by_its_step)));
   adopt_names(lesson, side);
   match_layout(lesson, {}, side);
 }
