@@ -343,13 +343,7 @@ std::string_view outcome_name(Outcome outcome) {
 CheckReport check_submission(const Lesson& lesson, const Trace& trace, const Submission& submission,
                              const CheckOptions& options) {
   const Interpretation interpretation = best_interpretation(lesson, trace, submission, options);
-  CheckReport report{.submission = submission.name,
-                     .first_wrong = {},
-                     .steps = {},
-                     .missing = {},
-                     .notes = submission.notes,
-                     .passes = {},
-                     .own = {}};
+  CheckReport report{.submission = submission.name, .notes = submission.notes};
   DiagnosisBudget budget(*interpretation.trace);
   bool complete = true;
   for (std::size_t i = 0; i < interpretation.judgement.nodes.size(); ++i) {

@@ -78,12 +78,12 @@ struct PassReports {
 struct CheckReport {
   std::string submission;
   Outcome outcome = Outcome::correct;
-  std::optional<std::string> first_wrong;
-  std::vector<StepReport> steps;
-  std::vector<std::string> missing;  ///< steps that were not submitted
-  std::vector<std::string> notes;
-  std::optional<PassReports> passes;  ///< only if gradients were requested
-  Trace own;  ///< the lesson with the learner's own numbers, for the arithmetic of wrong cells
+  std::optional<std::string> first_wrong = {};
+  std::vector<StepReport> steps = {};
+  std::vector<std::string> missing = {};  ///< steps that were not submitted
+  std::vector<std::string> notes = {};
+  std::optional<PassReports> passes = {};  ///< only if gradients were requested
+  Trace own = {};  ///< the lesson with the learner's own numbers, for the arithmetic of wrong cells
 };
 
 std::string_view outcome_name(Outcome outcome);

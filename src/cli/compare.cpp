@@ -48,16 +48,15 @@ bool is_lesson(const std::string& name, const CompareOptions& options) {
   }
   std::error_code ignored;
   if (fs::is_directory(name, ignored)) return false;
-  const Format* format = format_of(name);
-  return format == nullptr || format->read == nullptr;
+  return !is_readable(name);
 }
 
-ComparedSide side_of_files(const std::string& name, const ExpectedSize& expected) {
+ComparedSide side_of_files(const std::string& name, const OptionsOfFile& options_of) {
   std::error_code ignored;
   if (!fs::exists(name, ignored)) {
     throw InputError(fmt::format("{}: there is no such file or directory", name));
   }
-  return compared_side(name, load_arrays(name, expected));
+  return compared_side(name, load_arrays(name, options_of));
 }
 
 struct Sides {
@@ -100,20 +99,20 @@ Sides read_sides(const CompareOptions& options) {
     sides.lesson = std::move(loaded);
     return side;
   };
-  const auto no_size = [](const std::string&) { return std::nullopt; };
+  // A batch may have any number of sentences. Arrays that are to be renamed may be any step.
+  const ReadLimit limit = options.batch          ? ReadLimit::none
+                          : options.maps.empty() ? ReadLimit::by_its_step
+                                                 : ReadLimit::by_largest_step;
   const bool actual_first = is_lesson(options.actual, options);
-  const auto read = [&](const std::string& name, const ExpectedSize& expected) {
-    return is_lesson(name, options) ? lesson_side(name) : side_of_files(name, expected);
+  const auto read = [&](const std::string& name, const ComparedSide& other) {
+    return is_lesson(name, options) ? lesson_side(name)
+                                    : side_of_files(name, options_of_files(other, limit));
   };
-  if (actual_first) {
-    sides.actual = read(options.actual, no_size);
-    sides.desired = read(options.desired, sizes_of(sides.actual));
-    align_names_and_layout(sides.actual, options, sides.desired);
-  } else {
-    sides.desired = read(options.desired, no_size);
-    sides.actual = read(options.actual, sizes_of(sides.desired));
-    align_names_and_layout(sides.desired, options, sides.actual);
-  }
+  ComparedSide& first = actual_first ? sides.actual : sides.desired;
+  ComparedSide& second = actual_first ? sides.desired : sides.actual;
+  first = read(actual_first ? options.actual : options.desired, {});
+  second = read(actual_first ? options.desired : options.actual, first);
+  align_names_and_layout(first, options, second);
   if (sides.actual.is_lesson == sides.desired.is_lesson) sides.lesson.reset();
   return sides;
 }

@@ -42,31 +42,26 @@ std::optional<Tensor> numbers_of_npy(const fs::path& path) {
   return array;
 }
 
-Matrices from_npy(std::string_view bytes, const std::string& where, const ReadOptions&) {
-  return unnamed(read_npy(bytes, where));
-}
-
-/// The wanted matrices; one without a name is always included.
-Matrices only(Matrices matrices, const ReadOptions& wanted) {
-  if (!wanted.accepts) return matrices;
-  std::erase_if(matrices, [&](const NamedArray& matrix) {
-    return !matrix.name.empty() && !wanted.accepts(matrix.name);
-  });
-  return matrices;
+Matrices from_npy(std::string_view bytes, const std::string& where, const ReadOptions& wanted) {
+  return unnamed(read_npy(bytes, where, wanted.most_of({})));
 }
 
 Matrices from_npz(std::string_view bytes, const std::string& where, const ReadOptions& wanted) {
-  return only(read_npz(bytes, where), wanted);
+  return read_npz(bytes, where, max_unpacked_bytes, wanted);
 }
 
 Matrices from_json(std::string_view bytes, const std::string& where, const ReadOptions& wanted) {
-  return only(read_json(bytes, where, wanted.on_bad_cell), wanted);
+  Matrices matrices = read_json(bytes, where, wanted.on_bad_cell, wanted.most);
+  std::erase_if(matrices, [&](const NamedArray& matrix) {
+    return wanted.accepts && !matrix.name.empty() && !wanted.accepts(matrix.name);
+  });
+  return matrices;
 }
 
 Matrices from_safetensors(std::string_view bytes, const std::string& where,
                           const ReadOptions& wanted) {
   const auto all = [](const std::string&) { return true; };
-  return read_safetensors(bytes, where, wanted.accepts ? wanted.accepts : all);
+  return read_safetensors(bytes, where, wanted.accepts ? wanted.accepts : all, wanted.most);
 }
 
 constexpr std::array format_list = {
@@ -86,9 +81,13 @@ constinit const Format csv{.name = "csv",
 constinit const Format tsv{.name = "tsv", .extension = ".tsv", .read = from_csv, .is_text = true};
 constinit const Format text{
     .name = "text", .extension = ".txt", .read = from_text, .is_text = true};
-constinit const Format npy{
-    .name = "npy", .extension = ".npy", .read = from_npy, .read_numbers = numbers_of_npy};
-constinit const Format npz{.name = "npz", .extension = ".npz", .read = from_npz, .several = true};
+constinit const Format npy{.name = "npy",
+                           .extension = ".npy",
+                           .read = from_npy,
+                           .read_numbers = numbers_of_npy,
+                           .large = true};
+constinit const Format npz{
+    .name = "npz", .extension = ".npz", .read = from_npz, .large = true, .several = true};
 constinit const Format json{
     .name = "json", .extension = ".json", .read = from_json, .several = true, .is_text = true};
 constinit const Format safetensors{.name = "safetensors",
@@ -108,6 +107,11 @@ const Format* format_of(const fs::path& path) {
     if (format->extension == extension) return format;
   }
   return nullptr;
+}
+
+bool is_readable(const fs::path& path) {
+  const Format* format = format_of(path);
+  return format != nullptr && format->read != nullptr;
 }
 
 }  // namespace qkv::inline formats

@@ -26,7 +26,7 @@ struct Format {
   /// number's digits. Returns nothing if the file has anything else; nullptr if the format has no
   /// such reader. Throws InputError.
   std::optional<Tensor> (*read_numbers)(const std::filesystem::path&) = nullptr;
-  bool large = false;    ///< read lazily: few of the file's arrays may be wanted
+  bool large = false;    ///< mapped: little of the file may be wanted
   bool several = false;  ///< may hold several matrices, by name
   bool is_text = false;  ///< its extension is also used for notes, settings and other tables
 };
@@ -48,5 +48,8 @@ std::span<const Format* const> all_formats();
 
 /// The format of the file's extension, in any case; nullptr if there is none.
 const Format* format_of(const std::filesystem::path& path);
+
+/// True if files with this extension are read.
+bool is_readable(const std::filesystem::path& path);
 
 }  // namespace qkv::inline formats

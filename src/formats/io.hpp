@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -11,6 +12,14 @@
 #include "tensor/tensor.hpp"
 
 namespace qkv::inline formats {
+
+/// Returns the most numbers that are read of the matrix of that name; of the file's only one, if it
+/// is empty.
+using NumberLimit = std::function<std::size_t(const std::string& name)>;
+
+/// A matrix of a lesson may have so many times its numbers, and is then a matrix of the wrong
+/// shape. A larger one is not read: it would cost more than any verdict on it tells.
+inline constexpr std::size_t surplus_factor = 16;
 
 /// Options for reading a file of numbers.
 struct ReadOptions {
@@ -22,6 +31,11 @@ struct ReadOptions {
   OnBadCell on_bad_cell = OnBadCell::refused;
   /// The most matrices of the expected size that the file may hold, one below the other.
   std::size_t stacked = 1;
+  /// Empty: any number. Of a larger matrix, a binary file gives the shape and no cells; any other
+  /// file is refused once more numbers were found.
+  NumberLimit most = {};
+
+  std::size_t most_of(const std::string& name) const { return most ? most(name) : SIZE_MAX; }
 };
 
 /// Receives the bytes of a file, piece by piece.

@@ -34,10 +34,10 @@ enum class Precision { digits, float16, bfloat16, float32, float64 };
 
 /// A parsed array: numbers with their digits, and labels.
 struct ParsedArray {
-  Shape shape;                             ///< any rank, at least 1
-  Numerals cells;                          ///< row-major
-  std::vector<std::string> row_labels;     ///< empty, or one for each row (rank 2 only)
-  std::vector<std::string> column_labels;  ///< empty, or one for each column (rank 2 only)
+  Shape shape = {};                             ///< any rank, at least 1
+  Numerals cells = {};                          ///< row-major; none if they are too many to be read
+  std::vector<std::string> row_labels = {};     ///< empty, or one for each row (rank 2 only)
+  std::vector<std::string> column_labels = {};  ///< empty, or one for each column (rank 2 only)
   Precision precision = Precision::digits;
   std::vector<std::string> bad_texts = {};  ///< the texts of cells that are not numbers
   std::string remark = {};                  ///< message for the user: how the file was interpreted

@@ -19,11 +19,7 @@ void refuse(const Call& call, std::string_view what) {
 }
 
 Call call_of(const StepView& step) {
-  Call call{.step = step.name,
-            .inputs = {},
-            .names = {},
-            .options = step.options,
-            .environment = step.environment};
+  Call call{.step = step.name, .options = step.options, .environment = step.environment};
   for (const StepView* input : step.inputs) {
     call.inputs.push_back(input->tensor);
     call.names.push_back(input->name);

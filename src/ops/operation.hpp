@@ -31,8 +31,8 @@ struct Environment {
 /// A step to be evaluated: its inputs by position, their names and its options.
 struct Call {
   std::string_view step;
-  std::vector<const Tensor*> inputs;
-  std::vector<std::string_view> names;
+  std::vector<const Tensor*> inputs = {};
+  std::vector<std::string_view> names = {};
   const Options* options = nullptr;
   const Environment* environment = nullptr;
   TokenLayout token_layout = TokenLayout::rows;  ///< how messages print the operands' shapes

@@ -29,9 +29,9 @@ void require_operand_count(const StepRecipe& step);
 struct Recipe {
   TokenLayout token_layout = TokenLayout::rows;
   Environment environment;
-  std::vector<std::string> tokens;  ///< row labels of tensors with one row per token
-  std::vector<Given> givens;
-  std::vector<StepRecipe> steps;
+  std::vector<std::string> tokens = {};  ///< row labels of tensors with one row per token
+  std::vector<Given> givens = {};
+  std::vector<StepRecipe> steps = {};
   std::size_t omitted_steps = 0;  ///< number of further steps that were not requested
 };
 

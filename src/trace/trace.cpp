@@ -116,8 +116,6 @@ void Trace::drop_cache() const {
 
 Call Trace::call(const Step& step) const {
   Call call{.step = step.name,
-            .inputs = {},
-            .names = {},
             .options = &step.options,
             .environment = &environment,
             .token_layout = token_layout};

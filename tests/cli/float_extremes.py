@@ -167,6 +167,9 @@ def nan_is_wrong_on_paper_and_in_an_array(folder):
     nothing = np.full((2, 2), NAN)
     equal(verdict_of(folder, lesson, "S.csv", nothing), (1, "wrong", cells(wrong=4)))
     equal(verdict_of(folder, lesson, "S.npy", nothing), (1, "wrong", cells(wrong=4)))
+    (folder / "S.json").write_text(json.dumps({"S": nothing.tolist()}))  # as Python spells it
+    done = qkv("check", lesson, folder / "S.json", "--json")
+    equal((done.returncode, json.loads(done.stdout)["steps"][0]["cells"]), (1, cells(wrong=4)))
 
 
 # ---- dumps --------------------------------------------------------------------------------------

@@ -88,7 +88,7 @@ def a_file_cut_short_while_it_is_read_is_told(folder):
         with open(file, "wb") as stream:
             stream.write(struct.pack("<Q", len(head)) + head)
             stream.truncate(8 + len(head) + size)
-        running = started("compare", file, LESSON)
+        running = started("compare", file, file)  # a lesson has no use for so many numbers
         while running.poll() is None and not mapped(running, file):
             pass
         running.send_signal(signal.SIGSTOP)

@@ -131,7 +131,8 @@ void check_files(const LoadedLesson& loaded, const std::filesystem::path& path) 
 
 void compare_files(const LoadedLesson& loaded, const std::filesystem::path& path) {
   const ComparedSide lesson = compared_side("lesson", loaded.trace);
-  ComparedSide side = compared_side(path.string(), load_arrays(path, sizes_of(lesson)));
+  ComparedSide side = compared_side(
+      path.string(), load_arrays(path, options_of_files(lesson, ReadLimit::by_its_step)));
   adopt_names(lesson, side);
   match_layout(lesson, {}, side);
   Comparison comparison = compare(side, lesson, {});

@@ -17,20 +17,18 @@ namespace {
 // Returns the program's arrays as a submission. NaN counts as wrong.
 Submission program_submission(ComparedSide& program, const Trace& trace,
                               const ToleranceChoice& choice) {
-  Submission submission{.name = program.name, .files = {}, .notes = {}, .list = {}};
+  Submission submission{.name = program.name};
   for (ComparedMatrix& matrix : program.matrices) {
     if (trace.find(matrix.name) == nullptr || choice.of(matrix.name)) continue;
+    if (matrix.written.cells.empty()) continue;  // too large to be read: of another shape
     ParsedArray written = std::move(matrix.written);
     for (Numeral& cell : written.cells) {
       if (written.precision != Precision::digits || !std::isnan(cell.value)) continue;
       if (written.bad_texts.empty()) written.bad_texts.push_back("nan");
       cell.bad_text = 1;
     }
-    submission.files.push_back({.file = matrix.name,
-                                .path = {},
-                                .name = matrix.name,
-                                .leading = {},
-                                .written = std::move(written)});
+    submission.files.push_back(
+        {.file = matrix.name, .name = matrix.name, .written = std::move(written)});
   }
   return submission;
 }
@@ -203,8 +201,7 @@ bool are_same_in_order(const ComparedStep& step) {
   const Values& actual = step.actual->tensor.values;
   const Values& desired = step.desired->tensor.values;
   const bool some = std::ranges::any_of(desired, [](double x) { return std::isfinite(x); });
-  return some && actual.size() == desired.size() &&
-         difference_of(actual, desired, step.tolerance).mismatched == 0;
+  return some && difference_of(actual, desired, step.tolerance).mismatched == 0;
 }
 
 // Estimates how many terms a cell sums, from two dumps alone: the longest axis of the arrays before
@@ -228,6 +225,10 @@ void compare_numbers(ComparedStep& step, const ToleranceChoice& choice, bool two
   step.precision = coarser(step.actual->precision, step.desired->precision);
   const auto asked = choice.of(step.name);
   const std::size_t added = terms.next(step);
+  if (step.actual->tensor.values.size() != step.desired->tensor.values.size()) {
+    step.agreement = Agreement::other_shape;
+    return;
+  }
   const std::span<const double> numbers = step.desired->tensor.values;
   step.tolerance = asked         ? *asked
                    : two_lessons ? tolerance_of_lessons(numbers)

@@ -17,7 +17,15 @@
 namespace qkv::inline check {
 namespace {
 
+// A matrix that was too large to be read has a shape, and no number that anything could equal.
 Tensor tensor_of_written(const ParsedArray& written) {
+  if (written.cells.empty()) {
+    const auto blanks = [](std::size_t, std::span<double> cells) {
+      std::ranges::fill(cells, std::nan(""));
+    };
+    return tensor_of(written.shape, Values::lazy(element_count(written.shape, "an array"),
+                                                 written.shape.back(), blanks));
+  }
   std::vector<Axis> axes;
   for (const std::size_t size : written.shape) axes.push_back({.name = "", .size = size});
   Tensor tensor = uninitialised(std::move(axes));
@@ -142,9 +150,9 @@ void transpose_weight_gradients(const ComparedSideIndex& index, ComparedSide& si
     const ComparedMatrix* wanted = index.find(matrix.name);
     if (wanted == nullptr || !wanted->is_weight_gradient || matrix.tensor.rank() != 2) continue;
     const Tensor right = with_flat_heads(wanted->tensor);
-    const Tensor other = transposed(matrix.tensor);
     const bool is_square = matrix.tensor.rows() == matrix.tensor.columns();
-    if (other.shape() != right.shape()) return;
+    if (right.shape() != Shape{matrix.tensor.columns(), matrix.tensor.rows()}) return;
+    const Tensor other = transposed(matrix.tensor);
     if (is_square &&
         cosine(other.values, right.values) <= cosine(matrix.tensor.values, right.values)) {
       return;
@@ -187,13 +195,7 @@ const ComparedMatrix* ComparedSideIndex::find(std::string_view matrix) const {
 }
 
 ComparedSide compared_side(const std::string& name, const Trace& trace) {
-  ComparedSide side{.name = name,
-                    .matrices = {},
-                    .whole = true,
-                    .is_lesson = true,
-                    .order = {},
-                    .notes = {},
-                    .unreadable_files = {}};
+  ComparedSide side{.name = name, .whole = true, .is_lesson = true};
   for (const Given& given : trace.givens) {
     side.matrices.push_back({.name = given.name,
                              .tensor = as_shown(given.tensor, trace.token_layout),
@@ -212,7 +214,6 @@ ComparedSide compared_side(const std::string& name, const Trace& trace) {
 
 ComparedSide compared_side(const std::string& name, ArrayCollection dump) {
   ComparedSide side{.name = name,
-                    .matrices = {},
                     .whole = dump.whole_lesson,
                     .incomplete_export = dump.incomplete_export,
                     .order = std::move(dump.listed),
@@ -257,6 +258,8 @@ std::optional<std::string> matched(std::string_view pattern, std::string_view na
 
 void map_names(const std::vector<NameMap>& maps, const ComparedSide& other, ComparedSide& side) {
   const ComparedSideIndex known(other);
+  std::set<std::string> names;
+  for (const ComparedMatrix& matrix : side.matrices) names.insert(matrix.name);
   std::vector<MapUse> uses(maps.size());
   for (ComparedMatrix& matrix : side.matrices) {
     for (std::size_t m = 0; m < maps.size(); ++m) {
@@ -267,12 +270,13 @@ void map_names(const std::vector<NameMap>& maps, const ComparedSide& other, Comp
       const std::size_t place = name.find('*');
       if (place != std::string::npos) name.replace(place, 1, *star);
       uses[m] = {.fits = true, .is_known = uses[m].is_known || known.find(name) != nullptr};
-      if (name != matrix.name &&
-          std::ranges::find(side.matrices, name, &ComparedMatrix::name) != side.matrices.end()) {
+      if (name == matrix.name) break;
+      if (!names.insert(name).second) {
         throw InputError(
             fmt::format("--map {}={}: {} has {} already; map each to a name of its own", map.theirs,
                         map.ours, side.name, name));
       }
+      names.erase(matrix.name);
       matrix.name = std::move(name);
       break;
     }
@@ -319,12 +323,23 @@ void match_layout(const ComparedSide& other, std::optional<std::size_t> batch, C
   }
 }
 
-ExpectedSize sizes_of(const ComparedSide& side) {
-  return [index = ComparedSideIndex(side)](
-             const std::string& name) -> std::optional<std::array<std::size_t, 2>> {
-    const ComparedMatrix* matrix = index.find(name);
-    if (matrix == nullptr) return {};
-    return std::array{matrix->tensor.rows(), matrix->tensor.columns()};
+OptionsOfFile options_of_files(const ComparedSide& side, ReadLimit limit) {
+  std::size_t largest = 0;
+  for (const ComparedMatrix& matrix : side.matrices) {
+    largest = std::max(largest, matrix.tensor.values.size());
+  }
+  const bool limited = side.is_lesson && limit != ReadLimit::none;
+  return [=, index = ComparedSideIndex(side)](const std::string& own) {
+    ReadOptions wanted;
+    const ComparedMatrix* matrix = index.find(own);
+    if (matrix != nullptr) wanted.expected = {matrix->tensor.rows(), matrix->tensor.columns()};
+    if (limited)
+      wanted.most = [&index, own, limit, largest](const std::string& name) {
+        const ComparedMatrix* step = index.find(name.empty() ? own : file_stem(name).name);
+        const bool by_step = step != nullptr && limit == ReadLimit::by_its_step;
+        return surplus_factor * (by_step ? step->tensor.values.size() : largest);
+      };
+    return wanted;
   };
 }
 

@@ -28,14 +28,14 @@ struct ComparedMatrix {
 /// One side of a comparison: a lesson, or a program's arrays.
 struct ComparedSide {
   std::string name;  ///< the lesson's name, or the path
-  std::vector<ComparedMatrix> matrices;
+  std::vector<ComparedMatrix> matrices = {};
   /// True if it should have every matrix; a dump may hold any part of a lesson.
   bool whole = false;
-  bool is_lesson = false;          ///< or a model: computed here, not read
-  bool incomplete_export = false;  ///< an export's files without its manifest
-  std::vector<std::string> order;  ///< the steps in the lesson's order, if known
-  std::vector<std::string> notes;
-  std::vector<UnreadableFile> unreadable_files;  ///< files in a directory that hold no numbers
+  bool is_lesson = false;               ///< or a model: computed here, not read
+  bool incomplete_export = false;       ///< an export's files without its manifest
+  std::vector<std::string> order = {};  ///< the steps in the lesson's order, if known
+  std::vector<std::string> notes = {};
+  std::vector<UnreadableFile> unreadable_files = {};  ///< files in a directory that hold no numbers
 };
 
 /// Looks up a side's matrices by name. The side must outlive it unchanged.
@@ -79,7 +79,13 @@ void map_names(const std::vector<NameMap>& maps, const ComparedSide& other, Comp
 /// stores them.
 void match_layout(const ComparedSide& other, std::optional<std::size_t> batch, ComparedSide& side);
 
-/// Returns the sizes of a side's matrices, for reading files that are compared with it.
-ExpectedSize sizes_of(const ComparedSide& side);
+/// How many numbers are read of an array that is compared with a lesson: as many times its step's
+/// as a wrong shape may have (the largest step's if none has its name), as many times the largest
+/// step's, or all.
+enum class ReadLimit { by_its_step, by_largest_step, none };
+
+/// Returns how files are read that are compared with a side: it tells their sizes. The side must
+/// outlive it. Arrays that are compared with a dump have no limit.
+OptionsOfFile options_of_files(const ComparedSide& side, ReadLimit limit);
 
 }  // namespace qkv::inline check

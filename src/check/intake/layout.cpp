@@ -20,13 +20,11 @@ NumeralCells with_heads_first(const NumeralCells& cells, const Tensor& tensor) {
   const std::size_t heads = tensor.axes[tensor.leading_axes() - 1].size;
   const std::size_t rows = tensor.rows();
   const std::size_t columns = tensor.columns();
+  const std::size_t sentences = cells.size() / (heads * rows * columns);
   Numerals result(cells.size());
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    const std::size_t sentence = i / (rows * heads * columns);
-    const std::size_t row = i / (heads * columns) % rows;
-    const std::size_t head = i / columns % heads;
-    result[((sentence * heads + head) * rows + row) * columns + i % columns] = cells[i];
-  }
+  auto to = view_as<4>(result, {sentences, heads, rows, columns});
+  xt::noalias(to) =
+      xt::transpose(view_as<4>(cells, {sentences, rows, heads, columns}), {0, 2, 1, 3});
   return NumeralCells(std::move(result));
 }
 

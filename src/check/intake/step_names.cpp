@@ -169,7 +169,8 @@ std::optional<std::pair<std::string, std::size_t>> take_place(std::string_view& 
 // Parses a stem with indices in another form than an export's.
 std::optional<FileStem> loose_stem(std::string_view text, const Trace& trace) {
   FileStem stem;
-  while (const auto place = take_place(text)) {
+  constexpr std::size_t most = 8;  // of an array's axes, however long its name is
+  while (const auto place = stem.places.size() < most ? take_place(text) : std::nullopt) {
     stem.places.insert(stem.places.begin(), *place);
     const FileStem rest = file_stem(text);
     const auto name = name_in_lesson(rest.name, trace);

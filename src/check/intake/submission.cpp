@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <span>
 #include <string_view>
 #include <system_error>
@@ -186,17 +187,12 @@ void add_matrix(SubmittedFile file, const Trace& trace, Submission& submission) 
   submission.files.push_back(std::move(file));
 }
 
-bool is_readable(const fs::path& path) {
-  const std::vector<std::string_view> readable = readable_extensions();
-  return std::ranges::count(readable, ascii_lowercase(path.extension().string())) > 0;
-}
-
 // Rejects gigabytes by size alone, without reading them as seven by seven numbers.
 void refuse_too_large(const ListedFile& file, const Trace& trace) {
   constexpr std::uintmax_t for_everybody = 1 << 20;
   constexpr std::uintmax_t for_a_number = 400;  // every digit of a double, with blanks
   std::error_code ignored;
-  const std::uintmax_t size = file.bytes ? file.bytes->size()
+  const std::uintmax_t size = file.unpack ? file.size
                               : fs::is_regular_file(file.path, ignored)
                                   ? file_size(file.path, ignored)
                                   : 0;
@@ -207,6 +203,27 @@ void refuse_too_large(const ListedFile& file, const Trace& trace) {
   throw InputError(fmt::format(
       "{}: {} MB is more than all {} numbers of the lesson can take; is it the right file?",
       file.path.string(), size / 1'000'000, numbers));
+}
+
+// Returns how many numbers are read of an array: as many times its step's as a wrong shape may
+// have. An array that the lesson does not know may turn out to be any step.
+NumberLimit number_limit(const std::optional<StepName>& own, const Trace& trace) {
+  std::size_t largest = 0;
+  for (const Given& given : trace.givens) largest = std::max(largest, given.tensor.values.size());
+  for (const Step& step : trace.steps) largest = std::max(largest, step.output.values.size());
+  return [&trace, largest, stem = own ? own->name : ""](const std::string& name) {
+    const Tensor* step = trace.find(name.empty() ? stem : file_stem(name).name);
+    return surplus_factor * (step ? step->values.size() : largest);
+  };
+}
+
+void refuse_surplus(const SubmittedFile& file, const Tensor& step) {
+  const std::size_t count = file.written.cells.size();  // 0 if there were too many to be read
+  if (count > 0 && count <= surplus_factor * step.values.size()) return;
+  throw InputError(fmt::format(
+      "{}: {} is {}, which is more than {} times the {} of the lesson: keep the step's own numbers",
+      file.file, file.name, shape_text(file.written.shape), surplus_factor,
+      shape_text(step.shape())));
 }
 
 // Whether the user named an unmatched file, or only its directory.
@@ -240,14 +257,15 @@ void clear_placeholders(ParsedArray& written) {
 // Equal labels keep their order.
 std::vector<std::size_t> places_of(const std::vector<std::string>& wanted,
                                    const std::vector<std::string>& written) {
+  if (wanted.size() != written.size()) return {};
+  std::multimap<std::string_view, std::size_t> left;
+  for (std::size_t k = 0; k < written.size(); ++k) left.emplace(written[k], k);
   std::vector<std::size_t> places;
-  std::vector<bool> taken(written.size());
-  for (std::size_t i = 0; i < wanted.size() && wanted.size() == written.size(); ++i) {
-    std::size_t k = 0;
-    while (k < written.size() && (taken[k] || written[k] != wanted[i])) ++k;
-    if (k == written.size()) return {};
-    taken[k] = true;
-    places.push_back(k);
+  for (const std::string& label : wanted) {
+    const auto first = left.lower_bound(label);
+    if (first == left.end() || first->first != label) return {};
+    places.push_back(first->second);
+    left.erase(first);
   }
   return places;
 }
@@ -260,10 +278,12 @@ void sort_by_labels(SubmittedFile& file, std::string_view line, const std::vecto
   auto& written = are_rows ? file.written.row_labels : file.written.column_labels;
   std::vector<std::size_t> places = places_of(own, written);
   if (places.empty()) places = places_of(other, written);
+  std::set<std::string_view> known(own.begin(), own.end());
+  known.insert(other.begin(), other.end());
   std::vector<std::string> unknown;
   for (const std::string& label : written) {
-    const bool is_known = std::ranges::count(own, label) + std::ranges::count(other, label) > 0;
-    if (!is_known && !label.empty() && places.empty()) unknown.push_back(printable(label));
+    const bool is_known = label.empty() || !places.empty() || known.contains(label);
+    if (!is_known) unknown.push_back(printable(label));
   }
   if (!unknown.empty()) {
     submission.notes.push_back(fmt::format("{}: {} of this lesson has no {} {}", file.file,
@@ -337,6 +357,7 @@ void find_head(SubmittedFile& file, const Trace& trace, Submission& submission) 
 }
 
 void take_matrix(SubmittedFile file, const Trace& trace, Submission& submission) {
+  refuse_surplus(file, trace.at(file.name));
   clear_placeholders(file.written);
   part_stacked(trace.at(file.name), trace.token_layout, file);
   find_head(file, trace, submission);
@@ -354,7 +375,7 @@ void add_unmatched(const ListedFile& file, const NamesByShape& names, const Trac
   std::vector<NamedArray> matrices;
   try {
     refuse_too_large(file, trace);
-    matrices = file.read({});
+    matrices = file.read({.most = number_limit({}, trace)});
   } catch (const InputError&) {  // not numbers, such as notes
   }
   const std::string name =
@@ -368,17 +389,13 @@ void add_unmatched(const ListedFile& file, const NamesByShape& names, const Trac
   written.remark = fmt::format(
       "its name fits no step; taken for {}, the only one of its shape that is not there otherwise",
       name);
-  take_matrix({.file = place,
-               .path = file.path,
-               .name = name,
-               .leading = {},
-               .written = std::move(written)},
+  take_matrix({.file = place, .path = file.path, .name = name, .written = std::move(written)},
               trace, submission);
 }
 
 // Returns the options for reading a file whose name means a step.
 ReadOptions wanted_of(const std::optional<StepName>& own, const Trace& trace) {
-  ReadOptions wanted{.on_bad_cell = OnBadCell::kept};
+  ReadOptions wanted{.on_bad_cell = OnBadCell::kept, .most = number_limit(own, trace)};
   if (!own) return wanted;
   const Tensor& tensor = trace.at(own->name);
   wanted.expected = shown_size(tensor, trace.token_layout);
@@ -463,7 +480,7 @@ void note_doubt(const fs::path& path, Submission& submission) {
 }  // namespace
 
 Submission read_submission(const fs::path& path, const Trace& trace) {
-  Submission submission{.name = path.string(), .files = {}, .notes = {}, .list = {}};
+  Submission submission{.name = path.string()};
   std::error_code error;
   if (!fs::exists(path, error)) {
     throw InputError(fmt::format("{}: there is no such file or directory", path.string()));

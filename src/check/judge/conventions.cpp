@@ -18,9 +18,7 @@ namespace {
 Recipe without_givens(const Recipe& recipe) {
   return {.token_layout = recipe.token_layout,
           .environment = recipe.environment,
-          .tokens = recipe.tokens,
-          .givens = {},
-          .steps = {}};
+          .tokens = recipe.tokens};
 }
 
 StepRecipe divided(std::string name, const std::string& operand, double by) {
@@ -286,7 +284,6 @@ Recipe with_step_at(const Recipe& recipe, std::size_t at, std::size_t moved, con
   Recipe result{.token_layout = recipe.token_layout,
                 .environment = recipe.environment,
                 .tokens = recipe.tokens,
-                .givens = {},
                 .steps = recipe.steps};
   const Operation* operation = recipe.steps[moved].operation;
   result.steps[moved].options = operation->equivalent_placement->here();
@@ -336,7 +333,6 @@ std::vector<EquivalentRecipe> alibi_from_ends(const Recipe& recipe, const Trace&
     EquivalentRecipe counted{{.token_layout = recipe.token_layout,
                               .environment = recipe.environment,
                               .tokens = recipe.tokens,
-                              .givens = {},
                               .steps = recipe.steps},
                              {}};
     for (StepRecipe& step : counted.recipe.steps) {

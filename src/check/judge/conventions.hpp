@@ -67,8 +67,8 @@ std::vector<std::string> accept_rope_layout(const Trace& trace,
 /// One interpretation of a submission, and its judgement.
 struct Interpretation {
   std::shared_ptr<const Trace> trace;  ///< the lesson's, or an accepted convention's
-  std::vector<SubmittedArray> submitted;
-  Judgement judgement;
+  std::vector<SubmittedArray> submitted = {};
+  Judgement judgement = {};
   std::vector<std::string> scaled = {};    ///< steps changed by a convention of early scaling
   std::vector<std::string> permuted = {};  ///< steps whose columns were reordered
   bool alibi_from_end = false;             ///< ALiBi's distances counted from an end, by convention

@@ -42,12 +42,7 @@ struct Interpreter {
 
 Interpretation Interpreter::operator()(const Layout& layout, std::shared_ptr<const Trace> of,
                                        std::size_t too_many) const {
-  Interpretation result{.trace = std::move(of),
-                        .submitted = {},
-                        .judgement = {},
-                        .scaled = {},
-                        .permuted = {},
-                        .transposed = layout.transposed};
+  Interpretation result{.trace = std::move(of), .transposed = layout.transposed};
   result.submitted = normalise_layout(submission, *result.trace, layout.transposed);
   if (!options.strict && layout.transposed == Transposed::no)
     move_heads_first(*result.trace, result.submitted, layout.square);

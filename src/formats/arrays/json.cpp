@@ -120,6 +120,7 @@ class NestedList {
     return {};
   }
 
+  std::size_t size() const { return cells_.size(); }
   bool is_complete() const { return open_.empty(); }
   bool is_list_without_numbers() const {
     return open_.size() == 1 && open_.front() == 0 && !depth_known_;
@@ -172,8 +173,9 @@ bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
 /// A SAX handler: nlohmann's events have each number's own text, which a parsed document lacks.
 class Reader final : public nlohmann::json_sax<Json> {
  public:
-  Reader(std::string_view text, const std::string& where, OnBadCell on_bad_cell)
-      : text_(text), where_(where), on_bad_cell_(on_bad_cell) {}
+  Reader(std::string_view text, const std::string& where, OnBadCell on_bad_cell,
+         const NumberLimit& limit)
+      : text_(text), where_(where), on_bad_cell_(on_bad_cell), limit_(limit) {}
 
   std::vector<NamedArray> take() {
     for (NamedArray& matrix : matrices_) resolve_precision(matrix.written.cells);
@@ -228,6 +230,10 @@ class Reader final : public nlohmann::json_sax<Json> {
     objects_.push_back(
         {.kind = Object::Kind::names, .prefix = objects_.empty() ? "" : objects_.back().prefix});
     if (named) objects_.back().prefix += key_ + ".";
+    constexpr std::size_t longest = 1000;  // each matrix in it repeats these names
+    if (objects_.back().prefix.size() > longest) {
+      refuse(fmt::format("the names of the objects around it have more than {} letters", longest));
+    }
     return true;
   }
   bool key(string_t& name) override {
@@ -275,12 +281,13 @@ class Reader final : public nlohmann::json_sax<Json> {
   }
 
  private:
-  [[noreturn]] void refuse(const std::string& why) const {
+  std::string place() const {
     const std::string name =
         objects_.empty() || key_.empty() ? key_ : objects_.back().prefix + key_;
-    throw InputError(name.empty() ? fmt::format("{}: {}", where_, why)
-                                  : fmt::format("{}, {}: {}", where_, printable(name), why));
+    return name.empty() ? where_ : fmt::format("{}, {}", where_, printable(name));
   }
+
+  [[noreturn]] void refuse(const std::string& why) const { qkv::refuse(place(), why); }
 
   void refuse_fault(const NestedList::Fault& fault) const {
     if (!fault.empty()) refuse(fault + ": " + std::string(example));
@@ -306,6 +313,7 @@ class Reader final : public nlohmann::json_sax<Json> {
     const bool named = !objects_.empty() && !in_entry();
     matrices_.push_back({.name = named ? objects_.back().prefix + key_ : "", .written = {}});
     if (named) take_name(matrices_.back().name);
+    if (limit_) most_ = limit_(matrices_.back().name);
   }
 
   void take_name(const std::string& name) {
@@ -334,6 +342,7 @@ class Reader final : public nlohmann::json_sax<Json> {
   bool add(Numeral cell) {
     if (objects_.empty() && !reading_) refuse(std::string(example));
     start();
+    if (builder_.size() == most_) refuse_surplus(place(), most_);
     refuse_fault(builder_.add(cell));
     finish();
     return true;
@@ -356,6 +365,8 @@ class Reader final : public nlohmann::json_sax<Json> {
   std::string_view text_;
   const std::string& where_;
   OnBadCell on_bad_cell_;
+  const NumberLimit& limit_;
+  std::size_t most_ = SIZE_MAX;  ///< numbers of the current matrix
   std::vector<NamedArray> matrices_;
   std::unordered_set<std::string> names_;
   NestedList builder_;
@@ -366,33 +377,13 @@ class Reader final : public nlohmann::json_sax<Json> {
   bool reading_ = false;
 };
 
-/// A word of Python that is not JSON, and a JSON replacement of the same length.
-struct Word {
-  std::string_view python;
-  std::string_view json;
-};
-constexpr Word words[] = {
-    {"-Infinity", R"("-inf"   )"}, {"Infinity", R"("inf"   )"}, {"NaN", R"("" )"}};
-
-const Word* word_at(std::string_view text) {
-  if (text.front() != '-' && text.front() != 'I' && text.front() != 'N') return nullptr;
-  for (const Word& word : words) {
-    if (text.starts_with(word.python)) return &word;
-  }
-  return nullptr;
-}
-
-/// Replaces what nlohmann's parser rejects outside strings: Python's NaN and Infinity by words of
-/// the same length, and numbers that no double holds by strings.
-std::string in_words(std::string_view text) {
-  constexpr std::string_view of_numbers = "+-.0123456789eE";
+/// Quotes what nlohmann's parser rejects outside strings: Python's NaN and Infinity, and numbers
+/// that no double holds.
+std::string with_quoted_words(std::string_view text) {
+  constexpr std::string_view words[] = {"NaN", "Infinity", "-Infinity"};
   std::string result;
   result.reserve(text.size());
   std::size_t done = 0;
-  const auto replace = [&](std::size_t first, std::size_t size, std::string_view by) {
-    result.append(text.substr(done, first - done)).append(by);
-    done = first + size;
-  };
   bool quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
@@ -400,18 +391,14 @@ std::string in_words(std::string_view text) {
       ++i;
     } else if (c == '"') {
       quoted = !quoted;
-    } else if (quoted) {
-      continue;
-    } else if (const Word* word = word_at(text.substr(i))) {
-      replace(i, word->python.size(), word->json);
-      i = done - 1;
-    } else if (c >= '0' && c <= '9') {
-      const std::size_t end = std::min(text.find_first_not_of(of_numbers, i), text.size());
-      const std::size_t first = i > done && text[i - 1] == '-' ? i - 1 : i;
-      const std::string_view number = text.substr(first, end - first);
-      const bool may_be_large = number.size() > 300 || number.find_first_of("eE") != number.npos;
-      if (may_be_large && parse_numeral(number).fault == NumeralError::too_large) {
-        replace(first, number.size(), fmt::format("\"{}\"", number));
+    } else if (!quoted && (c == '-' || c == 'I' || c == 'N' || (c >= '0' && c <= '9'))) {
+      const std::size_t end = std::min(text.find_first_of(" \t\r\n,:[]{}\"", i), text.size());
+      const std::string_view token = text.substr(i, end - i);
+      const bool may_be_large = token.size() > 300 || token.find_first_of("eE") != token.npos;
+      if (is_one_of(token, words) ||
+          (may_be_large && parse_numeral(token).fault == NumeralError::too_large)) {
+        result.append(text.substr(done, i - done)).append(fmt::format("\"{}\"", token));
+        done = end;
       }
       i = end - 1;
     }
@@ -435,13 +422,13 @@ void write_json(const std::vector<NamedTensor>& tensors, std::optional<int> digi
 }
 
 std::vector<NamedArray> read_json(std::string_view text, const std::string& where,
-                                  OnBadCell on_bad_cell) {
+                                  OnBadCell on_bad_cell, const NumberLimit& most) {
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   if (trimmed(text).empty())
     throw InputError(where + ": the file is empty: " + std::string(example));
-  const std::string plain = in_words(text);
-  Reader reader(plain, where, on_bad_cell);
+  const std::string plain = with_quoted_words(text);
+  Reader reader(plain, where, on_bad_cell, most);
   Json::sax_parse(plain, &reader);
   return reader.take();
 }

@@ -15,11 +15,12 @@ namespace qkv::inline formats {
 /// a name; an object of them, {"Q": [[1, 2]], "K": …}, is one for each name. Names of nested
 /// objects are joined with a dot ({"h0": {"Q": …}} is h0.Q), except for wrappers such as {"steps":
 /// …}. Lists of entries are read, too: [{"step": "Q", "values": …}]. Decimals stay as written.
-/// null, "" and NaN are blank; infinities are "inf", "-inf" or Python's spelling. Throws InputError
+/// null and "" are blank; infinities are "inf", "-inf" or Python's spelling. Throws InputError
 /// (prefix `where`): invalid JSON (with line and column), rows that differ in length, a repeated
-/// name, arrays nested too deep.
+/// name, arrays nested too deep, more numbers than `most` allows.
 std::vector<NamedArray> read_json(std::string_view text, const std::string& where,
-                                  OnBadCell on_bad_cell = OnBadCell::refused);
+                                  OnBadCell on_bad_cell = OnBadCell::refused,
+                                  const NumberLimit& most = {});
 
 /// Writes an object with one nested list per tensor; names are letters, digits, _ and dots. Numbers
 /// have `digits` decimals, or the shortest digits that read back to the same double. Infinities are

@@ -186,15 +186,17 @@ Header take_header(std::string_view& bytes, const std::string& where) {
 
 // ---------------------------------------------------------------- the numbers
 
-void refuse_wrong_size(const Header& header, std::string_view data, const std::string& where) {
+/// Returns how many numbers there are, in `data` bytes.
+std::size_t count_of(const Header& header, std::size_t data, const std::string& where) {
   const std::size_t count = element_count(header.shape, where + ": an array");
   const std::string shape = "shape " + shape_text(header.shape);
   if (count == 0) refuse(where, "the array holds no numbers: its " + shape + " has a size of 0");
   const std::size_t wanted = count * header.dtype->size;
-  if (data.size() != wanted) {
+  if (data != wanted) {
     refuse(where, fmt::format("{} needs {} bytes of numbers, the file has {}: save the array again",
-                              shape.size() > 6 ? shape : "one number", wanted, data.size()));
+                              shape.size() > 6 ? shape : "one number", wanted, data));
   }
+  return count;
 }
 
 /// Converts Fortran order (the first index varies fastest) to C order (the last one does). For each
@@ -222,7 +224,7 @@ std::string shape_tuple(const Shape& shape) {
 
 NpyArray read_npy_array(std::string_view bytes, const std::string& where) {
   const Header header = take_header(bytes, where);
-  refuse_wrong_size(header, bytes, where);
+  count_of(header, bytes.size(), where);
   Values values = load_values(*header.dtype, bytes, where, header.byte_order);
   if (header.fortran_order && header.shape.size() > 1) {
     values = in_c_order(header.shape, std::move(values));
@@ -231,7 +233,17 @@ NpyArray read_npy_array(std::string_view bytes, const std::string& where) {
   return {.tensor = tensor_of(shape, std::move(values)), .precision = header.dtype->precision};
 }
 
-ParsedArray read_npy(std::string_view bytes, const std::string& where) {
+std::optional<ParsedArray> npy_surplus(std::string_view beginning, std::size_t size,
+                                       const std::string& where, std::size_t most) {
+  if (size <= most) return {};  // a number takes a byte or more
+  std::string_view rest = beginning;
+  const Header header = take_header(rest, where);
+  const std::size_t count = count_of(header, size - beginning.size() + rest.size(), where);
+  return count > most ? std::optional(ParsedArray{.shape = header.shape}) : std::nullopt;
+}
+
+ParsedArray read_npy(std::string_view bytes, const std::string& where, std::size_t most) {
+  if (auto shape = npy_surplus(bytes, bytes.size(), where, most)) return *std::move(shape);
   const NpyArray array = read_npy_array(bytes, where);
   return array_of_values(array.tensor.shape(), array.tensor.values, array.precision);
 }

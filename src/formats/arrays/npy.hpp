@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,8 +21,14 @@ struct NpyArray {
 /// dtype, an invalid header, and a file too short or too long.
 NpyArray read_npy_array(std::string_view bytes, const std::string& where);
 
-/// The same as a submitted array: NaN is blank, decimals are 0.
-ParsedArray read_npy(std::string_view bytes, const std::string& where);
+/// The same as a submitted array: decimals are 0. Of more than `most` numbers, only the shape.
+ParsedArray read_npy(std::string_view bytes, const std::string& where, std::size_t most = SIZE_MAX);
+
+/// Returns the shape alone if a file of `size` bytes with this beginning has more than `most`
+/// numbers. `max_npy_header` bytes of it are enough. Throws InputError as above.
+std::optional<ParsedArray> npy_surplus(std::string_view beginning, std::size_t size,
+                                       const std::string& where, std::size_t most);
+inline constexpr std::size_t max_npy_header = std::size_t{1} << 17;
 
 /// Returns the header of a .npy file, version 1.0, <f8 in C order.
 std::string npy_header(const Shape& shape);

@@ -142,11 +142,12 @@ struct Inflation {
   z_stream stream = {};
 };
 
-/// The unpacked bytes; never more than the stated size, whatever the data would give.
-std::string inflated(const ZipEntry& entry, const ZipPlace& where) {
+/// The first `most` bytes unpacked; never more than the stated size, whatever the data would give.
+std::string first_bytes(const ZipEntry& entry, const ZipPlace& where, std::size_t most) {
+  if (entry.method == ZipMethod::stored) return std::string(entry.data.substr(0, most));
   const std::string wrong = printable(entry.name) + " does not unpack to its size";
   if (entry.unpacked / max_compression_ratio > entry.packed) where.refuse_broken(wrong);
-  std::string bytes(entry.unpacked + 1, '\0');  // one more, to detect surplus data
+  std::string bytes(std::min(most, entry.unpacked + 1), '\0');  // one more, to detect surplus data
   Inflation inflation;
   z_stream& stream = inflation.stream;
   // zlib takes a pointer to non-const input, but does not write to it.
@@ -156,10 +157,11 @@ std::string inflated(const ZipEntry& entry, const ZipPlace& where) {
   stream.avail_out = static_cast<uInt>(bytes.size());
   const int status = inflate(&stream, Z_FINISH);
   if (status == Z_MEM_ERROR) throw std::bad_alloc();
-  if (status != Z_STREAM_END || stream.avail_in != 0 || stream.total_out != entry.unpacked) {
+  const bool is_whole = status == Z_STREAM_END && stream.avail_in == 0;
+  if (most > entry.unpacked && (!is_whole || stream.total_out != entry.unpacked)) {
     where.refuse_broken(wrong);
   }
-  bytes.pop_back();
+  bytes.resize(stream.total_out);
   return bytes;
 }
 
@@ -227,6 +229,16 @@ constexpr ZipMessages npz_messages = {
 };
 constexpr std::string_view array_extension = ".npy";
 
+ParsedArray read_entry(const ZipEntry& entry, const std::string& name, const std::string& archive,
+                       std::size_t most) {
+  const std::string place = fmt::format("{}, {}", archive, printable(name));
+  if (entry.unpacked > most) {  // a number takes a byte or more
+    const std::string beginning = first_bytes(entry, {archive, npz_messages}, max_npy_header);
+    if (auto shape = npy_surplus(beginning, entry.unpacked, place, most)) return *std::move(shape);
+  }
+  return read_npy(unpacked(entry, archive, npz_messages), place);
+}
+
 }  // namespace
 
 std::vector<ZipEntry> zip_entries(std::string_view bytes, const std::string& name,
@@ -256,8 +268,7 @@ std::string unpacked(const ZipEntry& entry, const std::string& name, const ZipMe
   if (entry.method == ZipMethod::stored && entry.packed != entry.unpacked) {
     where.refuse_broken(printable(entry.name) + " is stored with two different sizes");
   }
-  std::string bytes =
-      entry.method == ZipMethod::stored ? std::string(entry.data) : inflated(entry, where);
+  std::string bytes = first_bytes(entry, where, SIZE_MAX);
   if (crc(0, bytes) != entry.checksum) {
     where.refuse_broken(printable(entry.name) + " is damaged: its checksum is not right");
   }
@@ -283,7 +294,7 @@ void write_npz(const std::vector<NamedTensor>& tensors, const Sink& sink) {
 }
 
 std::vector<NamedArray> read_npz(std::string_view bytes, const std::string& where,
-                                 std::size_t limit) {
+                                 std::size_t limit, const ReadOptions& wanted) {
   const std::vector<ZipEntry> entries = zip_entries(bytes, where, npz_messages);
   if (entries.empty()) refuse(where, "there are no arrays in it");
   std::size_t total = 0;
@@ -305,8 +316,9 @@ std::vector<NamedArray> read_npz(std::string_view bytes, const std::string& wher
       refuse(where,
              fmt::format("two arrays are named {}: {}", printable(name), npz_messages.again));
     }
-    const std::string place = fmt::format("{}, {}", where, printable(name));
-    arrays.push_back({std::move(name), read_npy(unpacked(entry, where, npz_messages), place)});
+    if (wanted.accepts && !wanted.accepts(name)) continue;
+    ParsedArray written = read_entry(entry, name, where, wanted.most_of(name));
+    arrays.push_back({std::move(name), std::move(written)});
   }
   return arrays;
 }

@@ -16,9 +16,11 @@ inline constexpr std::size_t max_unpacked_bytes = std::size_t{1} << 30;
 /// Reads a .npz file: a zip archive of .npy files, stored or deflated, as numpy.savez and
 /// numpy.savez_compressed write it. Returns its arrays by name, in the archive's order. Throws
 /// InputError (prefix `where`) for a wrong size or checksum, entries that overlap, and more than
-/// `limit` unpacked bytes.
+/// `limit` unpacked bytes. Arrays that are not wanted stay packed, and so do the numbers of those
+/// that are too large.
 std::vector<NamedArray> read_npz(std::string_view bytes, const std::string& where,
-                                 std::size_t limit = max_unpacked_bytes);
+                                 std::size_t limit = max_unpacked_bytes,
+                                 const ReadOptions& wanted = {});
 
 /// Writes tensors as numpy.savez does: stored .npy files, <f8, named after the tensors. All are
 /// dated 1980, so that the same tensors give the same bytes. Throws InputError above 4 GB.

@@ -178,10 +178,8 @@ class SafetensorsHeader {
     if (dtype == entry.end() || !dtype->is_string()) broken(place() + " has no dtype");
     const std::vector<std::size_t> range = sizes(entry, "data_offsets");
     if (range.size() != 2) broken(place() + " needs two data_offsets, begin and end");
-    tensors.push_back({.name = name_,
-                       .dtype = dtype->get<std::string>(),
-                       .shape = sizes(entry, "shape"),
-                       .data = {}});
+    tensors.push_back(
+        {.name = name_, .dtype = dtype->get<std::string>(), .shape = sizes(entry, "shape")});
     offsets.push_back({.begin = range[0], .end = range[1]});
   }
 
@@ -282,11 +280,13 @@ std::string entry_place(const SafetensorsEntry& entry, const std::string& where)
   return fmt::format("{}, {}", where, printable(entry.name));
 }
 
-ParsedArray read_safetensor(const SafetensorsEntry& entry, const std::string& where) {
+ParsedArray read_safetensor(const SafetensorsEntry& entry, const std::string& where,
+                            const NumberLimit& most) {
   const Dtype& dtype = safetensor_dtype(entry, where);
   const std::string place = entry_place(entry, where);
-  element_count(entry.shape, place + ": a tensor");  // throws if too large
+  const std::size_t count = element_count(entry.shape, place + ": a tensor");
   const Shape shape = entry.shape.empty() ? Shape{1} : entry.shape;
+  if (most && count > most(entry.name)) return {.shape = shape};
   return array_of_values(shape, load_values(dtype, entry.data, place), dtype.precision);
 }
 
@@ -340,12 +340,13 @@ const Dtype& safetensor_dtype(const SafetensorsEntry& entry, const std::string& 
 }
 
 std::vector<NamedArray> read_safetensors(std::string_view bytes, const std::string& where,
-                                         const std::function<bool(const std::string&)>& accepts) {
+                                         const std::function<bool(const std::string&)>& accepts,
+                                         const NumberLimit& most) {
   const SafetensorsIndex index = safetensors_index(bytes, where);
   if (index.tensors.empty()) refuse(where, "there are no tensors in it");
   std::vector<NamedArray> tensors;
   for (const SafetensorsEntry& entry : index.tensors) {
-    if (accepts(entry.name)) tensors.push_back({entry.name, read_safetensor(entry, where)});
+    if (accepts(entry.name)) tensors.push_back({entry.name, read_safetensor(entry, where, most)});
   }
   return tensors;
 }

@@ -18,7 +18,7 @@ struct SafetensorsEntry {
   std::string name;
   std::string dtype;  ///< as the header spells it: "F32"; qkv may not know it
   Shape shape;        ///< empty for a single number
-  std::string_view data;
+  std::string_view data = {};
 };
 
 /// The parsed header of a .safetensors file; no numbers have been read yet.
@@ -38,9 +38,10 @@ SafetensorsIndex safetensors_index(std::string_view bytes, const std::string& wh
 const Dtype& safetensor_dtype(const SafetensorsEntry& entry, const std::string& where);
 
 /// Reads the tensors whose names `accepts` takes, called for each; a single number gets one axis of
-/// size 1. Throws InputError as above.
+/// size 1. Of more numbers than `most` allows, only the shape. Throws InputError as above.
 std::vector<NamedArray> read_safetensors(std::string_view bytes, const std::string& where,
-                                         const std::function<bool(const std::string&)>& accepts);
+                                         const std::function<bool(const std::string&)>& accepts,
+                                         const NumberLimit& most = {});
 
 /// Writes tensors as F64, sorted by name; the numbers begin at a multiple of 8 bytes.
 void write_safetensors(const std::vector<NamedTensor>& tensors,

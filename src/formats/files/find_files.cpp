@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 #include <system_error>
 
@@ -62,25 +63,26 @@ std::vector<ListedFile> files_of_directory(const fs::path& directory) {
 }
 
 std::vector<ListedFile> files_of_archive(const fs::path& archive) {
-  const MappedFile mapped(archive);
+  const auto mapped = std::make_shared<const MappedFile>(archive);
   std::vector<ListedFile> files;
   std::size_t total = 0;
-  for (const ZipEntry& entry : zip_entries(mapped.bytes(), archive.string(), zip_messages)) {
+  for (const ZipEntry& entry : zip_entries(mapped->bytes(), archive.string(), zip_messages)) {
     const fs::path inside(entry.name);
     const bool is_folder = entry.name.ends_with('/');
     if (is_folder || std::ranges::any_of(inside, is_system_file)) continue;
     if (files.size() == max_files) refuse_many(archive);
     ListedFile& file = files.emplace_back(ListedFile{.path = archive / inside.relative_path()});
-    const Format* format = format_of(inside);
-    file.bytes.emplace();
-    if (format == nullptr || format->read == nullptr) continue;
+    if (!is_readable(inside)) continue;
+    file.size = entry.unpacked;
     total += entry.unpacked;
     if (total > max_unpacked_bytes) {
       refuse(archive.string(), fmt::format("its files have more than {} bytes, the most that is "
                                            "read",
                                            max_unpacked_bytes));
     }
-    file.bytes = unpacked(entry, archive.string(), zip_messages);
+    file.unpack = [mapped, entry, place = archive.string()] {
+      return unpacked(entry, place, zip_messages);
+    };
   }
   return files;
 }
@@ -104,8 +106,8 @@ constexpr std::string_view copies[] = {"copy", "Copy", "COPY", "Kopie", "copie",
 
 // "X (1)", "X (copy)", "X (copy 2)"
 std::string_view without_brackets(std::string_view text) {
-  const std::size_t open = text.rfind('(');
-  if (!text.ends_with(')') || open == std::string_view::npos || open == 0) return text;
+  const std::size_t open = text.ends_with(')') ? text.rfind('(') : 0;
+  if (open == std::string_view::npos || open == 0) return text;
   const std::string_view inside = text.substr(open + 1, text.size() - open - 2);
   const bool is_copy = parse_number<std::size_t>(inside).has_value() ||
                        std::ranges::find(copies, without_digits(inside)) != std::end(copies);
@@ -125,17 +127,14 @@ std::string_view without_word(std::string_view text) {
   return text;
 }
 
+/// An axis, and the place on it from 1.
+using Place = std::pair<std::string, std::size_t>;
+
 /// One matrix of several in separate files.
 struct Piece {
-  std::vector<std::string> axes;    ///< "batch", "head"
-  std::vector<std::size_t> places;  ///< from 1
+  std::vector<Place> places;
   ParsedArray written;
 };
-
-bool is_readable(const fs::path& path) {
-  const Format* format = format_of(path);
-  return format != nullptr && format->read != nullptr;
-}
 
 /// The files of a directory that hold numbers, by name: those of the manifest or, without it, all.
 std::vector<fs::path> list_files(const fs::path& directory, const std::optional<Manifest>& list) {
@@ -169,24 +168,19 @@ class ArrayAssembler {
       whole_.push_back({stem.name, std::move(written)});
       return;
     }
-    if (!pieces_.contains(stem.name)) order_.emplace_back(stem.name, whole_.size());
-    Piece piece{.axes = {}, .places = {}, .written = std::move(written)};
-    for (const auto& [axis, place] : stem.places) {
-      piece.axes.push_back(axis);
-      piece.places.push_back(place);
-    }
-    pieces_[stem.name].push_back(std::move(piece));
+    auto& pieces = pieces_[stem.name];
+    if (pieces.empty()) whole_.push_back({.name = stem.name, .written = {}});
+    pieces.push_back({.places = stem.places, .written = std::move(written)});
   }
 
   /// Returns all arrays, ordered by their first file.
   std::vector<NamedArray> take(std::vector<std::string>& notes) {
-    for (std::size_t k = order_.size(); k-- > 0;) {
-      const auto& [name, place] = order_[k];
-      if (auto joined = join(name, pieces_[name], notes)) {
-        whole_.insert(whole_.begin() + static_cast<std::ptrdiff_t>(place),
-                      {name, *std::move(joined)});
-      }
+    for (auto array = whole_.rbegin(); array != whole_.rend(); ++array) {
+      const auto found = pieces_.find(array->name);
+      if (found == pieces_.end()) continue;
+      if (auto all = join(array->name, found->second, notes)) array->written = *std::move(all);
     }
+    std::erase_if(whole_, [](const NamedArray& array) { return array.written.shape.empty(); });
     return std::move(whole_);
   }
 
@@ -196,16 +190,16 @@ class ArrayAssembler {
     Shape leading(pieces.front().places.size(), 0);
     std::set<std::vector<std::size_t>> there;
     for (const Piece& piece : pieces) {
-      if (piece.axes != pieces.front().axes ||
-          piece.written.shape != pieces.front().written.shape) {
+      const auto& first = pieces.front();
+      if (!std::ranges::equal(piece.places, first.places, {}, &Place::first, &Place::first) ||
+          piece.written.shape != first.written.shape) {
         notes.push_back(name + " was left out: its files differ in shape");
         return {};
       }
-      for (std::size_t a = 0; a < leading.size(); ++a) {
-        leading[a] = std::max(leading[a], piece.places[a]);
-      }
-      if (!there.insert(piece.places).second ||
-          piece.places.end() != std::find(piece.places.begin(), piece.places.end(), 0)) {
+      std::vector<std::size_t> index;
+      for (const auto& [axis, place] : piece.places) index.push_back(place);
+      std::ranges::transform(leading, index, leading.begin(), std::ranges::max);
+      if (std::ranges::count(index, 0U) > 0 || !there.insert(std::move(index)).second) {
         notes.push_back(name +
                         " was left out: its files are numbered twice, or from 0; count from 1");
         return {};
@@ -228,7 +222,7 @@ class ArrayAssembler {
     for (const Piece& piece : pieces) {
       std::size_t index = 0;
       for (std::size_t a = 0; a < leading.size(); ++a) {
-        index = index * leading[a] + piece.places[a] - 1;
+        index = index * leading[a] + piece.places[a].second - 1;
       }
       std::copy(piece.written.cells.begin(), piece.written.cells.end(),
                 result.cells.begin() + static_cast<std::ptrdiff_t>(index * size));
@@ -238,24 +232,23 @@ class ArrayAssembler {
 
   std::vector<NamedArray> whole_;
   std::map<std::string, std::vector<Piece>> pieces_;
-  std::set<std::string> names_;                             ///< of complete arrays
-  std::vector<std::pair<std::string, std::size_t>> order_;  ///< names of pieces, and their index
+  std::set<std::string> names_;  ///< of complete arrays
 };
 
-void add_file(const fs::path& path, const ExpectedSize& expected, ArrayAssembler& collector) {
+void add_file(const fs::path& path, const OptionsOfFile& options_of, ArrayAssembler& collector) {
   const FileStem own = file_stem(path.stem().string());
   if (!may_hold_several(path) && collector.has(own.name)) return;
-  for (NamedArray& matrix : read_arrays(path, {.expected = expected(own.name)})) {
+  for (NamedArray& matrix : read_arrays(path, options_of(own.name))) {
     const FileStem stem = matrix.name.empty() ? own : file_stem(matrix.name);
     collector.add(stem, std::move(matrix.written));
   }
 }
 
 /// Adds a file of a directory; one that may be notes or settings is noted as unreadable.
-void add_file_of(const fs::path& path, const ExpectedSize& expected, bool is_listed,
+void add_file_of(const fs::path& path, const OptionsOfFile& options_of, bool is_listed,
                  ArrayAssembler& collector, ArrayCollection& dump) {
   try {
-    add_file(path, expected, collector);
+    add_file(path, options_of, collector);
   } catch (const InputError& error) {
     if (is_listed || !format_of(path)->is_text) throw;
     dump.unreadable_files.push_back({file_stem(path.stem().string()).name, error.what()});
@@ -274,7 +267,8 @@ void read_manifest_entries(const Manifest& list, ArrayCollection& dump) {
 }  // namespace
 
 std::vector<NamedArray> ListedFile::read(const ReadOptions& wanted) const {
-  return bytes ? format_of(path)->read(*bytes, path.string(), wanted) : read_arrays(path, wanted);
+  return unpack ? format_of(path)->read(unpack(), path.string(), wanted)
+                : read_arrays(path, wanted);
 }
 
 bool is_archive(const fs::path& path) {
@@ -305,10 +299,10 @@ FileStem file_stem(std::string_view text) {
     if (dot == std::string_view::npos || dash == std::string_view::npos || dash < dot) break;
     const auto number = parse_number<std::size_t>(text.substr(dash + 1));
     if (!number) break;
-    stem.places.insert(stem.places.begin(),
-                       {std::string(text.substr(dot + 1, dash - dot - 1)), *number});
+    stem.places.emplace_back(text.substr(dot + 1, dash - dot - 1), *number);
     text = text.substr(0, dot);
   }
+  std::ranges::reverse(stem.places);
   text = strip_leading_number(text);
   if (text.starts_with("given-")) text.remove_prefix(6);
   stem.name = text;
@@ -319,18 +313,18 @@ bool is_editor_backup(std::string_view name) {
   return name.starts_with('.') || name.starts_with('#') || name.ends_with('~');
 }
 
-ArrayCollection load_arrays(const fs::path& path, const ExpectedSize& expected) {
+ArrayCollection load_arrays(const fs::path& path, const OptionsOfFile& options_of) {
   ArrayCollection dump;
   ArrayAssembler collector;
   std::error_code error;
   std::optional<Manifest> list;
   if (!fs::is_directory(path, error)) {
-    add_file(path, expected, collector);
+    add_file(path, options_of, collector);
   } else {
     list = read_manifest(path);
     if (list) read_manifest_entries(*list, dump);
     for (const fs::path& file : list_files(path, list)) {
-      add_file_of(file, expected, list.has_value(), collector, dump);
+      add_file_of(file, options_of, list.has_value(), collector, dump);
     }
   }
   if (auto verification_failure = verify_export(path, list, ExportEvidence::any_exported_file)) {

@@ -33,18 +33,20 @@ struct ArrayCollection {
   std::vector<std::string> listed;  ///< the names in the manifest, in the lesson's order
 };
 
-/// Returns the expected size of the matrix of that name, if it is known: see read_csv.
-using ExpectedSize = std::function<std::optional<std::array<std::size_t, 2>>(const std::string&)>;
+/// Returns how a file is read whose name stands for that matrix.
+using OptionsOfFile = std::function<ReadOptions(const std::string& name)>;
 
 /// Reads a file, or a directory of files; of an export only the files in its manifest. Leading
 /// numbers and "given-" are removed from names. Throws InputError if there is no matrix, or if a
 /// file that the manifest or its format says holds numbers cannot be read.
-ArrayCollection load_arrays(const std::filesystem::path& path, const ExpectedSize& expected);
+ArrayCollection load_arrays(const std::filesystem::path& path, const OptionsOfFile& options_of);
 
 /// A file of a directory or an archive, or one that was named itself.
 struct ListedFile {
-  std::filesystem::path path;             ///< in an archive: the archive's path and the entry's
-  std::optional<std::string> bytes = {};  ///< only for a file in an archive
+  std::filesystem::path path;  ///< in an archive: the archive's path and the entry's
+  std::uintmax_t size = 0;     ///< of a file in an archive, unpacked
+  /// Unpacks a file in an archive; empty for others. Throws InputError if it is damaged.
+  std::function<std::string()> unpack = {};
 
   /// See read_arrays.
   std::vector<NamedArray> read(const ReadOptions& wanted) const;

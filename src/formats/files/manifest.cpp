@@ -34,8 +34,7 @@ std::string sha256_of(const fs::path& path) {
 
 // "06-scores.csv", "given-X.npy".
 bool is_named_as_exported(const fs::path& file, ExportEvidence sign) {
-  const Format* format = format_of(file);
-  if (format == nullptr || format->read == nullptr) return false;
+  if (!is_readable(file)) return false;
   const std::string name = file.filename().string();
   if (name.starts_with("given-") || sign == ExportEvidence::givens)
     return name.starts_with("given-");
@@ -112,11 +111,13 @@ void add_sums(const Json& lesson, Manifest& manifest) {
 
 }  // namespace
 
-bool is_modified(const fs::path& file) {
+bool is_modified(const fs::path& file, ManifestCache& manifests) {
   std::error_code ignored;
   if (!fs::is_regular_file(file, ignored)) return false;
   const fs::path directory = file.has_parent_path() ? file.parent_path() : fs::path(".");
-  const auto list = read_manifest(directory);
+  const auto [known, is_new] = manifests.try_emplace(directory);
+  if (is_new) known->second = read_manifest(directory);
+  const auto& list = known->second;
   if (!list) return false;
   const auto sum = list->sums.find(file.filename().string());
   return sum != list->sums.end() && sha256_of(file) != sum->second;
@@ -130,7 +131,8 @@ std::optional<VerificationFailure> verify_export(const fs::path& path,
   if (list) {
     changed = changed_files(path, *list);
   } else if (!fs::is_directory(path, ignored)) {
-    if (is_modified(path)) changed.push_back(path.filename().string());
+    if (ManifestCache unread; is_modified(path, unread))
+      changed.push_back(path.filename().string());
   } else if (is_incomplete_export(path, sign)) {
     return VerificationFailure{.text = std::string(incomplete_export_text),
                                .incomplete_export = true};

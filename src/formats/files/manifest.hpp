@@ -36,9 +36,12 @@ struct Manifest {
 /// InputError if it exists but cannot be read.
 std::optional<Manifest> read_manifest(const std::filesystem::path& directory);
 
+/// The manifests of directories, read once for all their files.
+using ManifestCache = std::map<std::filesystem::path, std::optional<Manifest>>;
+
 /// True if the file's SHA-256 differs from the one in the manifest beside it; false if there is no
 /// manifest or no checksum. Throws InputError if the file cannot be read.
-bool is_modified(const std::filesystem::path& file);
+bool is_modified(const std::filesystem::path& file, ManifestCache& manifests);
 
 /// The evidence of an export: its givens, which are written first ("given-X.csv"), or any file
 /// named like an export's ("06-scores.csv"). Submissions are often worksheets without givens.

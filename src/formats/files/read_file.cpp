@@ -124,7 +124,7 @@ std::string abbreviated_list(const std::vector<std::string>& names) {
 
 const Format& readable_format(const std::filesystem::path& path) {
   const Format* format = format_of(path);
-  if (format != nullptr && format->read != nullptr) return *format;
+  if (is_readable(path)) return *format;
   const std::string extension = path.extension().string();
   const std::string why = extension.empty() ? "the name has no extension"
                           : format == nullptr

@@ -166,9 +166,11 @@ bool read_pieces(const PlainLines& lines, std::span<Cell> cells) {
 
 }  // namespace
 
-std::optional<ParsedArray> read_plain_numbers(std::string_view text, const std::string& where) {
+std::optional<ParsedArray> read_plain_numbers(std::string_view text, const std::string& where,
+                                              std::size_t most) {
   auto lines = plain_lines(text, where);
   if (!lines) return std::nullopt;
+  if (lines->shape[0] * lines->shape[1] > most) return std::nullopt;
   ParsedArray written;
   written.cells.resize(lines->shape[0] * lines->shape[1]);
   if (!read_pieces(*lines, std::span(written.cells))) return std::nullopt;
@@ -405,13 +407,14 @@ void skip_separator_line(std::string_view& text) {
 
 ParsedArray read_csv(std::string_view text, const std::string& where, const ReadOptions& wanted) {
   const auto& expected = wanted.expected;
+  const std::size_t most = wanted.most_of({});
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   skip_separator_line(text);
-  if (auto plain = csv::read_plain_numbers(text, where)) {
+  if (auto plain = csv::read_plain_numbers(text, where, most)) {
     if (!expected || !size_is_ambiguous(plain->shape, *expected)) return *std::move(plain);
   }
   const auto ruled = expected ? csv::strip_ruled_lines(text) : std::nullopt;
-  Table table = csv::split(ruled ? *ruled : text, where);
+  Table table = csv::split(ruled ? *ruled : text, where, most);
   csv::normalise_table_rows(table, expected, wanted.stacked, where);
   const bool labelled = table.names.empty() && is_labelled(table, wanted);
   const Margin margin{.rows = labelled ? std::size_t{1} : 0,

@@ -13,7 +13,7 @@
 namespace qkv::inline formats {
 
 /// Reads a matrix in CSV. Separators are commas, semicolons, tabs or, if none of these occurs,
-/// blanks; decimals have points or commas; quotes follow RFC 4180; an empty cell or nan is blank.
+/// blanks; decimals have points or commas; quotes follow RFC 4180; an empty cell is blank.
 /// The first row and column are labels if the first cell is empty and another of their cells is not
 /// a number. They are labels, too, if the size exceeds `expected` (rows, columns) by one both ways,
 /// or has another size and they count from 1. Labels that are other numbers need quotes. Throws
@@ -55,8 +55,9 @@ void write_csv(const CsvMatrix& matrix, const CsvOptions& options, const Sink& s
 namespace csv {
 
 /// Reads a file of numbers and commas only, many times faster than read_csv; nothing if there is
-/// anything else, or if the first row and column might be labels.
-std::optional<ParsedArray> read_plain_numbers(std::string_view text, const std::string& where);
+/// anything else, if the first row and column might be labels, or if there are more than `most`.
+std::optional<ParsedArray> read_plain_numbers(std::string_view text, const std::string& where,
+                                              std::size_t most = SIZE_MAX);
 
 /// The same without each number's digits; nothing also if a cell is nan.
 std::optional<Tensor> read_plain_matrix(std::string_view text, const std::string& where);

@@ -286,7 +286,8 @@ char separator_of(std::string_view text) {
 
 class Splitter {
  public:
-  Splitter(std::string_view text, const std::string& where) : text_(text), where_(where) {
+  Splitter(std::string_view text, const std::string& where, std::size_t most)
+      : text_(text), where_(where), most_(most) {
     table_.separator = separator_of(text);
   }
 
@@ -316,26 +317,29 @@ class Splitter {
     const std::size_t end = std::min(text_.find_first_of("\r\n", pos_), text_.size());
     const bool comment = text_[pos_] == '#';
     for (skip_spaces(); !comment && pos_ < end; skip_spaces()) {
-      const std::size_t stop = std::min(text_.find(' ', pos_), end);
-      table_.fields.push_back({.text = text_.substr(pos_, stop - pos_)});
+      const std::size_t stop = std::min(text_.substr(0, end).find(' ', pos_), end);
+      add_field({.text = text_.substr(pos_, stop - pos_)});
       pos_ = stop;
     }
     pos_ = end;
     row.size = table_.fields.size() - row.first;
-    if (row.size == 0 && !comment) row.size = add_empty_field();
+    if (row.size == 0 && !comment) row.size = add_field({});
     if (row.size > 0) table_.rows.push_back(row);
     skip_line_end();
   }
 
-  std::size_t add_empty_field() {
-    table_.fields.push_back({});
+  std::size_t add_field(Field field) {
+    constexpr std::string_view first_of_number = "0123456789+-.";
+    const bool is_number = !field.text.empty() && first_of_number.find(field.text[0]) != text_.npos;
+    if (is_number && ++numbers_ > most_) refuse_surplus(where_, most_);
+    table_.fields.push_back(field);
     return 1;
   }
 
   void split_row() {
     Row row{.line = line_, .first = table_.fields.size()};
     for (;;) {
-      table_.fields.push_back(next_field());
+      add_field(next_field());
       if (at_line_end()) break;
       ++pos_;
     }
@@ -394,6 +398,8 @@ class Splitter {
 
   std::string_view text_;
   const std::string& where_;
+  std::size_t most_;         ///< numbers that are read
+  std::size_t numbers_ = 0;  ///< so far, by their first characters
   std::size_t pos_ = 0;
   std::size_t line_ = 1;
   Table table_;
@@ -486,8 +492,8 @@ std::string label_of(std::string_view cell) {
   const bool guarded = cell.starts_with('\'') && needs_guard(cell);
   return std::string(cell.substr(guarded ? 1 : 0));
 }
-Table split(std::string_view text, const std::string& where) {
+Table split(std::string_view text, const std::string& where, std::size_t most) {
   refuse_broken_utf8(text, where);
-  return Splitter(text, where).split();
+  return Splitter(text, where, most).split();
 }
 }  // namespace qkv::inline formats::csv

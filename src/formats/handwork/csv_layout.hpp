@@ -38,8 +38,9 @@ struct Table {
 
 /// Splits a text by the separator that divides its lines consistently: comma, semicolon, tab or, if
 /// none of these occurs, blanks. The fields refer to `text`. Throws InputError (prefix `where`) for
-/// invalid UTF-8, and for quotes that are not closed or closed too soon.
-Table split(std::string_view text, const std::string& where);
+/// invalid UTF-8, for quotes that are not closed or closed too soon, and for more than `most`
+/// numbers.
+Table split(std::string_view text, const std::string& where, std::size_t most);
 
 /// True if the cell is neither blank nor a number.
 bool is_text(const Field& field);

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <optional>
 
+#include "formats/io.hpp"
 #include "text/error.hpp"
 #include "text/strings.hpp"
 #include "text/unicode.hpp"
@@ -333,6 +334,13 @@ std::string refusal(NumeralError fault, std::string_view token) {
            " is a whole number that no double holds: if it may be rounded, write it with a point";
   }
   return shown + " is not a number: write it like 0.25 or 2.5e-3";
+}
+
+void refuse_surplus(const std::string& where, std::size_t most) {
+  refuse(where,
+         fmt::format("it has more than {} numbers, {} times as many as the lesson can use of "
+                     "it: keep the step's own numbers",
+                     most, surplus_factor));
 }
 
 std::string printable(std::string_view text) {

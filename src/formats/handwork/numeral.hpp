@@ -43,6 +43,9 @@ bool loses_precision(Whole value) {
 /// The error message for `token`: `"1x" is not a number: write it like 0.25 or 2.5e-3`.
 std::string refusal(NumeralError fault, std::string_view token);
 
+/// Throws the InputError that the file at `where` has more numbers than the `most` that are read.
+[[noreturn]] void refuse_surplus(const std::string& where, std::size_t most);
+
 /// Makes `text` fit one line of a message: control characters and invalid UTF-8 become ?, and text
 /// beyond 40 bytes becomes an ellipsis.
 std::string printable(std::string_view text);

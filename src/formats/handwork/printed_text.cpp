@@ -27,8 +27,9 @@ inline constexpr std::string_view fit_example = "paste numbers, such as [[1, 2],
 struct Source {
   std::string_view text;
   const std::string& where;
-  ParsedArray* bad_cells =
-      nullptr;  ///< stores the texts of cells that are not numbers, if they are kept
+  ParsedArray* bad_cells;  ///< stores the texts of cells that are not numbers, if they are kept
+  std::size_t most;        ///< numbers that are read
+  std::size_t& numbers;    ///< read so far
 
   [[noreturn]] void refuse(std::size_t pos, std::string_view why) const;
 };
@@ -54,6 +55,7 @@ void Source::refuse(std::size_t pos, std::string_view why) const {
 
 /// A number or boolean, or the placeholder of a cell that is kept as text; `pos` is for messages.
 Numeral read_number(std::string_view token, const Source& source, std::size_t pos) {
+  if (++source.numbers > source.most) refuse_surplus(source.where, source.most);
   if (token == "True" || token == "true") return {.value = 1};
   if (token == "False" || token == "false") return {.value = 0};
   const NumeralResult result = parse_cell(token);
@@ -158,7 +160,8 @@ class BracketReader {
     const bool semicolons = text.find(';') != npos;
     std::vector<Piece> rows;
     for (std::size_t start = inside.start; start < inside.end;) {
-      const std::size_t end = std::min(source_.text.find_first_of(";\n", start), inside.end);
+      const std::size_t end =
+          std::min(source_.text.substr(0, inside.end).find_first_of(";\n", start), inside.end);
       const Piece row{.start = start, .end = end};
       if (!trimmed(text_of(row)).empty()) rows.push_back(row);
       start = end + 1;
@@ -219,7 +222,8 @@ class BracketReader {
   }
 
   std::size_t read_cell(std::size_t start, std::size_t row_end) {
-    const std::size_t end = std::min(source_.text.find_first_of(" \t\r\n,", start), row_end);
+    const std::size_t end =
+        std::min(source_.text.substr(0, row_end).find_first_of(" \t\r\n,", start), row_end);
     cells_.push_back(read_number(text_of({.start = start, .end = end}), source_, start));
     ++open_.back();
     return end;
@@ -482,9 +486,12 @@ ParsedArray read_printed_text(std::string_view text, const std::string& where,
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   ParsedArray bad_cells;  // for the texts of cells that are not numbers
+  std::size_t numbers = 0;
   const Source source{.text = text,
                       .where = where,
-                      .bad_cells = wanted.on_bad_cell == OnBadCell::kept ? &bad_cells : nullptr};
+                      .bad_cells = wanted.on_bad_cell == OnBadCell::kept ? &bad_cells : nullptr,
+                      .most = wanted.most_of({}),
+                      .numbers = numbers};
   if (looks_like_csv(text)) return read_csv(text, where, wanted);
   refuse_abbreviated(source);
   const auto start = printed_text::opening_bracket(text);

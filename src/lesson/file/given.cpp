@@ -120,7 +120,7 @@ std::optional<GivenNumbers> read_from_file(const Table& given) {
   if (!file) return {};
   const std::filesystem::path path = file_of_lesson(given.context.directory, *file);
   const auto key_in_file = given.reader.text(given.table, "key");
-  if (is_modified(path)) {
+  if (is_modified(path, given.context.manifests)) {
     throw InputError(fmt::format(
         "{}: this is not the file that {} beside it lists: it was changed after the export; export "
         "again or, if the change is meant, remove that list",

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "formats/files/manifest.hpp"
 #include "lesson/file/toml_reader.hpp"
 #include "tensor/memory.hpp"
 #include "tensor/random.hpp"
@@ -18,6 +19,7 @@ struct GivenContext {
   std::optional<Generator> generator;
   std::optional<RandomStream> stream;
   MemoryBudget budget;  ///< for the numbers read so far
+  ManifestCache manifests = {};
 };
 
 /// Reads a lesson's [random] table, if any: the generator of random givens, and its seed.

@@ -140,8 +140,6 @@ class IncrementalDecoder {
       options.set("first", options.number("first", 0) + static_cast<double>(position_));
     }
     Call call{.step = step.name,
-              .inputs = {},
-              .names = {},
               .options = &options,
               .environment = &environment_,
               .token_layout = trace_.token_layout};

@@ -184,6 +184,20 @@ TEST_CASE("a large file of numbers is read in pieces that keep their places") {
   CHECK(csv::read_plain_numbers(text, "a.csv")->cells.back().decimals == 1);
 }
 
+TEST_CASE("reading ends where there are more numbers than are wanted") {
+  const ReadOptions few{.expected = Size{2, 2}, .most = [](const std::string&) { return 4U; }};
+  const std::string refusal =
+      "a.csv: it has more than 4 numbers, 16 times as many as the lesson can use of it: keep the "
+      "step's own numbers";
+  CHECK(read_csv("1,2\n3,4\n", "a.csv", few).shape == Shape{2, 2});
+  CHECK(read_csv(",a,b\nx,1,2\ny,3,4\n,,\n,,\n", "a.csv", few).shape == Shape{2, 2});
+  for (const char* text : {"1,2\n3,4\n5,6\n", "1\n2\n3\n4\n5\n", "1 2 3 4 5\n",
+                           ",a,b\nx,1,2\ny,-3,.4\nz,5,\n", "1;2\n3;4\n5;\"never closed\n"}) {
+    INFO(text);
+    CHECK_THROWS_WITH(read_csv(text, "a.csv", few), refusal);
+  }
+}
+
 TEST_CASE("an empty line is a blank cell of a single column, and nothing elsewhere") {
   CHECK(read("1\n\n3\n\n").shape == Shape{3, 1});
   CHECK(read_csv("1\n\n3\n\n", "x", {.expected = Size{4, 1}}).shape == Shape{4, 1});

@@ -33,7 +33,7 @@ struct Scratch {
 };
 
 ArrayCollection read(const Scratch& scratch) {
-  return load_arrays(scratch.path, [](const std::string&) { return std::nullopt; });
+  return load_arrays(scratch.path, [](const std::string&) { return ReadOptions{}; });
 }
 
 std::vector<std::string> names_of(const ArrayCollection& dump) {

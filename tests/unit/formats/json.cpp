@@ -65,6 +65,41 @@ TEST_CASE("null and empty text are blank, and infinity comes in several spelling
   CHECK(written.cells[7].decimals == 2);
 }
 
+TEST_CASE("NaN is a number, null and an empty text are blank") {
+  const ParsedArray written = one(R"([null, "", NaN, "nan"])");
+  CHECK(written.cells[0].is_blank());
+  CHECK(written.cells[1].is_blank());
+  CHECK_FALSE(written.cells[2].is_blank());
+  CHECK_FALSE(written.cells[3].is_blank());
+}
+
+TEST_CASE("reading ends where a matrix has more numbers than are wanted") {
+  const auto most = [](const std::string& name) { return name == "Q" ? 2U : 3U; };
+  const auto refused = [&](const std::string& text) {
+    try {
+      read_json(text, "a.json", OnBadCell::kept, most);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing was refused");
+  };
+  CHECK(refused(R"({"Q": [1, 2], "K": [[1, 2, 3]]})") == "nothing was refused");
+  CHECK(refused(R"({"K": [1, 2, 3], "Q": [1, 2, 3, this is never read)") ==
+        "a.json, Q: it has more than 2 numbers, 16 times as many as the lesson can use of it: keep "
+        "the step's own numbers");
+  CHECK(refused("[[1, 2], [3, 4]]") ==
+        "a.json: it has more than 3 numbers, 16 times as many as the lesson can use of it: keep "
+        "the step's own numbers");
+}
+
+TEST_CASE("names of objects that each matrix in them would repeat have a limit") {
+  const std::string name(1000, 'n');
+  CHECK(refusal_of("{\"" + name + "\": {\"Q\": [1]}}") ==
+        "a.json, " + std::string(40, 'n') +
+            "…: the names of the objects around it have more than 1000 letters");
+  CHECK(read_json("{\"" + name + "\": [1]}", "a.json").front().name == name);
+}
+
 TEST_CASE("an object names its matrices") {
   const auto matrices = read_json(R"({"Q": [[1, 2]], "NaN": [3], "one": 4})", "a.json");
   REQUIRE(matrices.size() == 3);

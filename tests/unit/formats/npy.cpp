@@ -96,10 +96,24 @@ TEST_CASE("versions 2 and 3 have a longer header") {
   CHECK(read("\x93NUMPY\x03\x00"s + rest).tensor.values == Values{7});
 }
 
-TEST_CASE("in numbers that were handed in, NaN is a blank") {
+TEST_CASE("of more numbers than are wanted only the shape is read, from the file's beginning") {
+  const std::string whole = file(header("<f8", "(2, 3)"), std::string(48, '\x01'));
+  CHECK(read_npy(whole, "Q.npy", 6).cells.size() == 6);
+  CHECK(read_npy(whole, "Q.npy", 5).shape == Shape{2, 3});
+  CHECK(read_npy(whole, "Q.npy", 5).cells.empty());
+  const std::string beginning = whole.substr(0, whole.size() - 48);
+  CHECK(npy_surplus(beginning, whole.size(), "Q.npy", 5)->shape == Shape{2, 3});
+  CHECK_FALSE(npy_surplus(beginning, whole.size(), "Q.npy", 6));
+  CHECK_THROWS_WITH(npy_surplus(beginning, whole.size() + 8, "Q.npy", 5),
+                    "Q.npy: shape 2×3 needs 48 bytes of numbers, the file has 56: save the array "
+                    "again");
+}
+
+TEST_CASE("in numbers that were handed in, NaN is a number") {
   const ParsedArray written = read_npy(file(header("<f4", "(1, 1)"), "\x00\x00\xc0\x7f"s), "Q.npy");
   CHECK(written.shape == Shape{1, 1});
   CHECK(std::isnan(written.cells[0].value));
+  CHECK_FALSE(written.cells[0].is_blank());
   CHECK(written.cells[0].decimals == 0);
 }
 

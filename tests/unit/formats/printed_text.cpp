@@ -186,6 +186,19 @@ TEST_CASE("a cell that is no number is refused with its line") {
   CHECK(refusal_of("[1,, 2]") == "X: line 1: a number is missing before this comma");
 }
 
+TEST_CASE("reading a pasted text ends where it has more numbers than are wanted") {
+  const ReadOptions few{.most = [](const std::string&) { return 4U; }};
+  CHECK(read_printed_text("[[1, 2], [3, 4]]", "X", few).shape == Shape{2, 2});
+  for (const char* text : {"[[1, 2], [3, 4], [5, 6x]]", "[1; 2; 3; 4; 5]",
+                           "A =\n 1 2\n 3 4\n 5 6\n", "1 2\n3 4\n5 6\n"}) {
+    INFO(text);
+    CHECK_THROWS_WITH(
+        read_printed_text(text, "X", few),
+        "X: it has more than 4 numbers, 16 times as many as the lesson can use of it: "
+        "keep the step's own numbers");
+  }
+}
+
 TEST_CASE("a text with no matrix, or with two, is refused") {
   CHECK(refusal_of("the cat sat") ==
         "X: there are no numbers in it: paste numbers, such as [[1, 2], [3, 4]]");

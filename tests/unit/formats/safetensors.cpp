@@ -106,6 +106,19 @@ TEST_CASE("only the tensors that are wanted are read: others may be of any dtype
         "w.safetensors, w: dtype F8_E4M3 is not read: save it as F64, F32, F16 or BF16");
 }
 
+TEST_CASE("of a tensor with more numbers than are wanted, only the shape is read") {
+  const std::string bytes =
+      file(R"({"Q":{"dtype":"U8","shape":[3,1],"data_offsets":[0,3]}})", "\x01\x02\x03");
+  const auto all = [](const std::string&) { return true; };
+  const auto read = [&](std::size_t most) {
+    return read_safetensors(bytes, "w", all, [most](const std::string&) { return most; })[0]
+        .written;
+  };
+  CHECK(read(3).cells.size() == 3);
+  CHECK(read(2).shape == Shape{3, 1});
+  CHECK(read(2).cells.empty());
+}
+
 TEST_CASE("what is no safetensors file is told so") {
   CHECK(refusal_of("1,2\n") ==
         "w.safetensors: this is not a .safetensors file: it has 4 bytes, and its header's length "
