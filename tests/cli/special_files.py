@@ -61,6 +61,23 @@ def a_shell_s_own_pipes_are_read(folder):
 
 
 # ---- standard output ----------------------------------------------------------------------------
+def a_device_in_place_of_an_output_file_is_refused(folder):
+    why = "a pipe or a device is in the way of this file: name another file, or - for standard output\n"
+    os.mkfifo(folder / "pipe")
+    reader = os.open(folder / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    for place in ("/dev/null", "/dev/stdout", "/dev/fd/1", folder / "pipe"):
+        for command in (["report", LESSON, "-o", place], ["report", LESSON, "--force", "-o", place],
+                        ["new", place, "--force"], ["new", place]):
+            done = qkv(*command, timeout=20)
+            equal((done.returncode, done.stdout, done.stderr), (2, "", f"qkv: {place}: {why}"), command)
+        for command in ("export", "worksheet"):
+            done = qkv(command, LESSON, "-o", place, timeout=20)
+            equal((done.returncode, done.stdout), (2, ""))
+            assert done.stderr.startswith(f"qkv: {place}: a file is in the way of this directory"), done.stderr
+    os.close(reader)
+    assert Path("/dev/null").is_char_device() and (folder / "pipe").is_fifo()
+
+
 
 
 def a_full_pipe_that_does_not_block_is_waited_for(folder):
@@ -152,3 +169,4 @@ CLAIMS = [
 
 if __name__ == "__main__":
     sys.exit(harness.main(CLAIMS, __doc__, sys.argv[1:]))
+    a_device_in_place_of_an_output_file_is_refused,
