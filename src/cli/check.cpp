@@ -63,13 +63,13 @@ void print_messages(const std::vector<CheckedPath>& all) {
   MessageLimit failures;
   for (const CheckedPath& one : all) {
     if (!one.report) failures.print_error(one.failure);
+    MessageLimit notes;
     for (const std::string& note : one.report ? one.report->notes : std::vector<std::string>()) {
-      print_error(fmt::format("qkv: {}\n", sanitise(note)));
+      notes.print_error(note);
     }
+    notes.print_rest("messages about " + sanitise(one.path));
   }
-  if (failures.suppressed() > 0) {
-    print_error(fmt::format("qkv: and {} more paths that can't be read\n", failures.suppressed()));
-  }
+  failures.print_rest("paths that can't be read");
 }
 
 // One line per submission; errors are limited, since there may be thousands.

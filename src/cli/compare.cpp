@@ -129,12 +129,12 @@ std::string check_command(const CompareOptions& options) {
 }
 
 void print_notes(const ComparedSide& side) {
-  for (const std::string& note : side.notes) {
-    print_error(fmt::format("qkv: {}: {}\n", sanitise(side.name), sanitise(note)));
-  }
+  MessageLimit messages;
+  for (const std::string& note : side.notes) messages.print_error(side.name + ": " + note);
   for (const UnreadableFile& file : side.unreadable_files) {
-    print_error(fmt::format("qkv: skipped, since it holds no matrix: {}\n", sanitise(file.why)));
+    messages.print_error("skipped, since it holds no matrix: " + file.why);
   }
+  messages.print_rest("messages about " + sanitise(side.name));
 }
 
 void refuse_unused_changes(const CompareOptions& options) {

@@ -43,6 +43,12 @@ bool is_system_file(const fs::path& name) {
   return is_editor_backup(text) || text == "__MACOSX" || text == "__pycache__";
 }
 
+// True for a file, and for a link that leads nowhere: its reader says so.
+bool is_file(const fs::directory_entry& entry) {
+  std::error_code ignored;
+  return entry.is_regular_file(ignored) || (entry.is_symlink(ignored) && !entry.exists(ignored));
+}
+
 std::vector<ListedFile> files_of_directory(const fs::path& directory) {
   std::vector<ListedFile> files;
   std::error_code error;
@@ -50,10 +56,9 @@ std::vector<ListedFile> files_of_directory(const fs::path& directory) {
   auto entry = fs::recursive_directory_iterator(directory, error);
   for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
     if (++seen > max_files) refuse_many(directory);
-    std::error_code ignored;  // a broken link is not a file
     const bool is_hidden = is_system_file(entry->path().filename());
     if (is_hidden || entry.depth() >= max_folder_depth) entry.disable_recursion_pending();
-    if (!is_hidden && entry->is_regular_file(ignored)) files.push_back({.path = entry->path()});
+    if (!is_hidden && is_file(*entry)) files.push_back({.path = entry->path()});
   }
   if (error) {
     throw InputError(fmt::format("{} can't be read: {}", directory.string(), error.message()));
@@ -144,9 +149,8 @@ std::vector<fs::path> list_files(const fs::path& directory, const std::optional<
   for (auto entry = fs::directory_iterator(directory, error);
        !error && entry != fs::directory_iterator(); entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    std::error_code ignored;
-    const bool numbers = is_readable(entry->path()) && entry->is_regular_file(ignored) &&
-                         !is_editor_backup(name) && name != manifest_name;
+    const bool numbers = is_readable(entry->path()) && is_file(*entry) && !is_editor_backup(name) &&
+                         name != manifest_name;
     if (numbers && (!list || list->lists(name))) files.push_back(entry->path());
   }
   if (error) {
