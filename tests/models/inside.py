@@ -105,9 +105,22 @@ def each_layer_read_out_is_what_pytorch_reads_out(folder):
             if family == "gemma2":
                 logits = 1.5 * torch.tanh(logits / 1.5)
             shares = logits.softmax(-1)
-            (line,) = [line for line in out.splitlines() if line.strip().startswith(f"h{layer}")]
+            line = out[out.index(f"\n  h{layer}."):].split("\n  h")[1]  # it may take several lines
             for share in shares.topk(5).values:
                 assert f"{float(share):.9f}" in line, (line, float(share))
+
+
+def the_lens_keeps_to_the_width(folder):
+    _, _, own = model_of(folder, "llama")
+    vocabulary = [f"a-token-of-many-letters-{i}" * 4 for i in range(23)]
+    (folder / "words.json").write_text(json.dumps({word: i for i, word in enumerate(vocabulary)}))
+    for columns in (40, 60, 80, 200):
+        for more in ((), ("--vocabulary", folder / "words.json"), ("--digits", "9")):
+            done = qkv("run", *own, *more, "--lens", env={"COLUMNS": str(columns), "PATH": ""})
+            equal((done.returncode, done.stderr), (0, ""))
+            long = [line for line in done.stdout.splitlines() if len(line) > columns]
+            equal(long, [], (columns, more))
+            equal(len(re.findall(r" 0\.\d+", done.stdout)), 3 * 5)
 
 
 def what_is_set_holds_while_the_model_writes_on(folder):
