@@ -8,6 +8,7 @@
 #include <functional>
 #include <utility>
 
+#include "check/intake/layout.hpp"
 #include "check/tolerance/precision.hpp"
 #include "formats/files/manifest.hpp"
 #include "text/escape.hpp"
@@ -288,13 +289,28 @@ std::string nan_on_both_text(const Comparison& comparison) {
     const Difference& difference = step.difference;
     if (difference.nan_both == 0) continue;
     names.push_back(fmt::format("{} ({} of {})", sanitise(step.name), difference.nan_both,
+  const std::string batch = batch_hint(step, actual_is_lesson);
+  if (!batch.empty()) return batch;
                                 difference.elements));
   }
   if (names.empty()) return {};
   return fmt::format("nan in both at the same places: {}\n", fmt::join(names, ", "));
 }
 
-std::string shape_hint(const ComparedStep& step) {
+// Describes what mends the shape of a dump whose first axis may be a batch; otherwise empty.
+std::string batch_hint(const ComparedStep& step, bool actual_is_lesson) {
+  const Tensor& dump = (actual_is_lesson ? step.desired : step.actual)->tensor;
+  const Tensor& wanted = (actual_is_lesson ? step.actual : step.desired)->tensor;
+  const Shape shape = without_leading_ones(dump.shape());
+  const bool may_be_batch = shape.size() > 1 &&
+                            shape.size() >= without_leading_ones(wanted.shape()).size() &&
+                            dump.values.size() == shape.front() * wanted.values.size();
+  if (!may_be_batch) return {};
+  return fmt::format("{} may hold a batch of {} sentences: --batch 1 compares the first of them.\n",
+                     actual_is_lesson ? "DESIRED" : "ACTUAL", shape.front());
+}
+
+std::string shape_hint(const ComparedStep& step, bool actual_is_lesson) {
   if (step.only_shape_differs) return fmt::format("{}\n", only_the_shape_text);
   Shape transposed_shape = step.actual->tensor.shape();
   if (transposed_shape.size() < 2) return {};
@@ -325,7 +341,7 @@ std::string numbers_text(const ComparedStep& step) {
       vanishing_hint(step));
 }
 
-std::string first_text(const Comparison& comparison) {
+std::string first_text(const Comparison& comparison, bool actual_is_lesson) {
   const ComparedStep& step = comparison.steps[*comparison.first];
   const std::string name = sanitise(step.name);
   switch (step.agreement) {
@@ -334,8 +350,8 @@ std::string first_text(const Comparison& comparison) {
     case Agreement::other_shape:
       return fmt::format("The first that differs is {}: ACTUAL is {}, DESIRED is {}.\n{}{}", name,
                          shape_text(step.actual->tensor.shape()),
-                         shape_text(step.desired->tensor.shape()), shape_hint(step),
-                         behind_first(comparison));
+                         shape_text(step.desired->tensor.shape()),
+                         shape_hint(step, actual_is_lesson), behind_first(comparison));
     case Agreement::undecided: return {};
     default:
       return fmt::format("The first that differs is {}.\n{}{}", name,
@@ -458,7 +474,7 @@ std::string compared_text(const Comparison& comparison, const ComparedSide& actu
   text += undecided_text(comparison, style);
   const std::string last = coverage_text(comparison, actual);  // one line, for scripts
   if (!comparison.first) return text + all_same_text(comparison) + last;
-  text += first_text(comparison);
+  text += first_text(comparison, actual.is_lesson);
   const ComparedStep& first = comparison.steps[*comparison.first];
   if (first.judged && first.judged->cells.wrong > 0 && comparison.own) {
     text += checked_causes(*comparison.own, *first.judged, {.width = style.width});
