@@ -341,6 +341,23 @@ std::string_view outcome_name(Outcome outcome) {
 }
 
 CheckReport check_submission(const Lesson& lesson, const Trace& trace, const Submission& submission,
+void note_coarser_types(std::vector<StepReport>& steps) {
+  constexpr std::pair<ToleranceBasis, std::string_view> types[] = {
+      {ToleranceBasis::float64, "float64"},
+      {ToleranceBasis::float32, "float32"},
+      {ToleranceBasis::float16, "float16"},
+      {ToleranceBasis::bfloat16, "bfloat16"}};
+  const auto count = [&](const auto& type) {
+    return std::ranges::count(steps, type.first, &StepReport::basis);
+  };
+  const auto* usual = std::ranges::max_element(types, {}, count);  // the finest of equally many
+  for (const auto* type = usual + 1; type != std::end(types); ++type) {
+    for (StepReport& step : steps) {
+      if (step.basis == type->first) step.coarser_type = type->second;
+    }
+  }
+}
+
                              const CheckOptions& options) {
   const Interpretation interpretation = best_interpretation(lesson, trace, submission, options);
   CheckReport report{.submission = submission.name,
@@ -368,10 +385,15 @@ CheckReport check_submission(const Lesson& lesson, const Trace& trace, const Sub
     const bool bad = step.verdict == Verdict::wrong || step.verdict == Verdict::shape;
     if (!node.step && !bad) continue;  // a correct given is not reported
     complete = complete && step.cells.blank == 0;
-    if (bad && !report.first_wrong) report.first_wrong = step.step;
     report.steps.push_back(std::move(step));
   }
   complete = complete && report.missing.empty();
+  note_coarser_types(report.steps);
+  for (StepReport& step : report.steps) {
+    if (options.strict && !step.coarser_type.empty()) step.verdict = Verdict::wrong;
+    const bool bad = step.verdict == Verdict::wrong || step.verdict == Verdict::shape;
+    if (bad && !report.first_wrong) report.first_wrong = step.step;
+  }
   const bool undecided = std::ranges::any_of(
       report.steps, [](const StepReport& step) { return step.cells.undecided > 0; });
   report.outcome = outcome_of(report.first_wrong, undecided, complete);

@@ -194,7 +194,8 @@ std::function<int()> set_up_check(OptionList& app, const CommonOptions& common) 
       ->required();
   app.add_option("--digits", options->rules.digits, decimals(),
                  "Judge by this many decimals, whatever was written");
-  app.add_flag("--strict", options->rules.strict, "Other conventions are wrong, too");
+  app.add_flag("--strict", options->rules.strict,
+               "Other conventions are wrong, too, and a step in a coarser type than the rest");
   app.add_flag("--gradients", options->rules.gradients,
                "Also check gradients; without [backward] they start at the loss, or at the last "
                "submitted gradient");

@@ -180,9 +180,8 @@ Required required_of(const CompareOptions& options) {
 
 // A step in a coarser type than the rest of the program's is a difference.
 void refuse_coarser_types(bool both_whole, Comparison& comparison) {
-  const std::vector<std::string_view> types = coarser_types(comparison);
-  for (std::size_t k = 0; k < types.size(); ++k) {
-    if (!types[k].empty()) comparison.steps[k].agreement = Agreement::differs;
+  for (ComparedStep& step : comparison.steps) {
+    if (step.judged && !step.judged->coarser_type.empty()) step.agreement = Agreement::differs;
   }
   comparison.first = first_difference(comparison, both_whole);
 }

@@ -39,27 +39,6 @@ const SamenessLabel& sameness_label(Agreement agreement) {
 
 bool has_compared_numbers(const ComparedStep& step) { return step.difference.elements > 0; }
 
-std::vector<std::string_view> coarser_types(const Comparison& comparison) {
-  using Type = std::pair<ToleranceBasis, std::string_view>;
-  constexpr Type types[] = {{ToleranceBasis::float64, "float64"},
-                            {ToleranceBasis::float32, "float32"},
-                            {ToleranceBasis::float16, "float16"},
-                            {ToleranceBasis::bfloat16, "bfloat16"}};
-  std::vector<std::string_view> names;
-  std::ptrdiff_t counts[std::size(types)] = {};
-  for (const ComparedStep& step : comparison.steps) {
-    const auto* type = std::ranges::find(
-        types, step.judged ? step.judged->basis : ToleranceBasis::decimals, &Type::first);
-    names.push_back(type == std::end(types) ? "" : type->second);
-    if (type != std::end(types)) ++counts[type - types];
-  }
-  const auto* usual = std::ranges::max_element(counts);  // the finest of those that are as many
-  for (const Type* type = types; type <= types + (usual - counts); ++type) {
-    std::ranges::replace(names, type->second, std::string_view());
-  }
-  return names;
-}
-
 const Tensor& best_labelled_tensor(const ComparedStep& step) {
   const Tensor& actual = step.actual->tensor;
   const Tensor& desired = step.desired->tensor;
@@ -289,8 +268,6 @@ std::string nan_on_both_text(const Comparison& comparison) {
     const Difference& difference = step.difference;
     if (difference.nan_both == 0) continue;
     names.push_back(fmt::format("{} ({} of {})", sanitise(step.name), difference.nan_both,
-  const std::string batch = batch_hint(step, actual_is_lesson);
-  if (!batch.empty()) return batch;
                                 difference.elements));
   }
   if (names.empty()) return {};
@@ -312,6 +289,8 @@ std::string batch_hint(const ComparedStep& step, bool actual_is_lesson) {
 
 std::string shape_hint(const ComparedStep& step, bool actual_is_lesson) {
   if (step.only_shape_differs) return fmt::format("{}\n", only_the_shape_text);
+  const std::string batch = batch_hint(step, actual_is_lesson);
+  if (!batch.empty()) return batch;
   Shape transposed_shape = step.actual->tensor.shape();
   if (transposed_shape.size() < 2) return {};
   std::swap(transposed_shape[transposed_shape.size() - 1],
@@ -388,11 +367,10 @@ std::string conventions_text(const Comparison& comparison) {
 // Steps in a coarser type than the others are reported; they are a difference only on request.
 std::string coarser_text(const Comparison& comparison) {
   std::string text;
-  const std::vector<std::string_view> types = coarser_types(comparison);
-  for (std::size_t k = 0; k < types.size(); ++k) {
-    if (types[k].empty()) continue;
+  for (const ComparedStep& step : comparison.steps) {
+    if (!step.judged || step.judged->coarser_type.empty()) continue;
     text += fmt::format("{}: its numbers are {}, which is coarser than the rest{}\n",
-                        sanitise(comparison.steps[k].name), types[k],
+                        sanitise(step.name), step.judged->coarser_type,
                         comparison.same() ? " (--strict: a difference)" : "");
   }
   return text;
