@@ -213,10 +213,11 @@ std::optional<std::string> convention_of(const Interpretation& interpretation,
   }
   const bool scaled = std::find(interpretation.scaled.begin(), interpretation.scaled.end(),
                                 node.name) != interpretation.scaled.end();
-  if (scaled && lesson.at(node.name).values != node.truth->values) {
+  constexpr Tolerance rounding{.relative = 1e-9, .absolute = 1e-9};
+  const Values& own = lesson.at(node.name).values;
+  const bool is_scaling = node.step && node.step->options.has("by");
+  if (scaled && (is_scaling || difference_of(node.truth->values, own, rounding).mismatched > 0))
     return "convention.scaled-queries";
-  }
-  if (scaled && node.step && node.step->options.has("by")) return "convention.scaled-queries";
   if (interpretation.transposed == Transposed::yes && node.truth->rank() >= 2)
     return "convention.columns";
   return {};
@@ -340,7 +341,6 @@ std::string_view outcome_name(Outcome outcome) {
   return outcomes[static_cast<std::size_t>(outcome)];
 }
 
-CheckReport check_submission(const Lesson& lesson, const Trace& trace, const Submission& submission,
 void note_coarser_types(std::vector<StepReport>& steps) {
   constexpr std::pair<ToleranceBasis, std::string_view> types[] = {
       {ToleranceBasis::float64, "float64"},
@@ -358,6 +358,7 @@ void note_coarser_types(std::vector<StepReport>& steps) {
   }
 }
 
+CheckReport check_submission(const Lesson& lesson, const Trace& trace, const Submission& submission,
                              const CheckOptions& options) {
   const Interpretation interpretation = best_interpretation(lesson, trace, submission, options);
   CheckReport report{.submission = submission.name,
@@ -387,13 +388,13 @@ void note_coarser_types(std::vector<StepReport>& steps) {
     complete = complete && step.cells.blank == 0;
     report.steps.push_back(std::move(step));
   }
-  complete = complete && report.missing.empty();
   note_coarser_types(report.steps);
   for (StepReport& step : report.steps) {
     if (options.strict && !step.coarser_type.empty()) step.verdict = Verdict::wrong;
     const bool bad = step.verdict == Verdict::wrong || step.verdict == Verdict::shape;
     if (bad && !report.first_wrong) report.first_wrong = step.step;
   }
+  complete = complete && report.missing.empty();
   const bool undecided = std::ranges::any_of(
       report.steps, [](const StepReport& step) { return step.cells.undecided > 0; });
   report.outcome = outcome_of(report.first_wrong, undecided, complete);

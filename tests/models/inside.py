@@ -123,6 +123,53 @@ def the_lens_keeps_to_the_width(folder):
             equal(len(re.findall(r" 0\.\d+", done.stdout)), 3 * 5)
 
 
+def scaled_early(steps, kind, layers, by):
+    """The steps of a program that multiplies the queries instead of the scores, in some layers."""
+    arrays = {name: np.asarray(value) for name, value in steps.items()}
+    for layer in layers:
+        own = f"h{layer}."
+        names = {"Q": ("Q", "Q_rope", "scores"), "Q_rope": ("Q_rope", "scores"), "scores": ("scores",)}[kind]
+        arrays |= {own + name: arrays[own + name] * by for name in names}
+    return arrays
+
+
+def queries_may_be_scaled_early_in_every_layer(folder):
+    for family, by in (("llama", 8 ** -0.5), ("gemma2", 12 ** -0.5)):
+        config, weights, own = model_of(folder / family, family)
+        steps = llama.forward(weights, IDS, config)
+        for kind in ("Q", "Q_rope", "scores"):
+            for layers in ((0,), (2,), (0, 1, 2)):
+                for dtype in ("f8", "f4"):
+                    arrays = scaled_early(steps, kind, layers, by)
+                    np.savez(folder / "d.npz", **{name: a.astype(dtype) for name, a in arrays.items()})
+                    equal(qkv("compare", folder / "d.npz", *own).returncode, 0, (family, kind, layers))
+            said = json.loads(qkv("check", *own, folder / "d.npz", "--json").stdout)
+            named = [step["step"] for step in said["steps"] if step["convention"] == "convention.scaled-queries"]
+            equal(named, [f"h{layer}.{name}" for layer in range(3)
+                          for name in {"Q": ("Q", "Q_rope"), "Q_rope": ("Q_rope",)}.get(kind, ()) +
+                          ("scores", "scaled_scores")])
+            equal(qkv("check", *own, folder / "d.npz", "--strict").returncode, 1)
+
+
+def queries_that_are_scaled_wrongly_in_a_layer_are_found(folder):
+    config, weights, own = model_of(folder, "llama")
+    steps = llama.forward(weights, IDS, config)
+
+    def found(arrays):
+        np.savez(folder / "d.npz", **arrays)
+        done = qkv("compare", folder / "d.npz", *own, "--json")
+        return done.returncode, json.loads(done.stdout)["first"]
+    for kind in ("Q", "Q_rope", "scores"):
+        for name, wrong in (("h1.scaled_scores", lambda a: a * 8 ** 0.5), ("h2.scaled_scores", lambda a: a * 8 ** -0.5),
+                            ("h1.Q_rope", lambda a: a * 1.01), ("h2.context", lambda a: a * 1.01),
+                            ("h0.masked_scores", lambda a: a * 8 ** -0.5), ("h2.K", lambda a: a * 8 ** -0.5)):
+            arrays = scaled_early(steps, kind, (0, 1, 2), 8 ** -0.5)
+            arrays[name] = wrong(arrays[name])
+            equal(found(arrays), (1, name), kind)
+    for wrong in (1 / 8, 20 ** -0.5, 1.01 * 8 ** -0.5):
+        equal(found(scaled_early(steps, "Q", (0, 1, 2), wrong)), (1, "h0.Q"))
+
+
 def what_is_set_holds_while_the_model_writes_on(folder):
     config, weights, _ = model_of(folder, "llama")
     own = ("--model", folder, "--ids", "3,18,0,3", "--continue", "5")
