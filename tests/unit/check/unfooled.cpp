@@ -40,6 +40,24 @@ TEST_CASE("an array of zeros is no mask") {
         "tile.zero");
 }
 
+TEST_CASE("a constant is no bias, though right rows are alike") {
+  const Task alike(R"(
+title = "Two rows that are alike"
+[[given]]
+name = "X"
+value = [[1, 2], [1, 2]]
+[[given]]
+name = "W"
+value = [[1, 0, 2], [0, 1, 1]]
+[[step]]
+name = "Y"
+op = "project"
+of = ["X", "W"]
+)");
+  CHECK(mistakes(checked(alike, {{"Y", "0.5,0.5,0.5\n0.5,0.5,0.5\n"}}), "Y").empty());
+  CHECK(mistakes(checked(alike, {{"Y", "7.5,7.5,7.5\n7.5,7.5,7.5\n"}}), "Y").empty());
+}
+
 TEST_CASE("a query that two scores share is scaled for both, and once") {
   const Task shared(R"(
 title = "Two tiles of keys"
