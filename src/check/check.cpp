@@ -213,10 +213,11 @@ std::optional<std::string> convention_of(const Interpretation& interpretation,
   }
   const bool scaled = std::find(interpretation.scaled.begin(), interpretation.scaled.end(),
                                 node.name) != interpretation.scaled.end();
-  if (scaled && lesson.at(node.name).values != node.truth->values) {
+  constexpr Tolerance rounding{.relative = 1e-9, .absolute = 1e-9};
+  const Values& own = lesson.at(node.name).values;
+  const bool is_scaling = node.step && node.step->options.has("by");
+  if (scaled && (is_scaling || difference_of(node.truth->values, own, rounding).mismatched > 0))
     return "convention.scaled-queries";
-  }
-  if (scaled && node.step && node.step->options.has("by")) return "convention.scaled-queries";
   if (interpretation.transposed == Transposed::yes && node.truth->rank() >= 2)
     return "convention.columns";
   return {};
@@ -340,6 +341,23 @@ std::string_view outcome_name(Outcome outcome) {
   return outcomes[static_cast<std::size_t>(outcome)];
 }
 
+void note_coarser_types(std::vector<StepReport>& steps) {
+  constexpr std::pair<ToleranceBasis, std::string_view> types[] = {
+      {ToleranceBasis::float64, "float64"},
+      {ToleranceBasis::float32, "float32"},
+      {ToleranceBasis::float16, "float16"},
+      {ToleranceBasis::bfloat16, "bfloat16"}};
+  const auto count = [&](const auto& type) {
+    return std::ranges::count(steps, type.first, &StepReport::basis);
+  };
+  const auto* usual = std::ranges::max_element(types, {}, count);  // the finest of equally many
+  for (const auto* type = usual + 1; type != std::end(types); ++type) {
+    for (StepReport& step : steps) {
+      if (step.basis == type->first) step.coarser_type = type->second;
+    }
+  }
+}
+
 CheckReport check_submission(const Lesson& lesson, const Trace& trace, const Submission& submission,
                              const CheckOptions& options) {
   const Interpretation interpretation = best_interpretation(lesson, trace, submission, options);
@@ -362,8 +380,13 @@ CheckReport check_submission(const Lesson& lesson, const Trace& trace, const Sub
     const bool bad = step.verdict == Verdict::wrong || step.verdict == Verdict::shape;
     if (!node.step && !bad) continue;  // a correct given is not reported
     complete = complete && step.cells.blank == 0;
-    if (bad && !report.first_wrong) report.first_wrong = step.step;
     report.steps.push_back(std::move(step));
+  }
+  note_coarser_types(report.steps);
+  for (StepReport& step : report.steps) {
+    if (options.strict && !step.coarser_type.empty()) step.verdict = Verdict::wrong;
+    const bool bad = step.verdict == Verdict::wrong || step.verdict == Verdict::shape;
+    if (bad && !report.first_wrong) report.first_wrong = step.step;
   }
   complete = complete && report.missing.empty();
   const bool undecided = std::ranges::any_of(

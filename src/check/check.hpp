@@ -57,6 +57,7 @@ struct StepReport {
   std::optional<double> room = {};
   /// The fewest steps whose submission would decide them; empty if none would.
   std::vector<std::string> decided_by = {};
+  std::string_view coarser_type = {};  ///< "float16", if the numbers of most steps are finer
   bool only_shape_differs =
       false;  ///< the numbers and their order are right; no known mistake explains more
 };
@@ -91,6 +92,9 @@ std::string_view outcome_name(Outcome outcome);
 /// Checks one submission against a lesson and its trace.
 CheckReport check_submission(const Lesson& lesson, const Trace& trace, const Submission& submission,
                              const CheckOptions& options);
+
+/// Notes the type of each step whose numbers are coarser than those of most steps.
+void note_coarser_types(std::vector<StepReport>& steps);
 
 /// Parses a typed answer, with the same notation as a handwritten cell (handwork/numeral.hpp). A
 /// fraction of whole numbers is exact; another (0.5/1.41) has the decimals of its parts. Throws

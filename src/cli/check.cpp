@@ -63,13 +63,13 @@ void print_messages(const std::vector<CheckedPath>& all) {
   MessageLimit failures;
   for (const CheckedPath& one : all) {
     if (!one.report) failures.print_error(one.failure);
+    MessageLimit notes;
     for (const std::string& note : one.report ? one.report->notes : std::vector<std::string>()) {
-      print_error(fmt::format("qkv: {}\n", sanitise(note)));
+      notes.print_error(note);
     }
+    notes.print_rest("messages about " + sanitise(one.path));
   }
-  if (failures.suppressed() > 0) {
-    print_error(fmt::format("qkv: and {} more paths that can't be read\n", failures.suppressed()));
-  }
+  failures.print_rest("paths that can't be read");
 }
 
 // One line per submission; errors are limited, since there may be thousands.
@@ -194,7 +194,8 @@ std::function<int()> set_up_check(OptionList& app, const CommonOptions& common) 
       ->required();
   app.add_option("--digits", options->rules.digits, decimals(),
                  "Judge by this many decimals, whatever was written");
-  app.add_flag("--strict", options->rules.strict, "Other conventions are wrong, too");
+  app.add_flag("--strict", options->rules.strict,
+               "Other conventions are wrong, too, and a step in a coarser type than the rest");
   app.add_flag("--gradients", options->rules.gradients,
                "Also check gradients; without [backward] they start at the loss, or at the last "
                "submitted gradient");

@@ -128,12 +128,12 @@ std::string check_command(const CompareOptions& options) {
 }
 
 void print_notes(const ComparedSide& side) {
-  for (const std::string& note : side.notes) {
-    print_error(fmt::format("qkv: {}: {}\n", sanitise(side.name), sanitise(note)));
-  }
+  MessageLimit messages;
+  for (const std::string& note : side.notes) messages.print_error(side.name + ": " + note);
   for (const UnreadableFile& file : side.unreadable_files) {
-    print_error(fmt::format("qkv: skipped, since it holds no matrix: {}\n", sanitise(file.why)));
+    messages.print_error("skipped, since it holds no matrix: " + file.why);
   }
+  messages.print_rest("messages about " + sanitise(side.name));
 }
 
 void refuse_unused_changes(const CompareOptions& options) {
@@ -179,9 +179,8 @@ Required required_of(const CompareOptions& options) {
 
 // A step in a coarser type than the rest of the program's is a difference.
 void refuse_coarser_types(bool both_whole, Comparison& comparison) {
-  const std::vector<std::string_view> types = coarser_types(comparison);
-  for (std::size_t k = 0; k < types.size(); ++k) {
-    if (!types[k].empty()) comparison.steps[k].agreement = Agreement::differs;
+  for (ComparedStep& step : comparison.steps) {
+    if (step.judged && !step.judged->coarser_type.empty()) step.agreement = Agreement::differs;
   }
   comparison.first = first_difference(comparison, both_whole);
 }

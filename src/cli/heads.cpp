@@ -46,6 +46,7 @@ RequestedSteps wanted_by(const HeadsOptions& options) {
 
 int run(const HeadsOptions& options, const CommonOptions& common) {
   const LoadedLesson loaded = load(options.lesson, wanted_by(options));
+  const HeadsStyle look{.width = output_terminal(common.colour).width, .digits = options.digits};
   if (options.ablate) {
     const auto& backward = loaded.lesson.backward;
     std::optional<double> loss;
@@ -53,7 +54,7 @@ int run(const HeadsOptions& options, const CommonOptions& common) {
     const std::vector<Ablation> all = ablations(loaded);
     const Prediction answer = top_tokens(loaded.trace.at("probabilities"), 1).front();
     print(options.json ? sanitise_json(ablations_json(loaded.lesson, answer, all, loss))
-                       : ablations_text(loaded.lesson, answer, all, loss, options.digits));
+                       : ablations_text(loaded.lesson, answer, all, loss, look));
     return 0;
   }
   std::vector<HeadStats> habits = head_stats(loaded.trace);
@@ -72,8 +73,7 @@ int run(const HeadsOptions& options, const CommonOptions& common) {
   if (options.json) {
     print(sanitise_json(heads_json(loaded.lesson, loaded.trace, habits)));
   } else {
-    print(heads_text(loaded.lesson, loaded.trace, habits,
-                     {.width = output_terminal(common.colour).width, .digits = options.digits}));
+    print(heads_text(loaded.lesson, loaded.trace, habits, look));
   }
   return 0;
 }

@@ -67,9 +67,7 @@ int run(const LintOptions& options, const CommonOptions& common) {
       good = false;
     }
   }
-  if (failures.suppressed() > 0) {
-    print_error(fmt::format("qkv: and {} more files that can't be read\n", failures.suppressed()));
-  }
+  failures.print_rest("files that can't be read");
   return good ? 0 : 2;
 }
 

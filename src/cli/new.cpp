@@ -76,6 +76,7 @@ NewLesson wishes_of(const NewOptions& options) {
 }
 
 int run(const NewOptions& options) {
+  if (options.file != "-") refuse_unless_file(options.file);
   std::error_code ignored;
   if (options.file != "-" && !options.force && std::filesystem::exists(options.file, ignored)) {
     throw InputError(fmt::format(

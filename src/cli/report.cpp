@@ -48,6 +48,7 @@ bool is_report(const std::string& file) {
 
 // An older page is replaced by a newer one; other files only on request.
 void refuse_to_replace(const ReportCommandOptions& options) {
+  refuse_unless_file(options.file);
   std::error_code ignored;
   if (!fs::is_regular_file(options.file, ignored)) return;
   if (fs::equivalent(options.file, options.lesson.name, ignored)) {

@@ -203,22 +203,23 @@ std::string kept_options(const RunOptions& options) {
 }
 
 // Logit lens, instead of the walk.
-int print_logit_lens(const RunOptions& options) {
+int print_logit_lens(const RunOptions& options, const Terminal& output) {
   constexpr std::size_t guesses = 5;
   const LoadedLesson loaded = load(options.lesson);
-  print(logit_lens_text(loaded.lesson, logit_lens(loaded, guesses), options.digits));
+  print(logit_lens_text(loaded.lesson, logit_lens(loaded, guesses),
+                        {.width = output.width, .digits = options.digits}));
   return 0;
 }
 
 int run(const RunOptions& options, const CommonOptions& common) {
   if (options.lens || !pauses(options))
     enter_sandbox(FileAccess::reads);  // only an interactive session can export
-  if (options.lens) return print_logit_lens(options);
+  const Terminal output = output_terminal(common.colour);
+  if (options.lens) return print_logit_lens(options, output);
   LoadedLesson loaded = load(options.lesson, wanted_by(options));
   for (const std::string& step : options.steps) {
     loaded.lesson.texts[loaded.trace.steps[step_index(loaded.trace, step)].number - 1].show = true;
   }
-  const Terminal output = output_terminal(common.colour);
   if (!pauses(options)) {
     print_all(loaded, options, output);
     return 0;

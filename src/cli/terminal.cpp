@@ -47,13 +47,14 @@ bool wants_colour(ColourMode choice) {
 
 }  // namespace
 
-bool MessageLimit::print_error(std::string_view message) {
-  if (++count_ > max_messages) return false;
-  qkv::print_error(fmt::format("qkv: {}\n", sanitise(message)));
-  return true;
+void MessageLimit::print_error(std::string_view message) {
+  if (++count_ <= max_messages) qkv::print_error(fmt::format("qkv: {}\n", sanitise(message)));
 }
 
-std::size_t MessageLimit::suppressed() const { return count_ - std::min(count_, max_messages); }
+void MessageLimit::print_rest(std::string_view kind) const {
+  if (count_ <= max_messages) return;
+  qkv::print_error(fmt::format("qkv: and {} more {}\n", count_ - max_messages, kind));
+}
 
 Terminal output_terminal(ColourMode choice) { return {width_of_output(), wants_colour(choice)}; }
 

@@ -31,11 +31,11 @@ void finish_output();
 /// Prints the first messages of a kind that may come by the thousand, and counts the rest.
 class MessageLimit {
  public:
-  /// Prints a line to standard error, unless the limit is reached; true if printed.
-  bool print_error(std::string_view message);
+  /// Prints a line to standard error, unless the limit is reached.
+  void print_error(std::string_view message);
 
-  /// Returns how many messages were suppressed.
-  std::size_t suppressed() const;
+  /// Prints how many messages were suppressed, if any: "and 7 more paths that can't be read".
+  void print_rest(std::string_view kind) const;
 
  private:
   std::size_t count_ = 0;

@@ -47,13 +47,22 @@ std::string joined(const Lesson& lesson, const std::vector<Fault>& faults) {
   return lines;
 }
 
-[[noreturn]] void refuse(const std::string& name) {
+[[noreturn]] void refuse_name(const std::string& name) {
   std::vector<std::string_view> names;
   for (const BuiltInLesson& lesson : built_in_lessons()) names.push_back(lesson.name);
+  std::error_code error;
+  std::vector<std::string> files;
+  for (auto entry = std::filesystem::directory_iterator(".", error);
+       !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    files.push_back(entry->path().filename().string());
+  }
+  std::ranges::sort(files);
   throw InputError(fmt::format(
-      "there is no lesson \"{}\"; {}", name,
-      did_you_mean(name, names,
-                   "qkv lessons lists them, and the path of a lesson file will do too")));
+      "there is no lesson or file \"{}\"; {}", name,
+      did_you_mean(
+          name, names,
+          did_you_mean(name, files,
+                       "qkv lessons lists the lessons, and the path of a file will do too"))));
 }
 
 // "h0.*" means each step of a layer and their gradients; "*.context" each layer's context.
@@ -175,7 +184,7 @@ ParsedLesson find_lesson(const std::string& name_or_path) {
   std::error_code ignored;
   const bool looks_like_path =
       name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".toml");
-  if (!looks_like_path && !std::filesystem::exists(path, ignored)) refuse(name_or_path);
+  if (!looks_like_path && !std::filesystem::exists(path, ignored)) refuse_name(name_or_path);
   return read_lesson(read_bytes(path, largest_lesson), name_or_path, path.parent_path());
 }
 
@@ -258,6 +267,9 @@ LoadedLesson continue_lesson(const std::string& name_or_path, const LessonChange
 LoadedLesson load_model(const std::string& path, const LessonChanges& changes,
                         const ModelSettings& settings, const RequestedSteps& asked) {
   const ModelInput input{changes.text, changes.ids};
+  if (std::error_code ignored; !std::filesystem::exists(path, ignored)) {
+    refuse(path, "there is no such file: check the name and the directory");
+  }
   if (!input.text && !input.ids) {
     throw InputError(fmt::format(
         "{}: a model needs a text to read; add --text \"…\", or --ids 3,1,4", printable(path)));

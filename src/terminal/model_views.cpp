@@ -33,9 +33,19 @@ std::string json_text(const nlohmann::ordered_json& json) {
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-std::string heading(const Lesson& lesson) {
-  std::string text = sanitise(lesson.title) + "\n";
-  return lesson.summary.empty() ? text : text + sanitise(lesson.summary) + "\n";
+// Wraps prose to the width, behind a margin.
+std::string indented(std::string_view prose, const HeadsStyle& look,
+                     std::string_view margin = "  ") {
+  std::string text;
+  for (const std::string& line : wrapped(prose, look.width - margin.size())) {
+    text += fmt::format("{}{}\n", margin, line);
+  }
+  return text;
+}
+
+std::string heading(const Lesson& lesson, const HeadsStyle& look) {
+  return indented(lesson.title, look, "") +
+         (lesson.summary.empty() ? "" : indented(lesson.summary, look, ""));
 }
 
 std::string table_text(const std::vector<HeadStats>& habits, const HeadsStyle& look,
@@ -108,7 +118,8 @@ std::string losses_text(const std::vector<Ablation>& ablations, double loss, std
 std::string heads_text(const Lesson& lesson, const Trace& trace,
                        const std::vector<HeadStats>& habits, const HeadsStyle& look) {
   const std::span<const HeadMeasure> measures = head_measures(trace);
-  std::string text = sanitise(lesson.title) + "\n\n" + table_text(habits, look, measures) + "\n";
+  std::string text =
+      indented(lesson.title, look, "") + "\n" + table_text(habits, look, measures) + "\n";
   std::string legend =
       "Means over all tokens but the first. entropy: 0 looks at one token, more looks wider; "
       "largest: the largest weight of a row; previous, first, itself: the weight that the token "
@@ -118,9 +129,7 @@ std::string heads_text(const Lesson& lesson, const Trace& trace,
         " helps: how much the loss would grow without the head, to first order: less the sum of "
         "its context's numbers, each times its gradient.";
   }
-  for (const std::string& line : wrapped(legend, look.width - 2)) {
-    text += "  " + line + "\n";
-  }
+  text += indented(legend, look);
   const std::string pictures = pictures_text(trace, habits, look);
   return pictures.empty() ? text : text + "\n" + pictures;
 }
@@ -143,13 +152,14 @@ std::string heads_json(const Lesson& lesson, const Trace& trace,
 
 std::string ablations_text(const Lesson& lesson, const Prediction& answer,
                            const std::vector<Ablation>& ablations, std::optional<double> loss,
-                           int digits) {
+                           const HeadsStyle& look) {
+  const int digits = look.digits;
   std::size_t names = width("switched off");
   for (const Ablation& one : ablations) {
     names = std::max(names, width(short_name(one)));
   }
   const std::size_t cells = cell_width(digits);
-  std::string text = heading(lesson);
+  std::string text = heading(lesson, look);
   text += fmt::format("\n  The likeliest token after the whole text: {}\n\n", word_of(answer));
   text += fmt::format("  {}  {:>{}}  {:>{}}  then likeliest\n", padded_right("switched off", names),
                       "its share", cells + 1, "it loses", cells);
@@ -193,7 +203,7 @@ std::string ablations_json(const Lesson& lesson, const Prediction& answer,
 }
 
 std::string logit_lens_text(const Lesson& lesson, const std::vector<LayerPrediction>& logit_lens,
-                            int digits) {
+                            const HeadsStyle& look) {
   std::size_t names = 0;
   std::size_t words = 0;
   for (const LayerPrediction& one : logit_lens) {
@@ -201,20 +211,25 @@ std::string logit_lens_text(const Lesson& lesson, const std::vector<LayerPredict
     for (const Prediction& prediction : one.predictions)
       words = std::max(words, width(word_of(prediction)));
   }
-  std::string text = heading(lesson);
-  text +=
-      "\n  What would come next, if a layer were the last: its stream through the last norm and "
-      "the\n"
-      "  table of the logits.\n\n";
+  const std::size_t numbers = static_cast<std::size_t>(look.digits) + 3;  // " 0." and the digits
+  const std::size_t room = look.width - std::min(look.width, names + 2);
+  words = std::min(words, std::max<std::size_t>(room, numbers + 6) - numbers - 2);
+  const std::size_t in_a_line = std::max<std::size_t>(1, room / (words + numbers + 2));
+  std::string text = heading(lesson, look) + "\n";
+  text += indented(
+      "What would come next, if a layer were the last: its stream through the last "
+      "norm and the table of the logits.",
+      look);
   for (const LayerPrediction& one : logit_lens) {
-    text += "  " + padded_right(sanitise(one.step), names);
-    for (const Prediction& prediction : one.predictions) {
-      text += fmt::format("  {} {:.{}f}", padded_right(word_of(prediction), words),
-                          prediction.share, digits);
+    for (std::size_t k = 0; k < one.predictions.size(); ++k) {
+      if (k % in_a_line == 0)
+        text += "\n  " + padded_right(k == 0 ? sanitise(one.step) : "", names);
+      const std::string word = shortened(word_of(one.predictions[k]), words);
+      text += fmt::format("  {} {:.{}f}", padded_right(word, words), one.predictions[k].share,
+                          look.digits);
     }
-    text += "\n";
   }
-  return text;
+  return text + "\n";
 }
 
 }  // namespace qkv::inline terminal

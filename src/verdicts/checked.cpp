@@ -408,6 +408,8 @@ std::string verdict_text(const CheckReport& report, const CheckStyle& style) {
     text += fmt::format("; the first slip is in {}", sanitise(step.step));
     if (report.own.find_step(step.step) == nullptr) {
       text += ", which is not the lesson's given";
+    } else if (step.cells.wrong == 0 && !step.coarser_type.empty()) {
+      text += fmt::format(", whose numbers are {}, coarser than the rest's", step.coarser_type);
     } else if (step.mistakes.empty()) {
       text += step.verdict == Verdict::shape ? ", which has another shape"
                                              : "; no known mistake makes these numbers";

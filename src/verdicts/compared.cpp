@@ -8,6 +8,7 @@
 #include <functional>
 #include <utility>
 
+#include "check/intake/layout.hpp"
 #include "check/tolerance/precision.hpp"
 #include "formats/files/manifest.hpp"
 #include "text/escape.hpp"
@@ -37,27 +38,6 @@ const SamenessLabel& sameness_label(Agreement agreement) {
 }
 
 bool has_compared_numbers(const ComparedStep& step) { return step.difference.elements > 0; }
-
-std::vector<std::string_view> coarser_types(const Comparison& comparison) {
-  using Type = std::pair<ToleranceBasis, std::string_view>;
-  constexpr Type types[] = {{ToleranceBasis::float64, "float64"},
-                            {ToleranceBasis::float32, "float32"},
-                            {ToleranceBasis::float16, "float16"},
-                            {ToleranceBasis::bfloat16, "bfloat16"}};
-  std::vector<std::string_view> names;
-  std::ptrdiff_t counts[std::size(types)] = {};
-  for (const ComparedStep& step : comparison.steps) {
-    const auto* type = std::ranges::find(
-        types, step.judged ? step.judged->basis : ToleranceBasis::decimals, &Type::first);
-    names.push_back(type == std::end(types) ? "" : type->second);
-    if (type != std::end(types)) ++counts[type - types];
-  }
-  const auto* usual = std::ranges::max_element(counts);  // the finest of those that are as many
-  for (const Type* type = types; type <= types + (usual - counts); ++type) {
-    std::ranges::replace(names, type->second, std::string_view());
-  }
-  return names;
-}
 
 const Tensor& best_labelled_tensor(const ComparedStep& step) {
   const Tensor& actual = step.actual->tensor;
@@ -294,8 +274,23 @@ std::string nan_on_both_text(const Comparison& comparison) {
   return fmt::format("nan in both at the same places: {}\n", fmt::join(names, ", "));
 }
 
-std::string shape_hint(const ComparedStep& step) {
+// Describes what mends the shape of a dump whose first axis may be a batch; otherwise empty.
+std::string batch_hint(const ComparedStep& step, bool actual_is_lesson) {
+  const Tensor& dump = (actual_is_lesson ? step.desired : step.actual)->tensor;
+  const Tensor& wanted = (actual_is_lesson ? step.actual : step.desired)->tensor;
+  const Shape shape = without_leading_ones(dump.shape());
+  const bool may_be_batch = shape.size() > 1 &&
+                            shape.size() >= without_leading_ones(wanted.shape()).size() &&
+                            dump.values.size() == shape.front() * wanted.values.size();
+  if (!may_be_batch) return {};
+  return fmt::format("{} may hold a batch of {} sentences: --batch 1 compares the first of them.\n",
+                     actual_is_lesson ? "DESIRED" : "ACTUAL", shape.front());
+}
+
+std::string shape_hint(const ComparedStep& step, bool actual_is_lesson) {
   if (step.only_shape_differs) return fmt::format("{}\n", only_the_shape_text);
+  const std::string batch = batch_hint(step, actual_is_lesson);
+  if (!batch.empty()) return batch;
   Shape transposed_shape = step.actual->tensor.shape();
   if (transposed_shape.size() < 2) return {};
   std::swap(transposed_shape[transposed_shape.size() - 1],
@@ -325,7 +320,7 @@ std::string numbers_text(const ComparedStep& step) {
       vanishing_hint(step));
 }
 
-std::string first_text(const Comparison& comparison) {
+std::string first_text(const Comparison& comparison, bool actual_is_lesson) {
   const ComparedStep& step = comparison.steps[*comparison.first];
   const std::string name = sanitise(step.name);
   switch (step.agreement) {
@@ -334,9 +329,14 @@ std::string first_text(const Comparison& comparison) {
     case Agreement::other_shape:
       return fmt::format("The first that differs is {}: ACTUAL is {}, DESIRED is {}.\n{}{}", name,
                          shape_text(step.actual->tensor.shape()),
-                         shape_text(step.desired->tensor.shape()), shape_hint(step),
-                         behind_first(comparison));
-    case Agreement::undecided: return {};
+                         shape_text(step.desired->tensor.shape()),
+                         shape_hint(step, actual_is_lesson), behind_first(comparison));
+    case Agreement::undecided:
+      if (step.judged) return {};
+      return fmt::format(
+          "{} is undecided: its tolerance, which grew with the number of summed terms, is as large "
+          "as its numbers. Name a tolerance (--rtol, --atol), or compare with a lesson.\n",
+          name);
     default:
       return fmt::format("The first that differs is {}.\n{}{}", name,
                          step.difference.first ? numbers_text(step) : "", behind_first(comparison));
@@ -372,11 +372,10 @@ std::string conventions_text(const Comparison& comparison) {
 // Steps in a coarser type than the others are reported; they are a difference only on request.
 std::string coarser_text(const Comparison& comparison) {
   std::string text;
-  const std::vector<std::string_view> types = coarser_types(comparison);
-  for (std::size_t k = 0; k < types.size(); ++k) {
-    if (types[k].empty()) continue;
+  for (const ComparedStep& step : comparison.steps) {
+    if (!step.judged || step.judged->coarser_type.empty()) continue;
     text += fmt::format("{}: its numbers are {}, which is coarser than the rest{}\n",
-                        sanitise(comparison.steps[k].name), types[k],
+                        sanitise(step.name), step.judged->coarser_type,
                         comparison.same() ? " (--strict: a difference)" : "");
   }
   return text;
@@ -458,7 +457,7 @@ std::string compared_text(const Comparison& comparison, const ComparedSide& actu
   text += undecided_text(comparison, style);
   const std::string last = coverage_text(comparison, actual);  // one line, for scripts
   if (!comparison.first) return text + all_same_text(comparison) + last;
-  text += first_text(comparison);
+  text += first_text(comparison, actual.is_lesson);
   const ComparedStep& first = comparison.steps[*comparison.first];
   if (first.judged && first.judged->cells.wrong > 0 && comparison.own) {
     text += checked_causes(*comparison.own, *first.judged, {.width = style.width});

@@ -35,10 +35,6 @@ struct SamenessLabel {
 
 const SamenessLabel& sameness_label(Agreement agreement);
 
-/// Returns for each step the type of its numbers, such as "float16", if most steps of the program
-/// have a finer one; else an empty text.
-std::vector<std::string_view> coarser_types(const Comparison& comparison);
-
 /// True if the numbers of both sides could be compared.
 bool has_compared_numbers(const ComparedStep& step);
 

@@ -173,6 +173,10 @@ void add_room(const StepReport& step, Json& json) {
   json["decided_by"] = step.decided_by;
 }
 
+void add_coarser_type(const StepReport& step, Json& json) {
+  if (!step.coarser_type.empty()) json["coarser"] = std::string(step.coarser_type);
+}
+
 Json step_json(const StepReport& step, const Trace& own, Answers answers) {
   Json json = Json::object();
   json["step"] = step.step;
@@ -183,6 +187,7 @@ Json step_json(const StepReport& step, const Trace& own, Answers answers) {
                    {"carried", step.cells.carried}, {"undecided", step.cells.undecided},
                    {"wrong", step.cells.wrong},     {"blank", step.cells.blank}};
   add_room(step, json);
+  add_coarser_type(step, json);
   json["first"] = first_json(step, own, answers);
   json["region"] = region_json(step, own, answers);
   json["mistakes"] = mistakes_json(step);
@@ -290,10 +295,9 @@ std::string compared_json(const Comparison& comparison, const ComparedSide& actu
   json["steps"] = Json::array();
   static const Trace none;
   const Trace& own = comparison.own ? *comparison.own : none;
-  const std::vector<std::string_view> coarser = coarser_types(comparison);
-  for (std::size_t k = 0; k < coarser.size(); ++k) {
-    json["steps"].push_back(step_json(comparison.steps[k], own));
-    if (!coarser[k].empty()) json["steps"].back()["coarser"] = std::string(coarser[k]);
+  for (const ComparedStep& step : comparison.steps) {
+    json["steps"].push_back(step_json(step, own));
+    if (step.judged) add_coarser_type(*step.judged, json["steps"].back());
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

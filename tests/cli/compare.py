@@ -224,6 +224,29 @@ def a_batch_of_one_may_go_without_its_axis(folder):
         equal((done.returncode, "shape;" in done.stdout), (0, False), done.stdout)
 
 
+def a_batch_is_named_with_what_mends_it(folder):
+    arrays = lesson_arrays(folder)
+    some = {name: arrays[name] for name in ("Q", "scores", "output")}
+    for kind, two in (("heads first", {name: np.stack([a, a + 1]) for name, a in some.items()}),
+                      ("heads inside", {name: np.stack([a, a + 1]).swapaxes(1, 2) if a.ndim == 3 and name == "Q"
+                                        else np.stack([a, a + 1]) for name, a in some.items()})):
+        np.savez(folder / "two.npz", **two)
+        for sides, which in (((folder / "two.npz", "the-fat-cat"), "ACTUAL"),
+                             (("the-fat-cat", folder / "two.npz"), "DESIRED")):
+            done = qkv("compare", *sides)
+            equal(done.returncode, 1)
+            hint = f"\n{which} may hold a batch of 2 sentences: --batch 1 compares the first of them.\n"
+            assert hint in done.stdout, (kind, done.stdout)
+            equal(qkv("compare", *sides, "--batch", "1").returncode, 0, kind)
+            equal(qkv("compare", *sides, "--batch", "2").returncode, 1, kind)
+    np.savez(folder / "one.npz", **{name: a[None] for name, a in some.items()})
+    equal(qkv("compare", folder / "one.npz", "the-fat-cat", "--batch", "1").returncode, 0)
+    equal(qkv("compare", folder / "one.npz", "the-fat-cat", "--batch", "2").returncode, 2)
+    for other in (some["output"][:-1], some["output"].T, np.concatenate([some["output"]] * 2)):
+        np.savez(folder / "no.npz", output=other)
+        assert "batch" not in qkv("compare", folder / "no.npz", "the-fat-cat").stdout
+
+
 def what_is_wrong_behind_another_shape_is_told(folder):
     arrays = lesson_arrays(folder)
     np.savez(folder / "d.npz", scores=arrays["scores"].reshape(98), context=arrays["context"] + 1)
@@ -384,6 +407,7 @@ CLAIMS = [
     right_numbers_in_another_shape_are_told,
     heads_one_below_the_other_are_known,
     a_batch_of_one_may_go_without_its_axis,
+    a_batch_is_named_with_what_mends_it,
     what_is_wrong_behind_another_shape_is_told,
     bad_input_ends_with_status_2,
     one_tolerance_alone_leaves_the_other_to_numpy,

@@ -121,6 +121,27 @@ def planted_faults_are_found_at_their_step(folder):
             assert name is None or name in ids, (precision, plant.__name__, ids)
 
 
+def a_softmax_in_half_precision_is_wrong_only_if_strict(folder):
+    lesson, givens = the_lesson(folder)
+    arrays = computed(givens, PRECISIONS["float32"])
+    arrays["attention_weights"] = arrays["attention_weights"].astype("f2").astype("f4")
+    arrays["context"] = (arrays["attention_weights"] @ arrays["V"]).astype("f4")
+    arrays["concat"] = arrays["context"].transpose(1, 0, 2).reshape(N, D)
+    arrays["output"] = (arrays["concat"] @ givens["W_O"]).astype("f4")
+    np.savez(folder / "d.npz", **arrays)
+    np.savez(folder / "half.npz", **computed(givens, PRECISIONS["float16"]))
+    for command in (["compare", folder / "d.npz", lesson], ["check", lesson, folder / "d.npz"]):
+        said = json.loads(qkv(*command, "--json").stdout)
+        step = next(step for step in said["steps"] if step["step"] == "attention_weights")
+        equal((qkv(*command).returncode, step["coarser"]), (0, "float16"), command[0])
+        done = qkv(*command, "--strict")
+        equal(done.returncode, 1, command[0])
+    equal(json.loads(qkv(*command, "--strict", "--json").stdout)["first_wrong"], "attention_weights")
+    assert "float16, coarser than the rest's" in " ".join(done.stdout.split()), done.stdout
+    for command in (["compare", folder / "half.npz", lesson], ["check", lesson, folder / "half.npz"]):
+        equal(qkv(*command, "--strict").returncode, 0, "all of it is in one type")
+
+
 def unscaled(arrays, givens, rounded):
     return computed(givens, rounded, scale=1)
 
@@ -242,6 +263,7 @@ def two_right_dumps_agree_as_torch_has_it(folder):
 CLAIMS = [
     right_programs_pass_at_every_precision_and_in_every_form,
     planted_faults_are_found_at_their_step,
+    a_softmax_in_half_precision_is_wrong_only_if_strict,
     an_overflow_is_a_difference_without_a_lesson,
     layouts_are_put_in_order_and_said,
     names_are_mapped_and_steps_required,

@@ -178,7 +178,15 @@ of = ["X"]
 
 def a_lesson_that_is_not_there_is_told(folder):
     fails(qkv("run", "the-fat-cta"),
-          'there is no lesson "the-fat-cta"; did you mean "the-fat-cat"?')
+          'there is no lesson or file "the-fat-cta"; did you mean "the-fat-cat"?')
+    fails(qkv("run", "--model", "missing.safetensors", cwd=folder),
+          "missing.safetensors: there is no such file: check the name and the directory")
+    (folder / "my-dump").mkdir()
+    for sides in (("my-dump", "my-dumb"), ("my-dumb", "my-dump"), ("the-fat-cat", "my-dumb")):
+        fails(qkv("compare", *sides, cwd=folder),
+              'there is no lesson or file "my-dumb"; did you mean "my-dump"?')
+    fails(qkv("compare", "my-dump", "xyz", cwd=folder), 'there is no lesson or file "xyz"; qkv lessons '
+          "lists the lessons, and the path of a file will do too")
     fails(qkv("run", folder / "no.toml"),
           f"{folder}/no.toml: there is no such file: check the name and the directory")
 

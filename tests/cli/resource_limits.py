@@ -306,7 +306,7 @@ def an_empty_name_is_told(_):
                   ("report", "the-fat-cat", "-o", ""), ("worksheet", "the-fat-cat", "-o", ""),
                   ("new", ""), ("run", "--model", "", "--text", "a")):
         refused(qkv(*words), "the name is empty; write the path of a file or a directory")
-    refused(qkv("compare", "", "the-fat-cat"), 'there is no lesson ""')
+    refused(qkv("compare", "", "the-fat-cat"), 'there is no lesson or file ""')
     for option in ("--step", "--from", "--to"):
         refused(qkv("run", "the-fat-cat", option, ""), "the name is empty; write a step's name")
     for change in ("", "=1"):

@@ -7,6 +7,7 @@ that is slow, names by the thousand, numbers that no double holds.
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -60,6 +61,23 @@ def a_shell_s_own_pipes_are_read(folder):
         assert done.stdout.startswith("Two words\n") and "\n7/7  " in done.stdout, done.stdout
 
 
+def a_device_in_place_of_an_output_file_is_refused(folder):
+    why = "a pipe or a device is in the way of this file: name another file, or - for standard output\n"
+    os.mkfifo(folder / "pipe")
+    reader = os.open(folder / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    for place in ("/dev/null", "/dev/stdout", "/dev/fd/1", folder / "pipe"):
+        for command in (["report", LESSON, "-o", place], ["report", LESSON, "--force", "-o", place],
+                        ["new", place, "--force"], ["new", place]):
+            done = qkv(*command, timeout=20)
+            equal((done.returncode, done.stdout, done.stderr), (2, "", f"qkv: {place}: {why}"), command)
+        for command in ("export", "worksheet"):
+            done = qkv(command, LESSON, "-o", place, timeout=20)
+            equal((done.returncode, done.stdout), (2, ""))
+            assert done.stderr.startswith(f"qkv: {place}: a file is in the way of this directory"), done.stderr
+    os.close(reader)
+    assert Path("/dev/null").is_char_device() and (folder / "pipe").is_fifo()
+
+
 # ---- standard output ----------------------------------------------------------------------------
 
 
@@ -94,6 +112,48 @@ def thousands_of_bad_paths_are_told_briefly(folder):
     equal((done.returncode, done.stdout), (2, ""))
     equal(done.stderr.splitlines()[10:], ["qkv: and 4990 more files that can't be read"])
     equal(len(json.loads(qkv("check", LESSON, *paths, "--json", cwd=folder).stdout)), 5000)
+
+
+def thousands_of_stray_files_are_one_message(folder):
+    work = folder / "work"
+    work.mkdir()
+    for i in range(4000):
+        (work / f"note{i:04}.csv").write_text("see page 7,1\n")
+    said = (f"qkv: 4000 files fit no step of this lesson: {work}/note0000.csv, {work}/note0001.csv, "
+            f"{work}/note0002.csv, …; a file is named after its step, as in context.csv\n")
+    done = qkv("check", LESSON, work)
+    equal((done.returncode, done.stdout, done.stderr), (2, "", said))
+    (work / "scores.csv").write_text("1,3\n3,5\n")
+    done = qkv("check", LESSON, work)
+    equal((done.returncode, done.stderr), (0, said))
+    letters = "abcdefghijklmnop"
+    near = [f"scores{a}{b}{c}.csv" for a in letters for b in letters for c in letters][:4000]
+    for i, name in enumerate(near):
+        (work / f"note{i:04}.csv").rename(work / name)
+    equal(qkv("check", LESSON, work).stderr.splitlines()[10:], [f"qkv: and 3990 more messages about {work}"])
+    done = qkv("compare", work, LESSON)
+    equal((done.returncode, len(done.stderr.splitlines())), (0, 11))
+
+
+def a_stray_file_that_can_t_be_read_says_why(folder):
+    folder.chmod(0o755)
+    lesson = shutil.copy(LESSON, folder)
+    (folder / "scores.csv").write_text("1,3\n3,5\n")
+    (folder / "gone.csv").symlink_to("nowhere")
+    gone = f"qkv: {folder}/gone.csv: there is no such file: check the name and the directory\n"
+    done = qkv("check", lesson, folder / "scores.csv")
+    equal((done.returncode, done.stderr), (0, ""))
+    os.remove(lesson)
+    done = qkv("check", LESSON, folder)
+    equal((done.returncode, done.stderr), (0, gone))
+    (folder / "locked.csv").write_text("1,2\n")
+    (folder / "locked.csv").chmod(0)
+    another = {"user": 65534, "group": 65534} if os.geteuid() == 0 else {}
+    done = qkv("check", "the-fat-cat", folder, **another)
+    if "Permission denied" not in done.stderr:
+        raise harness.Skipped("another can't run the program")
+    assert f"qkv: {folder}/locked.csv: the file cannot be opened: Permission denied\n" in done.stderr, done.stderr
+    assert "locked.csv fits no step" not in done.stderr, done.stderr
 
 
 # ---- whole numbers ------------------------------------------------------------------------------
@@ -144,8 +204,11 @@ CLAIMS = [
     a_pipe_that_nothing_writes_to_is_not_waited_for,
     a_device_is_refused_at_once,
     a_shell_s_own_pipes_are_read,
+    a_device_in_place_of_an_output_file_is_refused,
     a_full_pipe_that_does_not_block_is_waited_for,
     thousands_of_bad_paths_are_told_briefly,
+    thousands_of_stray_files_are_one_message,
+    a_stray_file_that_can_t_be_read_says_why,
     whole_numbers_that_no_double_holds_are_told,
     whole_numbers_that_a_double_holds_are_read,
 ]

@@ -105,9 +105,69 @@ def each_layer_read_out_is_what_pytorch_reads_out(folder):
             if family == "gemma2":
                 logits = 1.5 * torch.tanh(logits / 1.5)
             shares = logits.softmax(-1)
-            (line,) = [line for line in out.splitlines() if line.strip().startswith(f"h{layer}")]
+            line = out[out.index(f"\n  h{layer}."):].split("\n  h")[1]  # it may take several lines
             for share in shares.topk(5).values:
                 assert f"{float(share):.9f}" in line, (line, float(share))
+
+
+def the_lens_keeps_to_the_width(folder):
+    _, _, own = model_of(folder, "llama")
+    vocabulary = [f"a-token-of-many-letters-{i}" * 4 for i in range(23)]
+    (folder / "words.json").write_text(json.dumps({word: i for i, word in enumerate(vocabulary)}))
+    for columns in (40, 60, 80, 200):
+        for more in ((), ("--vocabulary", folder / "words.json"), ("--digits", "9")):
+            done = qkv("run", *own, *more, "--lens", env={"COLUMNS": str(columns), "PATH": ""})
+            equal((done.returncode, done.stderr), (0, ""))
+            long = [line for line in done.stdout.splitlines() if len(line) > columns]
+            equal(long, [], (columns, more))
+            equal(len(re.findall(r" 0\.\d+", done.stdout)), 3 * 5)
+
+
+def scaled_early(steps, kind, layers, by):
+    """The steps of a program that multiplies the queries instead of the scores, in some layers."""
+    arrays = {name: np.asarray(value) for name, value in steps.items()}
+    for layer in layers:
+        own = f"h{layer}."
+        names = {"Q": ("Q", "Q_rope", "scores"), "Q_rope": ("Q_rope", "scores"), "scores": ("scores",)}[kind]
+        arrays |= {own + name: arrays[own + name] * by for name in names}
+    return arrays
+
+
+def queries_may_be_scaled_early_in_every_layer(folder):
+    for family, by in (("llama", 8 ** -0.5), ("gemma2", 12 ** -0.5)):
+        config, weights, own = model_of(folder / family, family)
+        steps = llama.forward(weights, IDS, config)
+        for kind in ("Q", "Q_rope", "scores"):
+            for layers in ((0,), (2,), (0, 1, 2)):
+                for dtype in ("f8", "f4"):
+                    arrays = scaled_early(steps, kind, layers, by)
+                    np.savez(folder / "d.npz", **{name: a.astype(dtype) for name, a in arrays.items()})
+                    equal(qkv("compare", folder / "d.npz", *own).returncode, 0, (family, kind, layers))
+            said = json.loads(qkv("check", *own, folder / "d.npz", "--json").stdout)
+            named = [step["step"] for step in said["steps"] if step["convention"] == "convention.scaled-queries"]
+            equal(named, [f"h{layer}.{name}" for layer in range(3)
+                          for name in {"Q": ("Q", "Q_rope"), "Q_rope": ("Q_rope",)}.get(kind, ()) +
+                          ("scores", "scaled_scores")])
+            equal(qkv("check", *own, folder / "d.npz", "--strict").returncode, 1)
+
+
+def queries_that_are_scaled_wrongly_in_a_layer_are_found(folder):
+    config, weights, own = model_of(folder, "llama")
+    steps = llama.forward(weights, IDS, config)
+
+    def found(arrays):
+        np.savez(folder / "d.npz", **arrays)
+        done = qkv("compare", folder / "d.npz", *own, "--json")
+        return done.returncode, json.loads(done.stdout)["first"]
+    for kind in ("Q", "Q_rope", "scores"):
+        for name, wrong in (("h1.scaled_scores", lambda a: a * 8 ** 0.5), ("h2.scaled_scores", lambda a: a * 8 ** -0.5),
+                            ("h1.Q_rope", lambda a: a * 1.01), ("h2.context", lambda a: a * 1.01),
+                            ("h0.masked_scores", lambda a: a * 8 ** -0.5), ("h2.K", lambda a: a * 8 ** -0.5)):
+            arrays = scaled_early(steps, kind, (0, 1, 2), 8 ** -0.5)
+            arrays[name] = wrong(arrays[name])
+            equal(found(arrays), (1, name), kind)
+    for wrong in (1 / 8, 20 ** -0.5, 1.01 * 8 ** -0.5):
+        equal(found(scaled_early(steps, "Q", (0, 1, 2), wrong)), (1, "h0.Q"))
 
 
 def what_is_set_holds_while_the_model_writes_on(folder):

@@ -33,6 +33,7 @@ extern "C" void say_which(int) {
 
 int run_random(int count, int first) {
   std::signal(SIGABRT, say_which);
+  std::signal(SIGFPE, say_which);
   std::signal(SIGSEGV, say_which);
   for (int n = first; n < first + count; ++n) {
     current = n;

@@ -298,6 +298,7 @@ void match_layout(const ComparedSide& other, std::optional<std::size_t> batch, C
     ParsedArray& written = matrix.written;
     const Shape before = written.shape;
     written.shape = without_leading_ones(written.shape, shape.size());
+    has_sentence = has_sentence || (batch == 1 && written.shape != before);  // a batch of one
     std::vector<std::string> said;
     if (!matrix.layout.empty()) said.push_back(matrix.layout);
     if (batch && written.shape.size() > 1 && written.shape.size() >= shape.size() &&

@@ -20,6 +20,7 @@ NumeralCells with_heads_first(const NumeralCells& cells, const Tensor& tensor) {
   const std::size_t heads = tensor.axes[tensor.leading_axes() - 1].size;
   const std::size_t rows = tensor.rows();
   const std::size_t columns = tensor.columns();
+  if (cells.size() == 0) return NumeralCells(Numerals());
   const std::size_t sentences = cells.size() / (heads * rows * columns);
   Numerals result(cells.size());
   auto to = view_as<4>(result, {sentences, heads, rows, columns});
@@ -211,8 +212,8 @@ SubmittedArray put_together(const std::string& name, const Submission& submissio
   for (const SubmittedFile& file : submission.files) {
     if (file.name != name) continue;
     if (pieces.empty()) submitted.precision = file.written.precision;
-    // Heads in files of different types are judged by their digits.
-    if (submitted.precision != file.written.precision) submitted.precision = Precision::digits;
+    // Of different types the first in the list is the coarsest; digits are coarser than any.
+    submitted.precision = std::min(submitted.precision, file.written.precision);
     Piece piece = inside_piece(file, tensor, trace.token_layout, transposed);
     piece.earlier_bad = submitted.bad_texts.size();
     submitted.bad_texts.insert(submitted.bad_texts.end(), file.written.bad_texts.begin(),

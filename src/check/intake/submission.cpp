@@ -1,6 +1,7 @@
 #include "check/intake/submission.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -31,28 +32,49 @@ enum class UnmatchedKind { file, array };
 /// Givens and steps by display shape, without leading axes of size 1.
 using NamesByShape = std::map<Shape, std::vector<std::string_view>>;
 
-/// Adds a note that the name is unknown, with a suggestion.
+/// What fits no step of the lesson.
+struct Unmatched {
+  std::vector<const ListedFile*> files = {};  ///< tried by their shapes after all others are known
+  std::map<UnmatchedKind, std::vector<std::string>> places = {};  ///< without a name near theirs
+};
+
+std::string example_name(UnmatchedKind kind, std::string_view step, const Trace& trace) {
+  return kind == UnmatchedKind::file ? example_file(std::string(step), trace.at(step))
+                                     : fmt::format("\"{}\"", step);
+}
+
+/// Adds a note that the name is unknown, with a suggestion. Those without one are noted together.
 void note_unmatched(UnmatchedKind kind, std::string_view name, const std::string& place,
-                    const Trace& trace, Submission& submission) {
-  const auto example = [&](const std::string& step) {
-    return kind == UnmatchedKind::file ? example_file(step, trace.at(step))
-                                       : fmt::format("\"{}\"", step);
-  };
-  const std::vector<std::string_view> names = names_in(trace);
+                    const Trace& trace, Unmatched& unmatched, Submission& submission) {
+  const std::string near = suggest(name, names_in(trace));
   if (const auto of = name_of_gradient(name, trace)) {
     submission.notes.push_back(fmt::format(
         "{} fits no step of this lesson; is it the gradient of {}? --gradients judges it, where "
         "numbers flow from there to the loss",
         place, *of));
-    return;
+  } else if (!near.empty()) {
+    submission.notes.push_back(fmt::format("{} fits no step of this lesson; did you mean {}?",
+                                           place, example_name(kind, near, trace)));
+  } else {
+    unmatched.places[kind].push_back(place);
   }
-  const std::string near = suggest(name, names);
-  submission.notes.push_back(
-      fmt::format("{} fits no step of this lesson; {}", place,
-                  near.empty() ? fmt::format("{} is named after its step, as in {}",
-                                             kind == UnmatchedKind::file ? "a file" : "an array",
-                                             example(trace.steps.back().name))
-                               : fmt::format("did you mean {}?", example(near))));
+}
+
+/// Adds one note for all that have no name near theirs: there may be thousands.
+void note_nameless(const Unmatched& unmatched, const Trace& trace, Submission& submission) {
+  constexpr std::size_t most = 3;
+  for (const auto& [kind, places] : unmatched.places) {
+    const std::string_view noun = kind == UnmatchedKind::file ? "file" : "array";
+    const auto first = std::span(places).first(std::min(most, places.size()));
+    submission.notes.push_back(fmt::format(
+        "{}; {} {} is named after its step, as in {}",
+        places.size() == 1
+            ? fmt::format("{} fits no step of this lesson", places.front())
+            : fmt::format("{} {}s fit no step of this lesson: {}{}", places.size(), noun,
+                          fmt::join(first, ", "), places.size() > most ? ", …" : ""),
+        kind == UnmatchedKind::file ? "a" : "an", noun,
+        example_name(kind, trace.steps.back().name, trace)));
+  }
 }
 
 NamesByShape names_by_shape(const Trace& trace) {
@@ -172,7 +194,11 @@ void add_matrix(SubmittedFile file, const Trace& trace, Submission& submission) 
   bool is_there = false;
   for (const SubmittedFile& other : submission.files) {
     if (!share_cells(other, file)) continue;
-    if (is_stale(file, other, submission)) return;
+    if (is_stale(file, other, submission)) {
+      submission.notes.push_back(
+          fmt::format("{} does not list {}: it was not read", manifest_name, file.file));
+      return;
+    }
     if (!agree(other, file, trace.at(file.name))) {
       throw InputError(fmt::format("{} and {} have different numbers for {}; keep one of them",
                                    other.file, file.file, file.name));
@@ -368,22 +394,34 @@ void take_matrix(SubmittedFile file, const Trace& trace, Submission& submission)
   add_matrix(std::move(file), trace, submission);
 }
 
+// Returns why the bytes of a file cannot be read; empty if they can.
+std::string why_unreadable(const ListedFile& file) {
+  try {
+    if (!file.unpack) const MappedFile mapped(file.path);
+    return {};
+  } catch (const InputError& error) {
+    return error.what();
+  }
+}
+
 // A file with an unknown name may still match one step by its shape.
 void add_unmatched(const ListedFile& file, const NamesByShape& names, const Trace& trace,
-                   Submission& submission) {
+                   Unmatched& unmatched, Submission& submission) {
   const std::string place = on_one_line(file.path.string());
   std::vector<NamedArray> matrices;
   try {
     refuse_too_large(file, trace);
     matrices = file.read({.most = number_limit({}, trace)});
-  } catch (const InputError&) {  // not numbers, such as notes
+  } catch (const InputError&) {  // not numbers, such as notes, or no bytes at all
+    const std::string why = why_unreadable(file);
+    if (!why.empty()) return submission.notes.push_back(why);
   }
   const std::string name =
       matrices.size() == 1 ? only_one_of(matrices.front().written.shape, names, trace, submission)
                            : "";
   if (name.empty()) {
-    note_unmatched(UnmatchedKind::file, file.path.stem().string(), place, trace, submission);
-    return;
+    return note_unmatched(UnmatchedKind::file, file.path.stem().string(), place, trace, unmatched,
+                          submission);
   }
   ParsedArray& written = matrices.front().written;
   written.remark = fmt::format(
@@ -403,9 +441,8 @@ ReadOptions wanted_of(const std::optional<StepName>& own, const Trace& trace) {
   return wanted;
 }
 
-// Collects unmatched files: their shapes are tried after all others are known.
 void add_file(const ListedFile& found, const Trace& trace, Chosen chosen, Submission& submission,
-              std::vector<const ListedFile*>& unmatched) {
+              Unmatched& unmatched) {
   const fs::path& path = found.path;
   const std::string file = on_one_line(path.string());
   if (!is_readable(path)) {
@@ -414,7 +451,7 @@ void add_file(const ListedFile& found, const Trace& trace, Chosen chosen, Submis
     return;
   }
   const auto own = step_name(path.stem().string(), trace, file);
-  if (!own && !may_hold_several(path)) return unmatched.push_back(&found);
+  if (!own && !may_hold_several(path)) return unmatched.files.push_back(&found);
   std::vector<NamedArray> matrices;
   try {
     refuse_too_large(found, trace);
@@ -430,8 +467,8 @@ void add_file(const ListedFile& found, const Trace& trace, Chosen chosen, Submis
     const std::string& place = alone ? file : array;
     const auto name = name_of(matrix, path, alone, trace, place);
     if (!name) {
-      if (matrix.name.empty()) return unmatched.push_back(&found);
-      note_unmatched(UnmatchedKind::array, matrix.name, array, trace, submission);
+      if (matrix.name.empty()) return unmatched.files.push_back(&found);
+      note_unmatched(UnmatchedKind::array, matrix.name, array, trace, unmatched, submission);
       continue;
     }
     take_matrix({.file = place,
@@ -489,10 +526,13 @@ Submission read_submission(const fs::path& path, const Trace& trace) {
   const Chosen chosen = files.size() == 1 && files.front().path == path
                             ? Chosen::by_name
                             : Chosen::with_its_directory;
-  std::vector<const ListedFile*> unmatched;
+  Unmatched unmatched;
   for (const ListedFile& file : files) add_file(file, trace, chosen, submission, unmatched);
-  const NamesByShape names = unmatched.empty() ? NamesByShape() : names_by_shape(trace);
-  for (const ListedFile* file : unmatched) add_unmatched(*file, names, trace, submission);
+  const NamesByShape names = unmatched.files.empty() ? NamesByShape() : names_by_shape(trace);
+  for (const ListedFile* file : unmatched.files) {
+    add_unmatched(*file, names, trace, unmatched, submission);
+  }
+  note_nameless(unmatched, trace, submission);
   if (submission.files.empty()) {
     const std::string& last = trace.steps.back().name;
     throw InputError(submission.notes.empty()

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <numbers>
+#include <utility>
 
 #include "ops/backward_rule.hpp"
 #include "ops/catalogue.hpp"
@@ -18,7 +19,9 @@ namespace {
 Recipe without_givens(const Recipe& recipe) {
   return {.token_layout = recipe.token_layout,
           .environment = recipe.environment,
-          .tokens = recipe.tokens};
+          .tokens = recipe.tokens,
+          .givens = {},
+          .steps = recipe.steps};
 }
 
 StepRecipe divided(std::string name, const std::string& operand, double by) {
@@ -33,7 +36,7 @@ EquivalentUnits with_base_2(const Recipe& recipe) {
   EquivalentUnits result{
       .id = "convention.lse-base", .recipe = without_givens(recipe), .changed = {}};
   std::vector<StepRecipe>& steps = result.recipe.steps;
-  for (StepRecipe step : recipe.steps) {
+  for (StepRecipe step : std::exchange(steps, {})) {
     for (std::string& operand : step.of) {
       if (std::ranges::find(result.changed, operand) != result.changed.end()) operand += ".by_e";
     }
@@ -63,7 +66,6 @@ EquivalentUnits with_other_reduction(const Recipe& recipe, const StepRecipe& los
                          .recipe = without_givens(recipe),
                          .changed = {loss.name},
                          .needs_follower = true};
-  result.recipe.steps = recipe.steps;
   for (StepRecipe& step : result.recipe.steps) {
     const bool goes_back = goes_back_through(step, loss);
     const bool goes_on =
@@ -279,40 +281,44 @@ std::vector<std::size_t> places_before(const Recipe& recipe, const StepRecipe& s
   return places;
 }
 
-// Moves step `moved` behind step `at`, which keeps its name; the old place becomes a no-op.
-Recipe with_step_at(const Recipe& recipe, std::size_t at, std::size_t moved, const Options& there) {
-  Recipe result{.token_layout = recipe.token_layout,
-                .environment = recipe.environment,
-                .tokens = recipe.tokens,
-                .steps = recipe.steps};
-  const Operation* operation = recipe.steps[moved].operation;
-  result.steps[moved].options = operation->equivalent_placement->here();
-  StepRecipe& before = result.steps[at];
-  StepRecipe step{.name = before.name,
-                  .operation = operation,
-                  .of = {before.name + ".before"},
-                  .options = there};
-  before.name = step.of.front();
-  result.steps.insert(result.steps.begin() + static_cast<std::ptrdiff_t>(at) + 1, std::move(step));
-  return result;
+// Moves a step behind step `at`, which keeps its name; the old place becomes a no-op. Two steps
+// that are moved to one place are one step there.
+void move_step(const StepRecipe& moved, const std::string& at, const Options& there,
+               Recipe& recipe) {
+  const Operation* operation = moved.operation;
+  recipe.steps[place_of(recipe, moved.name)].options = operation->equivalent_placement->here();
+  StepRecipe step{.name = at, .operation = operation, .of = {at + ".before"}, .options = there};
+  if (place_of(recipe, step.of.front()) < recipe.steps.size()) return;
+  const std::size_t place = place_of(recipe, at);
+  recipe.steps[place].name = step.of.front();
+  recipe.steps.insert(recipe.steps.begin() + static_cast<std::ptrdiff_t>(place) + 1,
+                      std::move(step));
 }
 
 }  // namespace
 
 std::vector<EquivalentRecipe> moved_step_recipes(const Recipe& recipe, const Trace& trace) {
-  std::vector<EquivalentRecipe> results;
+  std::vector<EquivalentRecipe> alone;     // one step moved to one of its places
+  std::vector<EquivalentRecipe> together;  // as a model moves them: each to its k-th place
+  std::size_t count = 0;
   for (std::size_t s = 0; s < recipe.steps.size(); ++s) {
     const StepRecipe& step = recipe.steps[s];
     const Step* made = trace.find_step(step.name);
     if (!made || !step.operation->equivalent_placement) continue;
     const Options there = step.operation->equivalent_placement->there(trace.call(*made));
-    for (const std::size_t at :
-         places_before(recipe, step, *step.operation->equivalent_placement)) {
-      results.push_back({with_step_at(recipe, at, s, there), {}});
-      for (std::size_t k = at; k <= s; ++k) results.back().changed.push_back(recipe.steps[k].name);
+    const auto places = places_before(recipe, step, *step.operation->equivalent_placement);
+    count += places.empty() ? 0 : 1;
+    for (std::size_t k = 0; k < places.size(); ++k) {
+      alone.push_back({without_givens(recipe), {}});
+      if (k == together.size()) together.push_back({without_givens(recipe), {}});
+      for (EquivalentRecipe* moved : {&alone.back(), &together[k]}) {
+        move_step(step, recipe.steps[places[k]].name, there, moved->recipe);
+        for (std::size_t i = places[k]; i <= s; ++i) moved->changed.push_back(recipe.steps[i].name);
+      }
     }
   }
-  return results;
+  if (count > 1) alone.insert(alone.begin(), together.begin(), together.end());
+  return alone;
 }
 
 namespace {
@@ -330,11 +336,7 @@ bool have_same_weights(const Trace& a, const Trace& b) {
 std::vector<EquivalentRecipe> alibi_from_ends(const Recipe& recipe, const Trace& trace) {
   std::vector<EquivalentRecipe> results;
   for (const std::string end : {"first", "last"}) {
-    EquivalentRecipe counted{{.token_layout = recipe.token_layout,
-                              .environment = recipe.environment,
-                              .tokens = recipe.tokens,
-                              .steps = recipe.steps},
-                             {}};
+    EquivalentRecipe counted{without_givens(recipe), {}};
     for (StepRecipe& step : counted.recipe.steps) {
       if (step.operation != &alibi_operation) continue;
       step.options.set(std::string(alibi_counted), end);

@@ -14,14 +14,15 @@
 
 namespace qkv::inline check {
 
-/// An equivalent lesson with one step moved, as its operation allows (`EquivalentPlacement`):
-/// queries scaled before the product. `changed` lists the steps whose numbers differ.
+/// An equivalent lesson with steps moved, as their operation allows (`EquivalentPlacement`):
+/// queries scaled before the product. Only steps in `changed` may have other numbers.
 struct EquivalentRecipe {
   Recipe recipe;  ///< without the givens
   std::vector<std::string> changed;
 };
 
-/// Returns all such lessons. `trace` is the evaluated lesson; the givens of its recipe are ignored.
+/// Returns all such lessons: with every step moved, as a model of several layers does, then with
+/// one alone. `trace` is the evaluated lesson; the givens of its recipe are ignored.
 std::vector<EquivalentRecipe> moved_step_recipes(const Recipe& recipe, const Trace& trace);
 
 /// Returns lessons with ALiBi's distances counted from an end of the keys, if all weights stay the

@@ -6,6 +6,7 @@
 #include "check/intake/layout.hpp"
 #include "check/judge/conventions.hpp"
 #include "ops/backward_rule.hpp"
+#include "tensor/compare.hpp"
 #include "trace/evaluate.hpp"
 
 namespace qkv::inline check {
@@ -115,12 +116,13 @@ bool contradicts_none(const Interpretation& other, const Interpretation& plain,
 // not.
 std::string first_changed(const Interpretation& interpretation, const EquivalentRecipe& early) {
   const auto is_there = [&](const std::string& name) {
-    return std::any_of(interpretation.submitted.begin(), interpretation.submitted.end(),
-                       [&](const SubmittedArray& submitted) { return submitted.name == name; });
+    const auto& all = interpretation.submitted;
+    return std::ranges::find(all, name, &SubmittedArray::name) != all.end();
   };
-  const auto scaling = early.changed.end() - 1;
-  const auto found = std::find_if(early.changed.begin(), scaling, is_there);
-  return found == scaling ? "" : *found;
+  const auto found = std::ranges::find_if(early.changed, [&](const std::string& name) {
+    return !interpretation.trace->step_at(name).operation->equivalent_placement && is_there(name);
+  });
+  return found == early.changed.end() ? "" : *found;
 }
 
 // Counts the steps that are wrong in an interpretation.
@@ -189,6 +191,16 @@ std::optional<Interpretation> with_shifted_alibi(const Interpreter& interpret, c
   return {};
 }
 
+// True if the two traces differ in no forward step but `changed`: a query that two scores share may
+// not be scaled for one of them.
+bool is_equivalent(const Trace& now, const Trace& lesson, const std::vector<std::string>& changed) {
+  constexpr Tolerance rounding{.relative = 1e-9, .absolute = 1e-9};
+  return std::ranges::all_of(lesson.steps, [&](const Step& step) {
+    if (is_gradient(*step.operation) || std::ranges::count(changed, step.name) > 0) return true;
+    return difference_of(now.at(step.name).values, step.output.values, rounding).mismatched == 0;
+  });
+}
+
 // Interprets queries as scaled before the product; empty if no place of the scaling matches better.
 std::optional<Interpretation> with_early_scaling(const Interpreter& interpret, const Layout& layout,
                                                  const Interpretation& plain) {
@@ -196,9 +208,11 @@ std::optional<Interpretation> with_early_scaling(const Interpreter& interpret, c
   for (const EquivalentRecipe& early :
        moved_step_recipes(interpret.lesson.recipe, *interpret.trace)) {
     const std::string first = first_changed(plain, early);
-    if (wrong_in(plain, first) == 0) continue;
     const std::size_t to_beat = best ? best->wrong : plain.wrong;
-    Interpretation other = interpret(layout, trace_of(early.recipe, *interpret.trace), to_beat);
+    if (to_beat == 0 || wrong_in(plain, first) == 0) continue;
+    const auto trace = trace_of(early.recipe, *interpret.trace);
+    if (!is_equivalent(*trace, *interpret.trace, early.changed)) continue;
+    Interpretation other = interpret(layout, trace, to_beat);
     other.scaled = early.changed;
     const Evidence evidence = evidence_in(plain, other, first);
     // A single slip is no convention.

@@ -76,6 +76,22 @@ bool is_score(const LearnerNode& node, std::size_t i, double value) {
                                               is_near(value, node.from_yours.values[i], near));
 }
 
+// True if softmax makes next to 0 of the value, since a number in its line is far larger; also if
+// the whole line is hidden.
+bool is_far_below(const LearnerNode& node, std::size_t i, double value) {
+  constexpr double far = 40;  // e^-40 is 4e-18
+  const std::size_t columns = node.own.columns();
+  const bool down = node.own.axes.back().name == "query";
+  const std::size_t length = down ? node.own.rows() : columns;
+  const std::size_t step = down ? columns : 1;
+  const std::size_t first = down ? i - i / columns % length * columns : i - i % columns;
+  double seen = -infinity;
+  for (std::size_t k = first; k < first + length * step; k += step) {
+    if (!expects_minus_infinity(node, k)) seen = std::max(seen, node.from_yours.values[k]);
+  }
+  return seen == -infinity || value <= seen - far;
+}
+
 // Computes the step from finite masks as typed: -1000 / √2 is a mask, too. Empty without masks.
 Tensor worked_from_typed(const Judgement& judgement, const Trace& trace, const LearnerNode& node) {
   const auto has_masks = [&](std::size_t k) { return judgement.nodes[k].finite_mask; };
@@ -133,7 +149,8 @@ std::vector<std::size_t> finite_masks(const Judgement& judgement, const Trace& t
     const bool follows = expects_minus_infinity(node, i) && !typed.values.empty() &&
                          typed.values[i] <= finite_mask / 10 &&
                          is_near(value, typed.values[i], std::abs(typed.values[i]) / 100);
-    if ((value <= finite_mask && !is_score(node, i, value)) || follows) masks.push_back(i);
+    const bool is_mask = value <= finite_mask && !is_score(node, i, value);
+    if ((is_mask || follows) && is_far_below(node, i, value)) masks.push_back(i);
   }
   return masks;
 }

@@ -188,6 +188,9 @@ MatrixTolerance matrix_tolerance(const SubmittedArray& submitted, const Expected
   const std::span<const double> right = expected.from_own;
   MatrixTolerance units;
   units.precision = detect_precision(submitted, right);
+  // A coarser type shows only in numbers that the file's own type resolves.
+  if (unit_of_program(submitted.precision, expected) >= unit_of_program(units.precision, expected))
+    units.precision = submitted.precision;
   units.decimals = most_decimals(submitted);
   if (digits) {
     units.basis = ToleranceBasis::requested;

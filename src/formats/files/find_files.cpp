@@ -4,6 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <set>
@@ -44,6 +47,12 @@ bool is_system_file(const fs::path& name) {
   return is_editor_backup(text) || text == "__MACOSX" || text == "__pycache__";
 }
 
+// True for a file, and for a link that leads nowhere: its reader says so.
+bool is_file(const fs::directory_entry& entry) {
+  std::error_code ignored;
+  return entry.is_regular_file(ignored) || (entry.is_symlink(ignored) && !entry.exists(ignored));
+}
+
 std::vector<ListedFile> files_of_directory(const fs::path& directory) {
   std::vector<ListedFile> files;
   std::error_code error;
@@ -51,10 +60,9 @@ std::vector<ListedFile> files_of_directory(const fs::path& directory) {
   auto entry = fs::recursive_directory_iterator(directory, error);
   for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
     if (++seen > max_files) refuse_many(directory);
-    std::error_code ignored;  // a broken link is not a file
     const bool is_hidden = is_system_file(entry->path().filename());
     if (is_hidden || entry.depth() >= max_folder_depth) entry.disable_recursion_pending();
-    if (!is_hidden && entry->is_regular_file(ignored)) files.push_back({.path = entry->path()});
+    if (!is_hidden && is_file(*entry)) files.push_back({.path = entry->path()});
   }
   if (error) {
     throw InputError(fmt::format("{} can't be read: {}", directory.string(), error.message()));
@@ -134,19 +142,25 @@ using Place = std::pair<std::string, std::size_t>;
 struct Piece {
   std::vector<Place> places;
   ParsedArray written;
+  std::string file;  // for messages
 };
 
 /// The files of a directory that hold numbers, by name: those of the manifest or, without it, all.
-std::vector<fs::path> list_files(const fs::path& directory, const std::optional<Manifest>& list) {
+std::vector<fs::path> list_files(const fs::path& directory, const std::optional<Manifest>& list,
+                                 std::vector<std::string>& notes) {
   std::vector<fs::path> files;
   std::error_code error;
   for (auto entry = fs::directory_iterator(directory, error);
        !error && entry != fs::directory_iterator(); entry.increment(error)) {
     const std::string name = entry->path().filename().string();
-    std::error_code ignored;
-    const bool numbers = is_readable(entry->path()) && entry->is_regular_file(ignored) &&
-                         !is_editor_backup(name) && name != manifest_name;
-    if (numbers && (!list || list->lists(name))) files.push_back(entry->path());
+    const bool numbers = is_readable(entry->path()) && is_file(*entry) && !is_editor_backup(name) &&
+                         name != manifest_name;
+    if (!numbers) continue;
+    if (!list || list->lists(name)) {
+      files.push_back(entry->path());
+    } else {
+      notes.push_back(fmt::format("{} does not list {}: it was not read", manifest_name, name));
+    }
   }
   if (error) {
     throw InputError(fmt::format("{} can't be read: {}", directory.string(), error.message()));
@@ -155,36 +169,75 @@ std::vector<fs::path> list_files(const fs::path& directory, const std::optional<
   return files;
 }
 
-/// Joins matrices with places into one array, with an axis for each kind of place.
+/// The difference up to which a number of an array may stand for one with more digits.
+struct Resolution {
+  double unit;
+  bool is_relative;
+
+  double at(double value) const {
+    return is_relative ? unit * std::max(1.0, std::abs(value)) : unit;
+  }
+};
+
+Resolution resolution_of(const ParsedArray& written) {
+  constexpr double units[] = {0, 0x1p-10, 0x1p-7, 1e-6, 1e-12};  // of each binary Precision
+  if (written.precision != Precision::digits)
+    return {units[static_cast<std::size_t>(written.precision)], true};
+  int decimals = 0;
+  for (const Numeral& cell : written.cells) decimals = std::max<int>(decimals, cell.decimals);
+  return {0.5 * std::pow(10.0, -decimals) * (1 + 1e-9), false};
+}
+
+// True if two arrays hold the same numbers, up to the resolution of the coarser one.
+bool agree(const ParsedArray& one, const ParsedArray& other) {
+  if (one.cells.empty() || other.cells.empty()) return one.shape == other.shape;
+  const Resolution a = resolution_of(one), b = resolution_of(other);
+  return std::ranges::equal(one.cells, other.cells, [&](const Numeral& x, const Numeral& y) {
+    if (x.value == y.value || (std::isnan(x.value) && std::isnan(y.value))) return true;
+    return std::abs(x.value - y.value) <= std::max(a.at(x.value), b.at(y.value));
+  });
+}
+
+/// Joins matrices with places into one array, with an axis for each kind of place. Of the same
+/// matrix in several files the finest is kept. Throws InputError if their numbers differ.
 class ArrayAssembler {
  public:
-  bool has(const std::string& name) const { return names_.contains(name); }
-
-  void add(const FileStem& stem, ParsedArray written) {
-    if (has(stem.name)) return;  // the same matrix in another format
-    if (stem.places.empty()) {
-      if (pieces_.contains(stem.name)) return;
-      names_.insert(stem.name);
-      whole_.push_back({stem.name, std::move(written)});
-      return;
-    }
-    auto& pieces = pieces_[stem.name];
-    if (pieces.empty()) whole_.push_back({.name = stem.name, .written = {}});
-    pieces.push_back({.places = stem.places, .written = std::move(written)});
+  void add(const FileStem& stem, std::string file, ParsedArray written) {
+    std::vector<Piece>& pieces = pieces_[stem.name];
+    if (pieces.empty()) order_.push_back(stem.name);
+    keep(stem.name, {stem.places, std::move(written), std::move(file)}, pieces);
   }
 
   /// Returns all arrays, ordered by their first file.
   std::vector<NamedArray> take(std::vector<std::string>& notes) {
-    for (auto array = whole_.rbegin(); array != whole_.rend(); ++array) {
-      const auto found = pieces_.find(array->name);
-      if (found == pieces_.end()) continue;
-      if (auto all = join(array->name, found->second, notes)) array->written = *std::move(all);
+    std::vector<NamedArray> all;
+    for (const std::string& name : order_) {
+      std::vector<Piece>& pieces = pieces_.at(name);
+      const auto is_part = [](const Piece& piece) { return !piece.places.empty(); };
+      const auto parts = std::stable_partition(pieces.begin(), pieces.end(), std::not_fn(is_part));
+      const std::vector<Piece> heads(parts, pieces.end());
+      pieces.erase(parts, pieces.end());
+      if (!heads.empty()) {
+        if (auto joined = join(name, heads, notes))
+          keep(name, {{}, *std::move(joined), heads.front().file}, pieces);
+      }
+      if (!pieces.empty()) all.push_back({name, std::move(pieces.front().written)});
     }
-    std::erase_if(whole_, [](const NamedArray& array) { return array.written.shape.empty(); });
-    return std::move(whole_);
+    return all;
   }
 
  private:
+  static void keep(const std::string& name, Piece piece, std::vector<Piece>& pieces) {
+    const auto same = std::ranges::find(pieces, piece.places, &Piece::places);
+    if (same == pieces.end()) return pieces.push_back(std::move(piece));
+    if (!agree(same->written, piece.written)) {
+      throw InputError(fmt::format("{} and {} have different numbers for {}; keep one of them",
+                                   same->file, piece.file, name));
+    }
+    if (resolution_of(piece.written).unit < resolution_of(same->written).unit)
+      *same = std::move(piece);
+  }
+
   static std::optional<ParsedArray> join(const std::string& name, const std::vector<Piece>& pieces,
                                          std::vector<std::string>& notes) {
     Shape leading(pieces.front().places.size(), 0);
@@ -230,17 +283,17 @@ class ArrayAssembler {
     return result;
   }
 
-  std::vector<NamedArray> whole_;
+  std::vector<std::string> order_;  ///< of the names
   std::map<std::string, std::vector<Piece>> pieces_;
-  std::set<std::string> names_;  ///< of complete arrays
 };
 
 void add_file(const fs::path& path, const OptionsOfFile& options_of, ArrayAssembler& collector) {
   const FileStem own = file_stem(path.stem().string());
-  if (!may_hold_several(path) && collector.has(own.name)) return;
   for (NamedArray& matrix : read_arrays(path, options_of(own.name))) {
     const FileStem stem = matrix.name.empty() ? own : file_stem(matrix.name);
-    collector.add(stem, std::move(matrix.written));
+    const std::string file = path.filename().string();
+    collector.add(stem, matrix.name.empty() ? file : file + ": " + matrix.name,
+                  std::move(matrix.written));
   }
 }
 
@@ -323,7 +376,7 @@ ArrayCollection load_arrays(const fs::path& path, const OptionsOfFile& options_o
   } else {
     list = read_manifest(path);
     if (list) read_manifest_entries(*list, dump);
-    for (const fs::path& file : list_files(path, list)) {
+    for (const fs::path& file : list_files(path, list, dump.notes)) {
       add_file_of(file, options_of, list.has_value(), collector, dump);
     }
   }

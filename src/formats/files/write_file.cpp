@@ -202,14 +202,6 @@ bool is_temporary_name(std::string_view name) {
          numbers.find_first_not_of("0123456789-") == std::string_view::npos;
 }
 
-void refuse_directory(const fs::path& path) {
-  std::error_code ignored;
-  if (path.has_filename() && !fs::is_directory(fs::symlink_status(path, ignored))) return;
-  refuse(path, "this is a directory: name a file in it");
-}
-
-// ---------------------------------------------------------------- devices
-
 /// True for a terminal, a pipe or a device, and for links in /dev: /dev/stdout must not be
 /// replaced.
 bool is_device(const fs::path& path) {
@@ -218,45 +210,6 @@ bool is_device(const fs::path& path) {
   if (S_ISLNK(status.st_mode))
     return path.parent_path() == "/dev" || path.parent_path() == "/dev/fd";
   return !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
-}
-
-class DeviceWriting {
- public:
-  /// Throws for a pipe without a reader: opening it would block.
-  explicit DeviceWriting(const fs::path& path)
-      : path_(path), descriptor_(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC)) {
-    if (descriptor_ < 0 && errno == ENXIO) {
-      refuse(path, "nothing reads from this pipe: start its reader first, or name a file");
-    }
-    if (descriptor_ < 0) refuse_errno(path, errno);
-  }
-  DeviceWriting(const DeviceWriting&) = delete;
-  DeviceWriting& operator=(const DeviceWriting&) = delete;
-  ~DeviceWriting() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-
-  void append(std::string_view bytes) const {
-    const int reason = write_all(descriptor_, bytes);
-    if (reason != 0) refuse_errno(path_, reason);
-  }
-
-  /// Some devices report only now that they are full.
-  void close() {
-    const int closed = ::close(descriptor_);
-    descriptor_ = -1;
-    if (closed != 0) refuse_errno(path_, errno);
-  }
-
- private:
-  const fs::path& path_;
-  int descriptor_;
-};
-
-void write_to_device(const fs::path& path, const ContentWriter& content) {
-  DeviceWriting writing(path);
-  content([&](std::string_view bytes) { writing.append(bytes); });
-  writing.close();
 }
 
 // ---------------------------------------------------------------- stale temporary files
@@ -300,16 +253,26 @@ void set_terminal_line(TerminalLine line) {
   line_on_terminal = line == TerminalLine::shown;
 }
 
+void refuse_unless_file(const fs::path& path) {
+  if (is_device(path)) {
+    refuse(path,
+           "a pipe or a device is in the way of this file: name another file, or - for standard "
+           "output");
+  }
+  std::error_code ignored;
+  if (path.has_filename() && !fs::is_directory(fs::symlink_status(path, ignored))) return;
+  refuse(path, "this is a directory: name a file in it");
+}
+
 void replace_atomically(const fs::path& path, const ContentWriter& content) {
-  refuse_directory(path);
+  refuse_unless_file(path);
   TemporaryFile temporary(path);
   content([&](std::string_view bytes) { temporary.append(bytes); });
   temporary.commit();
 }
 
 void write_atomically(const fs::path& path, const ContentWriter& content) {
-  if (is_device(path)) return write_to_device(path, content);
-  refuse_directory(path);
+  refuse_unless_file(path);
   TemporaryFile temporary(path);
   const auto directory = directory_to_sync(path.parent_path());  // fails before the work
   content([&](std::string_view bytes) { temporary.append(bytes); });

@@ -10,15 +10,18 @@ namespace qkv::inline formats {
 /// Writes a file atomically, also if the power fails: a temporary file beside it, a sync, a rename,
 /// a sync of the directory (disable_fsync omits both syncs). An existing file is replaced and its
 /// mode kept; a link is replaced itself. On failure, SIGINT, SIGTERM or SIGHUP the temporary file
-/// is removed. Devices such as /dev/stdout, and pipes with a reader, are written directly. Throws
-/// InputError with path and reason.
+/// is removed. Throws InputError with path and reason, also for a pipe, a device or a directory.
 void write_atomically(const std::filesystem::path& path, std::string_view bytes);
 
 /// The same for a file too large for memory. Exceptions of `content` pass, and leave no file.
 void write_atomically(const std::filesystem::path& path, const ContentWriter& content);
 
-/// The same without the directory's sync, and devices and pipes are replaced like files.
+/// The same without the directory's sync.
 void replace_atomically(const std::filesystem::path& path, const ContentWriter& content);
+
+/// Throws InputError if a pipe, a device (also a link in /dev, such as /dev/stdout) or a directory
+/// is at `path`. For commands that fail before their work; the writers above check it, too.
+void refuse_unless_file(const std::filesystem::path& path);
 
 /// Removes temporary files that killed programs left in a directory; those in use stay.
 void remove_stale_temporaries(const std::filesystem::path& directory);

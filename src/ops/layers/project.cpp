@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "ops/backward_rule.hpp"
 #include "ops/catalogue.hpp"
 #include "ops/heads/head_axis.hpp"
@@ -202,12 +204,17 @@ std::vector<Tensor> unknown_offset(const StepView& step) {
     const Matrix known = sums(xt::where(xt::isfinite(gaps), 1.0, 0.0), Along::columns);
     const Matrix all = sums(xt::where(xt::isfinite(gaps), gaps, 0.0), Along::columns);
     const Matrix offset = all / xt::maximum(known, 1.0);
+    // Rows that are all alike look as if they had a bias, whatever they are.
+    const Matrix own = xt::where(xt::isfinite(gaps), right + gaps, 0.0);
+    const Matrix mean = sums(own, Along::columns) / xt::maximum(known, 1.0);
+    const Matrix spread = xt::where(xt::isfinite(gaps), xt::abs(own - mean), 0.0);
+    const bool is_varied = std::ranges::any_of(spread, [](double x) { return x > 1e-9; });
     // A bias moves every row of a column by about as much: one wrong row is none, nor is the only
     // row that was submitted.
     const Matrix apart = xt::where(xt::isfinite(gaps), xt::abs(gaps - offset), 0.0);
     const Matrix most = maxima(apart, Along::columns);
     xt::noalias(result.mutable_matrix(m)) =
-        right + xt::where(known > 1.0 && most < 0.5 * xt::abs(offset), offset, 0.0);
+        right + xt::where(is_varied && known > 1.0 && most < 0.5 * xt::abs(offset), offset, 0.0);
   }
   return {std::move(result)};
 }

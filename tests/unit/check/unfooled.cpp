@@ -40,6 +40,70 @@ TEST_CASE("an array of zeros is no mask") {
         "tile.zero");
 }
 
+TEST_CASE("a constant is no bias, though right rows are alike") {
+  const Task alike(R"(
+title = "Two rows that are alike"
+[[given]]
+name = "X"
+value = [[1, 2], [1, 2]]
+[[given]]
+name = "W"
+value = [[1, 0, 2], [0, 1, 1]]
+[[step]]
+name = "Y"
+op = "project"
+of = ["X", "W"]
+)");
+  CHECK(mistakes(checked(alike, {{"Y", "0.5,0.5,0.5\n0.5,0.5,0.5\n"}}), "Y").empty());
+  CHECK(mistakes(checked(alike, {{"Y", "7.5,7.5,7.5\n7.5,7.5,7.5\n"}}), "Y").empty());
+}
+
+TEST_CASE("a query that two scores share is scaled for both, and once") {
+  const Task shared(R"(
+title = "Two tiles of keys"
+[[given]]
+name = "X"
+value = [[1, 2, 0, 1], [0, 1, 2, 1]]
+[[given]]
+name = "W_Q"
+value = [[2, 0, 0, 0], [0, 2, 0, 0], [0, 0, 2, 0], [0, 0, 0, 2]]
+[[given]]
+name = "K_1"
+value = [[1, 0, 0, 0], [0, 1, 0, 0]]
+[[given]]
+name = "K_2"
+value = [[0, 0, 1, 0], [0, 0, 0, 1]]
+[[step]]
+name = "Q"
+op = "project"
+of = ["X", "W_Q"]
+[[step]]
+name = "scores_1"
+op = "score"
+of = ["Q", "K_1"]
+[[step]]
+name = "scaled_1"
+op = "scale"
+of = ["scores_1"]
+[[step]]
+name = "scores_2"
+op = "score"
+of = ["Q", "K_2"]
+[[step]]
+name = "scaled_2"
+op = "scale"
+of = ["scores_2"]
+)");
+  Texts work = {{"Q", "1,2,0,1\n0,1,2,1\n"},
+                {"scores_1", "1,2\n0,1\n"},
+                {"scaled_1", "1,2\n0,1\n"},
+                {"scores_2", "0,1\n2,1\n"},
+                {"scaled_2", "0,1\n2,1\n"}};
+  CHECK(!checked(shared, work).first_wrong);
+  work["scaled_2"] = "0,0.5\n1,0.5\n";
+  CHECK(checked(shared, work).first_wrong == "scaled_2");
+}
+
 TEST_CASE("a window that is forgotten under a causal mask has a name of its own") {
   const Task window(R"(
 title = "A window of one key"

@@ -80,17 +80,37 @@ TEST_CASE("heads that don't make up an array are left out, and that is told") {
   scratch.write("V.head-2.csv", "1,2,3\n");
   const ArrayCollection dump = read(scratch);
   CHECK(names_of(dump) == std::vector<std::string>{"Q"});
-  CHECK(dump.notes == std::vector<std::string>{"V was left out: its files differ in shape",
-                                               "K was left out: 2 of its 3 matrices have a file"});
+  CHECK(dump.notes == std::vector<std::string>{"K was left out: 2 of its 3 matrices have a file",
+                                               "V was left out: its files differ in shape"});
 }
 
-TEST_CASE("of several forms of a matrix the first is taken") {
+TEST_CASE("of several forms of a matrix the finest is taken") {
   const Scratch scratch;
-  scratch.write("Q.csv", "1,2\n");
-  scratch.write("Q.npy", to_npy(tensor_of({1, 2}, {3, 4})));
+  scratch.write("Q.csv", "1.2,2.4\n");
+  scratch.write("Q.npy", to_npy(tensor_of({1, 2}, {1.234, 2.382})));
   const ArrayCollection dump = read(scratch);
   REQUIRE(dump.matrices.size() == 1);
-  CHECK(values_of(dump.matrices[0].written) == std::vector<double>{1, 2});
+  CHECK(values_of(dump.matrices[0].written) == std::vector<double>{1.234, 2.382});
+}
+
+TEST_CASE("two arrays of a step with different numbers are refused, also as heads and as a whole") {
+  const auto refusal = [](const Scratch& scratch) -> std::string {
+    try {
+      read(scratch);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const Scratch scratch;
+  scratch.write("Q.csv", "1,2\n");
+  scratch.write("Q.npy", to_npy(tensor_of({1, 2}, {1, 2.6})));
+  CHECK(refusal(scratch) == "Q.csv and Q.npy have different numbers for Q; keep one of them");
+  const Scratch heads;
+  heads.write("Q.json", "[[[1, 2]], [[3, 4]]]");
+  heads.write("Q.head-1.csv", "1,2\n");
+  heads.write("Q.head-2.csv", "3,5\n");
+  CHECK(refusal(heads) == "Q.json and Q.head-1.csv have different numbers for Q; keep one of them");
 }
 
 TEST_CASE("in an export's directory only what its list names is read") {
@@ -101,6 +121,7 @@ TEST_CASE("in an export's directory only what its list names is read") {
                 R"({"givens": [], "steps": [{"name": "Q", "file": "01-Q.csv"}]})");
   const ArrayCollection dump = read(scratch);
   CHECK(names_of(dump) == std::vector<std::string>{"Q"});
+  CHECK(dump.notes.back() == "00-lesson.json does not list 02-old.csv: it was not read");
   CHECK(dump.whole_lesson);
   CHECK(dump.listed == std::vector<std::string>{"Q"});
 }

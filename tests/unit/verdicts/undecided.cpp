@@ -147,11 +147,16 @@ TEST_CASE("check states the tolerance once, and what rounding adds to it") {
 }
 
 TEST_CASE("a step in a coarser type than most is reported") {
+  std::vector<StepReport> steps(2);
+  for (StepReport& step : steps) step.basis = ToleranceBasis::float32;
+  note_coarser_types(steps);
+  CHECK(steps[1].coarser_type == "");
+  steps[1].basis = ToleranceBasis::bfloat16;
+  note_coarser_types(steps);
+  CHECK(steps[0].coarser_type == "");
+  CHECK(steps[1].coarser_type == "bfloat16");
   Compared sides;
-  for (ComparedStep& step : sides.comparison.steps) step.judged->basis = ToleranceBasis::float32;
-  CHECK(coarser_types(sides.comparison) == std::vector<std::string_view>{"", ""});
-  sides.comparison.steps[1].judged->basis = ToleranceBasis::bfloat16;
-  CHECK(coarser_types(sides.comparison) == std::vector<std::string_view>{"", "bfloat16"});
+  sides.comparison.steps[1].judged->coarser_type = "bfloat16";
   CHECK_THAT(compared_text(sides.comparison, sides.side, sides.side, {}),
              Contains("context: its numbers are bfloat16"));
 }
