@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <random>
 
+#include "ops/backward_rule.hpp"
 #include "ops/cell.hpp"
 #include "text/error.hpp"
 
@@ -69,6 +70,12 @@ Hypothesis Hypothesis::with_truth_before(std::size_t node) const {
 }
 
 Tensor Hypothesis::worked(std::size_t node) const {
+  const auto has_its_shape = [&](std::size_t k) {
+    return tensor(k).shape() == judgement_->nodes[k].truth->shape();
+  };
+  const LearnerNode& own = judgement_->nodes[node];
+  if (is_gradient(*own.step->operation) && !std::ranges::all_of(own.inputs, has_its_shape))
+    throw InputError(own.name + ": a gradient of another shape");
   return judgement_->nodes[node].step->operation->compute(
       call_in(*this, *judgement_, *trace_, node));
 }
