@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <set>
@@ -174,9 +172,7 @@ struct Resolution {
   double unit;
   bool is_relative;
 
-  double at(double value) const {
-    return is_relative ? unit * std::max(1.0, std::abs(value)) : unit;
-  }
+  double at(double x) const { return is_relative ? unit * std::max(1.0, std::abs(x)) : unit; }
 };
 
 Resolution resolution_of(const ParsedArray& written) {
@@ -203,7 +199,7 @@ bool agree(const ParsedArray& one, const ParsedArray& other) {
 class ArrayAssembler {
  public:
   void add(const FileStem& stem, std::string file, ParsedArray written) {
-    std::vector<Piece>& pieces = pieces_[stem.name];
+    Pieces& pieces = pieces_[stem.name];
     if (pieces.empty()) order_.push_back(stem.name);
     keep(stem.name, {stem.places, std::move(written), std::move(file)}, pieces);
   }
@@ -212,30 +208,33 @@ class ArrayAssembler {
   std::vector<NamedArray> take(std::vector<std::string>& notes) {
     std::vector<NamedArray> all;
     for (const std::string& name : order_) {
-      std::vector<Piece>& pieces = pieces_.at(name);
-      const auto is_part = [](const Piece& piece) { return !piece.places.empty(); };
-      const auto parts = std::stable_partition(pieces.begin(), pieces.end(), std::not_fn(is_part));
-      const std::vector<Piece> heads(parts, pieces.end());
-      pieces.erase(parts, pieces.end());
+      Pieces& pieces = pieces_.at(name);
+      auto whole = pieces.extract(std::vector<Place>());
+      std::vector<Piece> heads;
+      for (auto& [places, piece] : pieces) heads.push_back(std::move(piece));
+      pieces.clear();
+      if (whole) pieces.insert(std::move(whole));
       if (!heads.empty()) {
-        if (auto joined = join(name, heads, notes))
-          keep(name, {{}, *std::move(joined), heads.front().file}, pieces);
+        auto all_heads = join(name, heads, notes);
+        if (all_heads) keep(name, {{}, *std::move(all_heads), heads.front().file}, pieces);
       }
-      if (!pieces.empty()) all.push_back({name, std::move(pieces.front().written)});
+      if (!pieces.empty()) all.push_back({name, std::move(pieces.begin()->second.written)});
     }
     return all;
   }
 
  private:
-  static void keep(const std::string& name, Piece piece, std::vector<Piece>& pieces) {
-    const auto same = std::ranges::find(pieces, piece.places, &Piece::places);
-    if (same == pieces.end()) return pieces.push_back(std::move(piece));
-    if (!agree(same->written, piece.written)) {
+  using Pieces = std::map<std::vector<Place>, Piece>;
+
+  static void keep(const std::string& name, Piece piece, Pieces& pieces) {
+    const auto [found, is_new] = pieces.try_emplace(piece.places);
+    Piece& same = found->second;
+    if (!is_new && !agree(same.written, piece.written)) {
       throw InputError(fmt::format("{} and {} have different numbers for {}; keep one of them",
-                                   same->file, piece.file, name));
+                                   same.file, piece.file, name));
     }
-    if (resolution_of(piece.written).unit < resolution_of(same->written).unit)
-      *same = std::move(piece);
+    if (is_new || resolution_of(piece.written).unit < resolution_of(same.written).unit)
+      same = std::move(piece);
   }
 
   static std::optional<ParsedArray> join(const std::string& name, const std::vector<Piece>& pieces,
@@ -284,7 +283,7 @@ class ArrayAssembler {
   }
 
   std::vector<std::string> order_;  ///< of the names
-  std::map<std::string, std::vector<Piece>> pieces_;
+  std::map<std::string, Pieces> pieces_;
 };
 
 void add_file(const fs::path& path, const OptionsOfFile& options_of, ArrayAssembler& collector) {

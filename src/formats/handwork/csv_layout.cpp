@@ -129,7 +129,8 @@ void resolve_blank_rows(Table& table, std::optional<std::array<std::size_t, 2>> 
   if (blank_rows == 0) return;
   const bool one_column =
       std::ranges::all_of(table.rows, [](const Row& row) { return row.size == 1; });
-  const std::size_t rows_wanted = expected ? (*expected)[0] : 0;
+  const auto [rows, columns] = expected.value_or(std::array<std::size_t, 2>{});
+  const std::size_t rows_wanted = rows == 1 ? columns : rows;  // a single row may stand upright
   if (!one_column || table.rows.size() - blank_rows == rows_wanted) {
     std::erase_if(table.rows, is_blank);
     return;
