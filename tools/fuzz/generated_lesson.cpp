@@ -56,9 +56,11 @@ class Writer {
 
   std::vector<std::size_t> shape() {
     // Equal sizes, so that operands fit each other often enough.
-    const std::size_t rank = std::array{2, 2, 2, 1, 3, 3, 4, 0, 5}[choices_.below(9)];
+    const std::size_t rank =
+        std::array<std::size_t, 9>{2, 2, 2, 1, 3, 3, 4, 0, 5}[choices_.below(9)];
     std::vector<std::size_t> sizes(rank);
-    for (std::size_t& size : sizes) size = std::array{2, 2, 2, 2, 2, 4, 3, 1, 0}[choices_.below(9)];
+    for (std::size_t& size : sizes)
+      size = std::array<std::size_t, 9>{2, 2, 2, 2, 2, 4, 3, 1, 0}[choices_.below(9)];
     return sizes;
   }
 
