@@ -58,8 +58,7 @@ struct StepReport {
   /// The fewest steps whose submission would decide them; empty if none would.
   std::vector<std::string> decided_by = {};
   std::string_view coarser_type = {};  ///< "float16", if the numbers of most steps are finer
-  bool only_shape_differs =
-      false;  ///< the numbers and their order are right; no known mistake explains more
+  bool only_shape_differs = false;  ///< the numbers are right, in order; no mistake explains more
 };
 
 enum class Outcome { correct, wrong, undecided, incomplete };

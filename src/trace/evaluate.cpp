@@ -86,7 +86,8 @@ Step begun(const StepRecipe& recipe, Trace& trace, const AxisLabels& tokens) {
             .operation = recipe.operation,
             .of = recipe.of,
             .options = recipe.options,
-            .output = {}};
+            .output = {},
+            .through = recipe.through};
   learn_axes(trace, step, tokens);
   return step;
 }

@@ -20,7 +20,8 @@ struct Step {
   std::vector<std::string> of;
   Options options;
   Tensor output;
-  std::size_t number = 0;  ///< position in the lesson, from 1
+  std::size_t number = 0;    ///< position in the lesson, from 1
+  std::string through = {};  ///< as in StepRecipe
 };
 
 /// All named tensors of a lesson in order: the givens, then the result of each step. Printing,

@@ -352,7 +352,7 @@ Trace with_set(const Trace& trace, const std::vector<std::string>& changes) {
   Recipe recipe{
       .token_layout = trace.token_layout, .environment = trace.environment, .givens = trace.givens};
   for (const Step& step : trace.steps) {
-    recipe.steps.push_back({step.name, step.operation, step.of, step.options});
+    recipe.steps.push_back({step.name, step.operation, step.of, step.options, step.through});
   }
   set_all(recipe, changes, trace, false);
   return evaluate(std::move(recipe), {});
