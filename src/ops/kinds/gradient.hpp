@@ -99,8 +99,8 @@ inline constexpr Mistake rows_not_summed{
     "It was used in every row: add up what each of them sends back.",
     Gradient<Maths>::rows_not_summed};
 
-/// Returns the gradient operation with the data of `words` and the maths of `Maths`. The gradient
-/// of the output has the output's shape: whoever evaluates a step has seen to that.
+/// Returns the gradient operation with the data of `words` and the maths of `Maths`. The
+/// evaluator has checked that the output's gradient has the output's shape.
 template <class Maths>
 constexpr Operation gradient_of(Operation words) {
   words.name = backward_name;
