@@ -14,6 +14,7 @@
 
 #include "ops/backward_rule.hpp"
 #include "ops/heads/head_axis.hpp"
+#include "ops/kinds/formula.hpp"
 #include "ops/operation.hpp"
 #include "tensor/tensor.hpp"
 #include "text/error.hpp"
@@ -24,10 +25,8 @@ namespace {
 
 // 1 without an axis of heads; more than 16 heads are not compared.
 std::size_t comparable_heads(const Tensor& tensor) {
-  constexpr std::size_t most = 16;
-  if (tensor.leading_axes() == 0) return 1;
-  const Axis& axis = tensor.axes[tensor.leading_axes() - 1];
-  return axis.name == "batch" || axis.size > most ? 1 : axis.size;
+  const std::size_t heads = head_count(tensor);
+  return heads > most_other_heads ? 1 : heads;
 }
 
 // One head is 0, each in turn.
@@ -111,14 +110,12 @@ std::vector<Tensor> nearest_heads(
 }
 
 // Computes the step for each head with that head's numbers in all heads of an operand.
-std::vector<Tensor> with_operand(const StepView& step, std::size_t k) {
-  const Tensor& operand = *step.inputs[k]->tensor;
+std::vector<Tensor> with_one_head(const StepView& step, std::size_t k) {
+  const std::size_t heads = comparable_heads(step.operand(k));
   std::vector<Tensor> results;
-  for (std::size_t head = 0; head < comparable_heads(operand); ++head) {
-    const Tensor other = with_heads(operand, [&](std::size_t) { return head; });
-    Call call = call_of(step);
-    call.inputs[k] = &other;
-    results.push_back(step.operation->compute(call));
+  for (std::size_t head = 0; heads > 1 && head < heads; ++head) {
+    const auto taken = [head](std::size_t) { return head; };
+    results.push_back(with_operand(step, k, with_heads(step.operand(k), heads, taken)));
   }
   return results;
 }
@@ -140,7 +137,7 @@ std::vector<Tensor> with_nearest_heads(const StepView& step, std::span<const dou
   }
   constexpr std::size_t many = std::size_t{1} << 16;  // larger: only a program's whole heads
   for (std::size_t k = 0; k < step.inputs.size() && numbers.size() <= many; ++k) {
-    const std::vector<Tensor> others = with_operand(step, k);
+    const std::vector<Tensor> others = with_one_head(step, k);
     const bool fit = others.size() > 1 && others.front().values.size() == numbers.size();
     if (!fit) continue;
     for (Tensor& made :

@@ -26,14 +26,7 @@ struct Subtract {
 };
 
 // C = A − B: dB = −dC.
-struct NegativeBackward {
-  static Form form(const Call& call) { return cellwise_form(call, "−{0}"); }
-
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return N(0.0) - c(grad_output)(c.row, c.column);
-  }
-};
+using NegativeBackward = CellwiseGradient<"−{0}", [](const auto& change) { return 0.0 - change; }>;
 
 constinit const Operation subtract_grad_first = gradient_of<Gradient<IdentityBackward>>({
     .title = "Back to what was subtracted from",
@@ -89,24 +82,12 @@ struct Divide {
 };
 
 // C = A / B: dA = dC / B, dB = −dC ∘ C / B.
-struct GradNumerator {
-  static Form form(const Call& call) { return cellwise_form(call, "{0} / {2}"); }
-
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return c(grad_output)(c.row, c.column) / repeated(c(first_saved), c);
-  }
-};
-
-struct GradDivisor {
-  static Form form(const Call& call) { return cellwise_form(call, "−{0} ∘ {2} / {1}"); }
-
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return N(0.0) -
-           c(grad_output)(c.row, c.column) * c(first_saved)(c.row, c.column) / repeated(c(self), c);
-  }
-};
+using GradNumerator = CellwiseGradient<"{0} / {2}", std::divides<>{}, first_saved>;
+using GradDivisor = CellwiseGradient<"−{0} ∘ {2} / {1}",
+                                     [](const auto& change, const auto& b, const auto& c) {
+                                       return 0.0 - change * c / b;
+                                     },
+                                     self, first_saved>;
 
 constinit const Operation divide_grad_numerator = gradient_of<Gradient<GradNumerator>>({
     .title = "Back to what was divided",
@@ -156,17 +137,12 @@ struct Maximum {
 };
 
 // The larger one gets the gradient; of two equal ones each gets half.
-struct MaximumBackward {
-  static Form form(const Call& call) { return cellwise_form(call, "{0}, where {1} > {2}"); }
-
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    const N change = c(grad_output)(c.row, c.column);
-    const N own = repeated(c(self), c);
-    const N other = repeated(c(first_saved), c);
-    return max_backward(change, own, other);
-  }
-};
+using MaximumBackward =
+    CellwiseGradient<"{0}, where {1} > {2}",
+                     [](const auto& change, const auto& own, const auto& other) {
+                       return max_backward(change, own, other);
+                     },
+                     self, first_saved>;
 
 constinit const Operation maximum_gradient = gradient_of<Gradient<MaximumBackward>>({
     .title = "Back to the larger of two",

@@ -12,32 +12,13 @@
 namespace qkv::inline ops {
 namespace {
 
-// `heads` heads, each of them head `taken(head)` of the tensor.
-Tensor with_repeated_heads(const Tensor& tensor, std::size_t heads,
-                           const std::function<std::size_t(std::size_t)>& taken) {
-  const std::size_t few = head_count(tensor);
-  AxisRoles axes(tensor);
-  axes.heads = Axis{.name = axes.heads ? axes.heads->name : "head", .size = heads};
-  Tensor result = uninitialised(axes.all());
-  for (std::size_t m = 0; !result.values.empty() && m < result.matrices(); ++m) {
-    std::ranges::copy(tensor.cells(m / heads * few + taken(m % heads)),
-                      result.mutable_cells(m).begin());
-  }
-  return result;
-}
-
 // The tensor with each row repeated `times` times in succession.
 Tensor with_tokens_repeated(const Tensor& tensor, std::size_t times) {
   AxisRoles axes(tensor);
   axes.rows = {.name = axes.rows.name, .size = axes.rows.size * times};
   Tensor result = uninitialised(axes.all());
-  for (std::size_t m = 0; !result.values.empty() && m < result.matrices(); ++m) {
-    const MatrixView rows = tensor.matrix(m);
-    MutableMatrixView longer = result.mutable_matrix(m);
-    for (std::size_t i = 0; i < result.rows(); ++i) {
-      xt::view(longer, i, xt::all()) = xt::view(rows, i / times, xt::all());
-    }
-  }
+  if (result.values.empty()) return result;
+  xt::noalias(result.mutable_array()) = xt::repeat(tensor.array(), times, 1);
   return result;
 }
 
@@ -46,11 +27,11 @@ using HeadSharing = Tensor (*)(const Tensor& shared, std::size_t heads);
 
 Tensor tile_heads(const Tensor& shared, std::size_t heads) {
   const std::size_t few = head_count(shared);
-  return with_repeated_heads(shared, heads, [&](std::size_t head) { return head % few; });
+  return with_heads(shared, heads, [&](std::size_t head) { return head % few; });
 }
 
 Tensor first_head_repeated(const Tensor& shared, std::size_t heads) {
-  return with_repeated_heads(shared, heads, [](std::size_t) { return std::size_t{0}; });
+  return with_heads(shared, heads, [](std::size_t) { return std::size_t{0}; });
 }
 
 Tensor reshaped_tokens(const Tensor& shared, std::size_t heads) {
@@ -137,12 +118,8 @@ std::vector<Tensor> one_copy_only(const StepView& step) {
   const std::size_t times = times_of(call);
   std::vector<Tensor> results;
   for (std::size_t t = 0; times > 1 && t < times; ++t) {
-    Tensor one = empty_gradient(call);
-    for (std::size_t m = 0; m < one.matrices(); ++m) {
-      std::ranges::copy(step.operand(grad_output).cells(m * times + t),
-                        one.mutable_cells(m).begin());
-    }
-    results.push_back(std::move(one));
+    results.push_back(with_heads(step.operand(grad_output), head_count(step.operand(self)),
+                                 [&](std::size_t head) { return head * times + t; }));
   }
   return results;
 }
@@ -188,7 +165,7 @@ std::vector<Tensor> with_sharing(const StepView& step, HeadSharing dealing) {
 
 Tensor repeat_interleaved(const Tensor& shared, std::size_t heads) {
   const std::size_t times = heads / std::max<std::size_t>(head_count(shared), 1);
-  return with_repeated_heads(shared, heads, [&](std::size_t head) { return head / times; });
+  return with_heads(shared, heads, [&](std::size_t head) { return head / times; });
 }
 
 std::vector<Tensor> tiled_groups(const StepView& step) { return with_sharing(step, tile_heads); }

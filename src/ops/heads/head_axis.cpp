@@ -156,11 +156,16 @@ void require_one_per_head(const Call& call, std::string_view what) {
                            operand_text(call, 1), heads, what, operand_text(call, 0)));
 }
 
-Tensor with_heads(const Tensor& tensor, const std::function<std::size_t(std::size_t head)>& taken) {
-  const std::size_t heads = head_count(tensor);
-  Tensor result = uninitialised_like(tensor);
-  for (std::size_t m = 0; m < tensor.matrices(); ++m) {
-    xt::noalias(result.mutable_matrix(m)) = tensor.matrix(m - m % heads + taken(m % heads));
+Tensor with_heads(const Tensor& tensor, std::size_t heads,
+                  const std::function<std::size_t(std::size_t)>& taken) {
+  const std::size_t few = head_count(tensor);
+  AxisRoles axes(tensor);
+  axes.heads = Axis{.name = axes.heads ? axes.heads->name : "head", .size = heads};
+  Tensor result = uninitialised(axes.all());
+  result.dot_width = tensor.dot_width;
+  for (std::size_t m = 0; !result.values.empty() && m < result.matrices(); ++m) {
+    std::ranges::copy(tensor.cells(m / heads * few + taken(m % heads)),
+                      result.mutable_cells(m).begin());
   }
   return result;
 }
@@ -186,7 +191,7 @@ std::vector<Tensor> with_other_heads(const StepView& step) {
     const std::size_t heads = head_count(operand);
     if (heads < 2 || heads > most_other_heads || operand.values.empty()) continue;
     const auto add = [&](const std::function<std::size_t(std::size_t)>& taken) {
-      results.push_back(with_operand(step, k, with_heads(operand, taken)));
+      results.push_back(with_operand(step, k, with_heads(operand, heads, taken)));
     };
     const std::size_t tried = operand.values.size() > many_numbers ? 1 : heads;
     for (std::size_t head = 0; head < tried; ++head) add([head](std::size_t) { return head; });

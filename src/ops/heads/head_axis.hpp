@@ -30,8 +30,9 @@ N number_of_head(const Cell<N>& c) {
   return c.of(1, head / size)(head % size / columns, head % columns);
 }
 
-/// Returns the tensor with head `taken(head)` in place of each head.
-Tensor with_heads(const Tensor& tensor, const std::function<std::size_t(std::size_t head)>& taken);
+/// Returns a tensor of `heads` heads, each of them head `taken(head)` of `tensor`.
+Tensor with_heads(const Tensor& tensor, std::size_t heads,
+                  const std::function<std::size_t(std::size_t head)>& taken);
 
 /// Returns the tensor with a formula applied across all `heads`: the formula's matrix has a row for
 /// each head and a column for each cell.

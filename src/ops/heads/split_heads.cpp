@@ -54,6 +54,20 @@ std::vector<std::string> joined_labels(const Call& call) {
   return labels;
 }
 
+// Returns `joined` with the columns of all heads, head after head.
+Tensor side_by_side(const Tensor& heads, Tensor joined) {
+  put(xt::transpose(heads.array<4>(), {0, 2, 1, 3}), joined.values.mutable_span());
+  return joined;
+}
+
+// Returns `heads` with a block of the columns in each head.
+Tensor cut_into_heads(const Tensor& joined, Tensor heads) {
+  const auto [batch, h, n, d] = heads.array<4>().shape();
+  put(xt::transpose(view_as<4>(joined.values, {batch, n, h, d}), {0, 2, 1, 3}),
+      heads.values.mutable_span());
+  return heads;
+}
+
 struct ConcatHeads {
   static Form form(const Call& call) {
     std::string formula = "the heads of {0} side by side";
@@ -85,26 +99,20 @@ struct ConcatHeads {
     if (joins_one_tensor(call)) {
       axes.heads.reset();
       axes.columns.size = head_count(first) * first.columns();
-      Tensor joined = uninitialised(axes.all());
-      put(xt::transpose(first.array<4>(), {0, 2, 1, 3}), joined.values.mutable_span());
-      return joined;
+      return side_by_side(first, uninitialised(axes.all()));
     }
     for (const Tensor* head : call.inputs) axes.columns.size += head->columns();
     axes.columns.labels = joined_labels(call);
     Tensor joined = uninitialised(axes.all());
-    put_side_by_side(call.inputs, joined);
-    return joined;
-  }
-
-  static void put_side_by_side(const std::vector<const Tensor*>& parts, Tensor& joined) {
     MutableArrayView<3> whole = joined.mutable_array();
     std::size_t from = 0;
-    for (const Tensor* part : parts) {
+    for (const Tensor* part : call.inputs) {
       const std::size_t to = from + part->columns();
       auto place = xt::view(whole, xt::all(), xt::all(), xt::range(from, to));
       if (!part->values.empty()) xt::noalias(place) = part->array();
       from = to;
     }
+    return joined;
   }
 };
 
@@ -126,11 +134,11 @@ std::vector<Tensor> joined_by_reshape(const StepView& step) {
 
 std::vector<Tensor> joined_in_reverse(const StepView& step) {
   Call call = call_of(step);
+  if (joins_one_tensor(call)) {
+    const Tensor& heads = step.operand();
+    return {with_operand(step, 0, with_numbers(heads, xt::flip(heads.array<4>(), 1)))};
+  }
   std::reverse(call.inputs.begin(), call.inputs.end());
-  if (!joins_one_tensor(call)) return {ConcatHeads::compute(call)};
-  const Tensor& heads = *call.inputs[0];
-  const Tensor reversed = with_numbers(heads, xt::flip(heads.array<4>(), 1));
-  call.inputs = {&reversed};
   return {ConcatHeads::compute(call)};
 }
 
@@ -141,10 +149,7 @@ std::vector<Tensor> summed(const StepView& step) {
     const Tensor repeated = with_numbers(
         step.operand(), xt::view(sum.array(), xt::all(), xt::newaxis(), xt::all(), xt::all()) +
                             0.0 * step.operand().array<4>());
-    return {sum, ConcatHeads::compute({.step = call.step,
-                                       .inputs = {&repeated},
-                                       .names = call.names,
-                                       .options = call.options})};
+    return {sum, with_operand(step, 0, repeated)};
   }
   Tensor sum = *call.inputs[0];
   for (const Tensor* other : std::span(call.inputs).subspan(1)) {
@@ -205,15 +210,13 @@ struct ConcatHeadsBackward {
 
   // The operand is one tensor of heads, or one of several matrices.
   static Tensor compute(const Call& call) {
-    Tensor whole = empty_gradient(call);
+    Tensor part = empty_gradient(call);
     const Tensor& joined = *call.inputs[grad_output];
-    const std::size_t heads = joined.matrices() == 0 ? 1 : whole.matrices() / joined.matrices();
-    return by_rows(call, std::move(whole), 1, [&](const Operands& of, std::span<double> cells) {
-      const CellBase& at = of.at();
-      const std::size_t first = first_column(at) + at.matrix % heads * cells.size();
-      const auto from = joined.cells(at.matrix / heads).subspan(at.row * joined.columns() + first);
-      std::ranges::copy(from.first(cells.size()), cells.begin());
-    });
+    if (part.matrices() != joined.matrices()) return cut_into_heads(joined, std::move(part));
+    const std::size_t first = first_column({.call = &call, .output = &part});
+    put(xt::view(joined.array(), xt::all(), xt::all(), xt::range(first, first + part.columns())),
+        part.values.mutable_span());
+    return part;
   }
 };
 
@@ -300,10 +303,7 @@ struct SplitHeads {
     axes.heads = Axis{.name = "head", .size = heads};
     Tensor parts = uninitialised(axes.all());
     if (cuts_rows(call)) return reshape_only(*call.inputs[0], std::move(parts));
-    const auto [batch, h, n, d] = parts.array<4>().shape();
-    put(xt::transpose(view_as<4>(call.inputs[0]->values, {batch, n, h, d}), {0, 2, 1, 3}),
-        parts.values.mutable_span());
-    return parts;
+    return cut_into_heads(*call.inputs[0], std::move(parts));
   }
 };
 
@@ -336,10 +336,11 @@ std::vector<Tensor> another_head(const StepView& step) {
   if (heads < 2 || heads > most_other_heads || right.values.empty()) return {};
   std::vector<Tensor> results;
   for (std::size_t head = 0; head < heads; ++head) {
-    results.push_back(with_heads(right, [&](std::size_t) { return head; }));
+    results.push_back(with_heads(right, heads, [&](std::size_t) { return head; }));
   }
   if (heads > 2) {
-    results.push_back(with_heads(right, [&](std::size_t head) { return (head + 1) % heads; }));
+    results.push_back(
+        with_heads(right, heads, [&](std::size_t head) { return (head + 1) % heads; }));
   }
   return results;
 }
@@ -370,19 +371,9 @@ struct SplitHeadsBackward {
   }
 
   static Tensor compute(const Call& call) {
-    Tensor whole = empty_gradient(call);
     const Tensor& parts = *call.inputs[grad_output];
-    const auto heads = static_cast<std::size_t>(call.options->number("heads", 1));
-    const bool rows = cuts_rows(call);
-    return by_rows(call, std::move(whole), 1, [&](const Operands& of, std::span<double> cells) {
-      const CellBase& at = of.at();
-      const std::size_t row = rows ? at.row % parts.rows() : at.row;
-      for (std::size_t head = 0; head < (rows ? 1 : heads); ++head) {
-        const std::size_t from = at.matrix * heads + (rows ? at.row / parts.rows() : head);
-        std::ranges::copy(parts.cells(from).subspan(row * parts.columns(), parts.columns()),
-                          cells.subspan(head * parts.columns()).begin());
-      }
-    });
+    if (cuts_rows(call)) return reshape_only(parts, empty_gradient(call));
+    return side_by_side(parts, empty_gradient(call));
   }
 };
 

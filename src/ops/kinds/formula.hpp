@@ -143,15 +143,20 @@ N repeated(const OperandMatrix<N>& operand, const CellBase& c) {
 /// Returns the form of a gradient whose cells each depend on the cell in the same place.
 Form cellwise_form(const Call& call, std::string formula);
 
-/// The gradient of the output, unchanged: the gradient of a sum, to either operand.
-struct IdentityBackward {
-  static Form form(const Call& call) { return cellwise_form(call, "{0}"); }
+/// The maths of a gradient from the output's gradient and `operands` at the same place.
+/// Example: `CellwiseGradient<"{0} / {2}", std::divides<>{}, first_saved>`
+template <FormulaText formula, auto function, std::size_t... operands>
+struct CellwiseGradient {
+  static Form form(const Call& call) { return cellwise_form(call, formula.letters); }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    return c(grad_output)(c.row, c.column);
+    return function(c(grad_output)(c.row, c.column), repeated(c(operands), c)...);
   }
+};
 
+/// The gradient of the output, unchanged: the gradient of a sum, to either operand.
+struct IdentityBackward : CellwiseGradient<"{0}", std::identity{}> {
   static Tensor compute(const Call& call, Tensor whole);
 };
 

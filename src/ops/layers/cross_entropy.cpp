@@ -303,14 +303,11 @@ std::vector<Tensor> not_averaged(const StepView& step) {
 // as in Python), or a column too late. `operand` holds the ids.
 std::vector<Tensor> with_ids_moved(const StepView& step, bool are_ids, std::size_t operand) {
   std::vector<Tensor> results;
-  const Call call = call_of(step);
-  const Tensor& ids = *call.inputs[operand];
-  const auto count = static_cast<double>(call.inputs[operand - 1]->columns());
+  const Tensor& ids = step.operand(operand);
+  const auto count = static_cast<double>(step.operand(operand - 1).columns());
   for (const double by : {-1.0, 1.0}) {
     const Tensor moved = with_numbers(ids, xt::fmod(ids.array() + by + count, count));
-    Call other = call;
-    other.inputs[operand] = &moved;
-    if (are_ids) results.push_back(step.operation->compute(other));
+    if (are_ids) results.push_back(with_operand(step, operand, moved));
   }
   return results;
 }

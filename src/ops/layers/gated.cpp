@@ -242,14 +242,7 @@ constexpr Mistake multiply_mistakes[] = {
 };
 
 // C = A ∘ B: dA = dC ∘ B and dB = dC ∘ A.
-struct MultiplyBackward {
-  static Form form(const Call& call) { return cellwise_form(call, "{0} ∘ {2}"); }
-
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return c(grad_output)(c.row, c.column) * repeated(c(first_saved), c);
-  }
-
+struct MultiplyBackward : CellwiseGradient<"{0} ∘ {2}", std::multiplies<>{}, first_saved> {
   static Tensor compute(const Call& call, Tensor whole) {
     return by_rows(call, std::move(whole), 2, [](const Operands& of, std::span<double> cells) {
       const std::span<const double> change = of.row(grad_output);

@@ -68,16 +68,7 @@ struct Transpose {
   }
 };
 
-struct TransposeBackward {
-  static Form form(const Call&) { return {{"row column", "column row"}, "column row", "{0}ᵀ"}; }
-
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return c(grad_output)(c.column, c.row);
-  }
-};
-
-constinit const Operation transpose_gradient = gradient_of<Gradient<TransposeBackward>>({
+constinit const Operation transpose_gradient = gradient_of<Transpose>({
     .title = "Back through the turning over",
     .says = "The gradient is turned over as the matrix was.",
     .notice = "The same numbers, each in its operand's place.",

@@ -408,13 +408,11 @@ std::vector<Tensor> normalised_each_tile(const StepView& step) {
   if (!total || !goes_on(call_of(step))) return versions;
   versions.push_back(divided(*step.tensor, *total->tensor));
   if (total->inputs.size() < 4) return versions;
-  Call call = call_of(step);
   const Tensor scaled =
-      by_operands(call, *step.inputs[0]->tensor, [&](const Operands& of) -> Matrix {
+      by_operands(call_of(step), *step.inputs[0]->tensor, [&](const Operands& of) -> Matrix {
         return of(0) * total->operand(0).matrix(of.at().matrix_index(1));
       });
-  call.inputs[0] = &scaled;
-  versions.push_back(divided(running_output_operation.compute(call), *total->tensor));
+  versions.push_back(divided(with_operand(step, 0, scaled), *total->tensor));
   return versions;
 }
 
