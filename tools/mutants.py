@@ -3,7 +3,7 @@
 
     mutants.py [--seconds N] [--seed S] [--limit N] [FILE...]
 
-FILE is a source such as src/check/judge/judge.cpp; all of src/check and src/ops without. It works in a copy
+FILE is a source such as src/check/judge/judge.cpp; all of src/check, src/ops and src/trace without. It works in a copy
 (build/mutants), builds the tests there and runs those that the room has below, and remembers in
 build/mutants/results.jsonl what it has tried: the next run goes on from there. Who survives is listed
 with its line: either a test is missing, or the change makes no difference.
@@ -32,7 +32,8 @@ PATIENCE = 120  # seconds for the tests of a mutant, many times what they take
 # Which tests of the program look at a room. They only see who has survived the unit tests in
 # tests/unit/ROOM, which come first since they are quick.
 PROGRAM = {"check": ["corpus", "exact", "marks", "compare", "compare_precision", "planted"],
-           "ops": ["reference", "exact", "corpus"]}
+           "ops": ["reference", "exact", "corpus"],
+           "trace": ["generated_shapes", "reference", "exact"]}
 
 SWAPS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "&&": "||", "||": "&&",
          "+": "-", "-": "+", "*": "/", "/": "*", "+=": "-=", "-=": "+="}
@@ -106,12 +107,14 @@ def build(*targets):
 def units_pass(room):
     names = [file.stem for file in (TREE / "tests" / "unit" / room).glob("*.cpp")]
     tags = ",".join(f"[#{name}]" for name in sorted(names))  # Catch's, of the files' names
-    return run(BUILD / "tests" / "qkv_tests", "-#", *([tags] if tags else []), timeout=PATIENCE)
+    return run(BUILD / "tests" / "qkv_tests", "-a", "-#", *([tags] if tags else []), timeout=PATIENCE)
 
 
 def program_passes(room):
-    return build("qkv") and all(run("ctest", "-R", f"^{test}$", cwd=BUILD, timeout=PATIENCE)
-                                for test in PROGRAM.get(room, []))
+    tests = PROGRAM.get(room, [])
+    programs = [test for test in tests if test.startswith("generated_")]
+    return build("qkv", *programs) and all(run("ctest", "-R", f"^{test}$", cwd=BUILD, timeout=PATIENCE)
+                                           for test in tests)
 
 
 def try_one(mutant, text):
