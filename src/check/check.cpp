@@ -361,7 +361,9 @@ void note_coarser_types(std::vector<StepReport>& steps) {
 CheckReport check_submission(const Lesson& lesson, const Trace& trace, const Submission& submission,
                              const CheckOptions& options) {
   const Interpretation interpretation = best_interpretation(lesson, trace, submission, options);
-  CheckReport report{.submission = submission.name, .notes = submission.notes};
+  CheckReport report{.submission = submission.name,
+                     .notes = submission.notes,
+                     .unreadable = submission.unreadable};
   DiagnosisBudget budget(*interpretation.trace);
   bool complete = true;
   for (std::size_t i = 0; i < interpretation.judgement.nodes.size(); ++i) {

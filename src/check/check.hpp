@@ -82,7 +82,8 @@ struct CheckReport {
   std::vector<StepReport> steps = {};
   std::vector<std::string> missing = {};  ///< steps that were not submitted
   std::vector<std::string> notes = {};
-  std::optional<PassReports> passes = {};  ///< only if gradients were requested
+  std::vector<std::string> unreadable = {};  ///< why files of steps were not read
+  std::optional<PassReports> passes = {};    ///< only if gradients were requested
   Trace own = {};  ///< the lesson with the learner's own numbers, for the arithmetic of wrong cells
 };
 

@@ -42,18 +42,27 @@ std::vector<CheckedPath> check_all(const CheckCommandOptions& options, const Loa
   Progress progress("checking", 3 * matrices * options.paths.size());  // read, judged, reported
   CheckOptions rules = options.rules;
   rules.on_matrix = [&progress] { progress.advance(1); };
-  for (const std::string& path : options.paths) {
-    CheckedPath& one = all.emplace_back();
-    one.path = path;
+  std::vector<SubmissionPlace> places;
+  const auto tried = [&](const fs::path& path, const auto& action) {
     try {
-      const Submission submission = read_submission(path, loaded.trace);
-      progress.advance(matrices);
-      one.report = check_submission(loaded.lesson, loaded.trace, submission, rules);
+      action();
     } catch (const InputError& error) {
       // Only a table row or JSON entry can report it; otherwise it is an ordinary error.
       const bool has_row = options.json || !options.summary.empty();
-      if (options.paths.size() == 1 && !has_row) throw;
-      one.failure = error.what();
+      if (options.paths.size() == 1 && places.size() < 2 && !has_row) throw;
+      all.push_back({.path = path.string(), .failure = error.what()});
+    }
+  };
+  for (const std::string& path : options.paths) {
+    places.clear();
+    tried(path, [&] { places = submissions_in(path, loaded.trace); });
+    for (const SubmissionPlace& place : places) {
+      tried(place.path, [&] {
+        const Submission submission = read_submission(place, loaded.trace);
+        progress.advance(matrices);
+        all.push_back({place.path.string(),
+                       check_submission(loaded.lesson, loaded.trace, submission, rules)});
+      });
     }
   }
   return all;
@@ -62,11 +71,13 @@ std::vector<CheckedPath> check_all(const CheckCommandOptions& options, const Loa
 void print_messages(const std::vector<CheckedPath>& all) {
   MessageLimit failures;
   for (const CheckedPath& one : all) {
-    if (!one.report) failures.print_error(one.failure);
-    MessageLimit notes;
-    for (const std::string& note : one.report ? one.report->notes : std::vector<std::string>()) {
-      notes.print_error(note);
+    if (!one.report) {
+      failures.print_error(one.failure);
+      continue;
     }
+    MessageLimit notes;
+    for (const std::string& why : one.report->unreadable) notes.print_error(why);
+    for (const std::string& note : one.report->notes) notes.print_error(note);
     notes.print_rest("messages about " + sanitise(one.path));
   }
   failures.print_rest("paths that can't be read");
@@ -110,10 +121,11 @@ int status_of(const std::vector<CheckedPath>& all) {
   const auto is_wrong = [](const CheckedPath& one) {
     return one.report->outcome == Outcome::wrong || one.report->outcome == Outcome::undecided;
   };
-  if (!std::all_of(all.begin(), all.end(), [](const CheckedPath& one) { return one.report; })) {
-    return 2;
-  }
-  return std::any_of(all.begin(), all.end(), is_wrong) ? 1 : 0;
+  const auto is_read = [](const CheckedPath& one) {
+    return one.report && one.report->unreadable.empty();
+  };
+  if (!std::ranges::all_of(all, is_read)) return 2;
+  return std::ranges::any_of(all, is_wrong) ? 1 : 0;
 }
 
 // Changes whenever a file of the submissions or the lesson is saved, created or removed.

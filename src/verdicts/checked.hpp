@@ -34,8 +34,8 @@ struct CheckStyle {
 /// A submitted path and its result.
 struct CheckedPath {
   std::string path;
-  std::optional<CheckReport> report;  ///< empty if it could not be read
-  std::string failure;                ///< the reason
+  std::optional<CheckReport> report = {};  ///< empty if it could not be read
+  std::string failure = {};                ///< the reason
 };
 
 /// Returns the report for the learner. It lists the steps by verdict, shows the arithmetic of the

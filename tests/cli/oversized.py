@@ -70,6 +70,25 @@ def sixteen_times_its_step_is_a_wrong_shape_and_more_is_not_read(folder):
         equal(checked(file), (2, f"qkv: {file}: {why}\n"), name)
 
 
+def beside_others_it_counts_as_missing(folder):
+    right = {"Q.csv": "1,0,1,0\n1,2,1,0\n", "scores.csv": "1,3\n3,5\n"}
+    for name, content in {"big": "0,0\n" * 5000, "cut": '"1,3\n', "bytes": "1,\udcff\n3,5\n"}.items():
+        (folder / name).mkdir()
+        for file, text in {**right, "scores.csv": content}.items():
+            (folder / name / file).write_bytes(text.encode(errors="surrogateescape"))
+        done = qkv("check", LESSON, folder / name, "--json")
+        report = json.loads(done.stdout)
+        equal((done.returncode, report["verdict"], [step["step"] for step in report["steps"]]),
+              (2, "incomplete", ["Q"]), name)
+        assert "scores" in report["missing"], report["missing"]
+        assert done.stderr.startswith(f"qkv: {folder / name}/scores.csv: ") and done.stderr.count("\n") == 1
+    (folder / "big" / "Q.csv").write_text("1,0,1,0\n1,2,1,7\n")
+    done = qkv("check", LESSON, folder / "big")
+    equal(done.returncode, 2)
+    assert "first slip is in Q" in done.stdout, done.stdout
+    equal(qkv("check", LESSON, folder / "big" / "scores.csv").stdout, "")
+
+
 def compare_lists_the_shape_of_what_it_does_not_read(folder):
     for name, write in BINARY.items():
         file = folder / name
@@ -164,6 +183,7 @@ def two_dumps_are_compared_whole(folder):
 
 CLAIMS = [
     sixteen_times_its_step_is_a_wrong_shape_and_more_is_not_read,
+    beside_others_it_counts_as_missing,
     compare_lists_the_shape_of_what_it_does_not_read,
     a_bomb_costs_what_its_file_costs,
     an_array_that_fits_no_step_may_be_large,

@@ -4,6 +4,7 @@ with bars, headings, copies of files, heads in one file, zips and folders; and a
 read costs that cell alone. Called with the path of qkv."""
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -205,11 +206,33 @@ def a_zip_is_a_directory(folder_of):
     assert done.returncode == 2 and "pack the files again" in done.stderr, done.stderr
 
 
+def folders_with_the_same_steps_are_several_submissions(folder_of):
+    folder = folder_of() / "class"
+    works = {"ann": "1,0,1,0\n1,2,1,0\n", "ben": "1,0,1,0\n1,2,1,7\n", "cy": "\0"}
+    for name, text in works.items():
+        (folder / name / "notes").mkdir(parents=True)
+        (folder / name / "Q.csv").write_text(text)
+        (folder / name / "notes" / "read me.txt").write_text("seen\n")
+    archive = shutil.make_archive(folder, "zip", folder.parent, "class")
+    for path, above in ((folder, folder), (f"{folder}/", folder), (archive, f"{archive}/class")):
+        done = subprocess.run([PROGRAM, "check", TWO, path, "--json"], capture_output=True, text=True,
+                              check=False)
+        reports = json.loads(done.stdout)
+        assert done.returncode == 2, done
+        assert [(one["submission"], one["verdict"]) for one in reports] == [
+            (f"{above}/ann", "incomplete"), (f"{above}/ben", "wrong"), (f"{above}/cy", "unreadable")], reports
+    (folder / "ben" / "Q.csv").rename(folder / "ben" / "K.csv")  # a step of one folder alone
+    shutil.rmtree(folder / "cy")
+    found, _ = report(folder)
+    all_right(found, "Q", 8)
+    assert cells(found, "K")["wrong"] > 0
+
+
 def main():
     tests = [each_way_to_write_it_is_right, a_typeset_minus_is_a_minus, a_wrong_fraction_is_wrong,
              one_bad_cell_costs_itself, commas_alone_get_a_clear_word, names_of_copies_and_heads,
              heads_in_one_file, json_with_something_around, a_shape_that_only_one_has_is_taken,
-             a_zip_is_a_directory]
+             a_zip_is_a_directory, folders_with_the_same_steps_are_several_submissions]
     wanted = sys.argv[2:]
     for test in tests:
         if wanted and test.__name__ not in wanted:

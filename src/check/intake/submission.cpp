@@ -243,17 +243,15 @@ NumberLimit number_limit(const std::optional<StepName>& own, const Trace& trace)
   };
 }
 
-void refuse_surplus(const SubmittedFile& file, const Tensor& step) {
+bool is_too_large(const SubmittedFile& file, const Tensor& step, Submission& submission) {
   const std::size_t count = file.written.cells.size();  // 0 if there were too many to be read
-  if (count > 0 && count <= surplus_factor * step.values.size()) return;
-  throw InputError(fmt::format(
+  if (count > 0 && count <= surplus_factor * step.values.size()) return false;
+  submission.unreadable.push_back(fmt::format(
       "{}: {} is {}, which is more than {} times the {} of the lesson: keep the step's own numbers",
       file.file, file.name, shape_text(file.written.shape), surplus_factor,
       shape_text(step.shape())));
+  return true;
 }
-
-// Whether the user named an unmatched file, or only its directory.
-enum class Chosen { by_name, with_its_directory };
 
 // A file may hold several matrices of a step, one below the other.
 void part_stacked(const Tensor& tensor, TokenLayout token_layout, SubmittedFile& file) {
@@ -383,7 +381,7 @@ void find_head(SubmittedFile& file, const Trace& trace, Submission& submission) 
 }
 
 void take_matrix(SubmittedFile file, const Trace& trace, Submission& submission) {
-  refuse_surplus(file, trace.at(file.name));
+  if (is_too_large(file, trace.at(file.name), submission)) return;
   clear_placeholders(file.written);
   part_stacked(trace.at(file.name), trace.token_layout, file);
   find_head(file, trace, submission);
@@ -441,7 +439,7 @@ ReadOptions wanted_of(const std::optional<StepName>& own, const Trace& trace) {
   return wanted;
 }
 
-void add_file(const ListedFile& found, const Trace& trace, Chosen chosen, Submission& submission,
+void add_file(const ListedFile& found, const Trace& trace, Submission& submission,
               Unmatched& unmatched) {
   const fs::path& path = found.path;
   const std::string file = on_one_line(path.string());
@@ -457,7 +455,8 @@ void add_file(const ListedFile& found, const Trace& trace, Chosen chosen, Submis
     refuse_too_large(found, trace);
     matrices = found.read(wanted_of(own, trace));
   } catch (const InputError& error) {
-    if (own || chosen == Chosen::by_name) throw;
+    if (own || path == submission.name || !format_of(path)->is_text)
+      return submission.unreadable.push_back(error.what());
     submission.notes.push_back(fmt::format("{} was not read: {}", file, error.what()));
     return;
   }
@@ -496,14 +495,22 @@ void sort_by_list(std::vector<ListedFile>& files, const Manifest& list) {
   });
 }
 
-std::vector<ListedFile> found_in(const fs::path& path, Submission& submission) {
+std::vector<ListedFile> files_in(const fs::path& path) {
   std::error_code error;
   if (!fs::is_directory(path, error) && !is_archive(path)) return {ListedFile{.path = path}};
   std::vector<ListedFile> files = list_files(path);
   std::erase_if(files, is_beside_the_point);
-  submission.list = read_manifest(path);
-  if (submission.list) sort_by_list(files, *submission.list);
   return files;
+}
+
+// Returns the matrix that a file's name stands for; "*" if it may hold any, empty if it fits none.
+std::string matrix_of(const ListedFile& file, const Trace& trace) try {
+  if (!is_readable(file.path)) return {};
+  if (may_hold_several(file.path)) return "*";
+  const auto own = step_name(file.path.stem().string(), trace, file.path.string());
+  return own ? fmt::format("{} {}", own->name, fmt::join(own->leading, " ")) : "";
+} catch (const InputError&) {  // a step without such a head
+  return "*";
 }
 
 // An export may have been filled in by hand, so a failed verification is only a note.
@@ -516,24 +523,53 @@ void note_doubt(const fs::path& path, Submission& submission) {
 
 }  // namespace
 
+std::vector<SubmissionPlace> submissions_in(const fs::path& path, const Trace& trace) {
+  std::vector<ListedFile> files = files_in(path);
+  std::map<fs::path, std::vector<ListedFile>> folders;
+  std::map<std::string, fs::path> first;  // the folder of each matrix
+  bool are_several = false;
+  for (const ListedFile& file : files) {
+    const std::string matrix = matrix_of(file, trace);
+    const fs::path folder = file.path.parent_path();
+    if (matrix.empty()) continue;
+    folders.try_emplace(folder);
+    const bool is_again = first.try_emplace(matrix, folder).first->second != folder;
+    are_several = are_several || is_again || matrix == "*";
+  }
+  const fs::path own = (path / "").parent_path();
+  if (!are_several || folders.size() < 2 + folders.count(own)) return {{path, std::move(files)}};
+  std::vector<SubmissionPlace> places;
+  for (ListedFile& file : files) {
+    fs::path folder = file.path.parent_path();
+    while (folder != own && !folders.contains(folder)) folder = folder.parent_path();
+    if (folders.contains(folder)) folders.at(folder).push_back(std::move(file));
+  }
+  for (auto& [folder, inside] : folders) places.push_back({folder, std::move(inside)});
+  return places;
+}
+
 Submission read_submission(const fs::path& path, const Trace& trace) {
-  Submission submission{.name = path.string()};
+  return read_submission(SubmissionPlace{path, files_in(path)}, trace);
+}
+
+Submission read_submission(const SubmissionPlace& place, const Trace& trace) {
+  const fs::path& path = place.path;
+  Submission submission{.name = path.string(), .list = read_manifest(path)};
+  std::vector<ListedFile> files = place.files;
+  if (submission.list) sort_by_list(files, *submission.list);
   std::error_code error;
-  if (!fs::exists(path, error)) {
+  if (files.size() == 1 && files.front().path == path && !fs::exists(path, error)) {
     throw InputError(fmt::format("{}: there is no such file or directory", path.string()));
   }
-  const std::vector<ListedFile> files = found_in(path, submission);
-  const Chosen chosen = files.size() == 1 && files.front().path == path
-                            ? Chosen::by_name
-                            : Chosen::with_its_directory;
   Unmatched unmatched;
-  for (const ListedFile& file : files) add_file(file, trace, chosen, submission, unmatched);
+  for (const ListedFile& file : files) add_file(file, trace, submission, unmatched);
   const NamesByShape names = unmatched.files.empty() ? NamesByShape() : names_by_shape(trace);
   for (const ListedFile* file : unmatched.files) {
     add_unmatched(*file, names, trace, unmatched, submission);
   }
   note_nameless(unmatched, trace, submission);
   if (submission.files.empty()) {
+    if (!submission.unreadable.empty()) throw InputError(submission.unreadable.front());
     const std::string& last = trace.steps.back().name;
     throw InputError(submission.notes.empty()
                          ? fmt::format("{}: there is nothing to check; name each file after its "

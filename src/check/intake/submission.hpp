@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/files/find_files.hpp"
 #include "formats/files/manifest.hpp"
 #include "formats/parsed_array.hpp"
 #include "trace/trace.hpp"
@@ -24,12 +25,27 @@ struct SubmittedFile {
 struct Submission {
   std::string name;  ///< the path as typed
   std::vector<SubmittedFile> files = {};
-  std::vector<std::string> notes = {};  ///< messages about files that match no step or given
-  std::optional<Manifest> list = {};    ///< the manifest, if the directory is an export
+  std::vector<std::string> notes = {};       ///< messages about files that match no step or given
+  std::vector<std::string> unreadable = {};  ///< why files of steps were not read
+  std::optional<Manifest> list = {};         ///< the manifest, if the directory is an export
 };
 
-/// Reads a file or a directory. Throws InputError if nothing in it matches a step, if a matching
-/// file cannot be read, or if two files have different numbers for the same matrix.
+/// Where a submission is: a path, and its files if that is a directory or an archive.
+struct SubmissionPlace {
+  std::filesystem::path path;
+  std::vector<ListedFile> files = {};
+};
+
+/// Returns the submissions of a path: one for each of several folders that hold the same steps; of
+/// folders that hold different ones, all are one submission. Throws InputError if a directory or an
+/// archive cannot be read.
+std::vector<SubmissionPlace> submissions_in(const std::filesystem::path& path, const Trace& trace);
+
+/// Reads a submission. Throws InputError if nothing in it can be read and matches a step, or if two
+/// files have different numbers for the same matrix.
+Submission read_submission(const SubmissionPlace& place, const Trace& trace);
+
+/// Reads all of a path as one submission.
 Submission read_submission(const std::filesystem::path& path, const Trace& trace);
 
 }  // namespace qkv::inline check
