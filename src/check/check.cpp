@@ -195,40 +195,12 @@ FirstWrong first_wrong_of(const LearnerNode& node, std::size_t i) {
           .is_exact = node.is_exact(i)};
 }
 
-std::optional<std::string> convention_of(const Interpretation& interpretation,
-                                         const LearnerNode& node, const Trace& lesson) {
-  if (node.finite_mask) return "convention.finite-mask";
-  if (node.submitted && node.submitted->heads_inside) return "convention.heads-inside";
-  if (std::ranges::find(interpretation.permuted, node.name) != interpretation.permuted.end()) {
-    return "convention.rope-layout";
-  }
-  if (interpretation.alibi_from_end && node.step &&
-      lesson.at(node.name).values != node.truth->values) {
-    return "convention.alibi-shift";
-  }
-  if (!node.rounded_constant.empty()) return "convention.rounded-constant";
-  const auto& units = interpretation.in_equivalent_units;
-  if (node.submitted && std::ranges::find(units, node.name) != units.end()) {
-    return std::string(interpretation.units);
-  }
-  const bool scaled = std::find(interpretation.scaled.begin(), interpretation.scaled.end(),
-                                node.name) != interpretation.scaled.end();
-  constexpr Tolerance rounding{.relative = 1e-9, .absolute = 1e-9};
-  const Values& own = lesson.at(node.name).values;
-  const bool is_scaling = node.step && node.step->options.has("by");
-  if (scaled && (is_scaling || difference_of(node.truth->values, own, rounding).mismatched > 0))
-    return "convention.scaled-queries";
-  if (interpretation.transposed == Transposed::yes && node.truth->rank() >= 2)
-    return "convention.columns";
-  return {};
-}
-
 // True if a matrix of the wrong shape has the right numbers in order. Tokens in columns are
 // transposed on reading, so nothing can be said of those.
 bool has_right_numbers(const Interpretation& interpretation, const LearnerNode& node) {
   const NumeralCells& cells = node.wrong_shape_array->cells;
   const bool in_order = interpretation.trace->token_layout == TokenLayout::rows &&
-                        interpretation.transposed == Transposed::no;
+                        interpretation.layout.transposed == Transposed::no;
   if (!in_order || cells.size() != node.truth->values.size()) return false;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const Tolerance own{.absolute = node.units.tolerance(i)};
@@ -265,7 +237,7 @@ void report_room(const Interpretation& interpretation, const LearnerNode& node,
   report.decided_by = Room(interpretation.judgement, *interpretation.trace).deciding_steps(node);
 }
 
-StepReport report_of(const Interpretation& interpretation, std::size_t index, const Trace& lesson,
+StepReport report_of(const Interpretation& interpretation, std::size_t index,
                      DiagnosisBudget& budget) {
   const LearnerNode& node = interpretation.judgement.nodes[index];
   StepReport report;
@@ -288,7 +260,8 @@ StepReport report_of(const Interpretation& interpretation, std::size_t index, co
   report.digits = node.units.decimals;
   report.basis = node.units.basis;
   report.unit = node.units.largest();
-  report.accepted_convention = convention_of(interpretation, node, lesson);
+  if (const std::string_view id = interpretation.convention_of(node); !id.empty())
+    report.accepted_convention = id;
   report.rounded_constant = node.rounded_constant;
   report.cells = counts_of(node.verdicts);
   report_room(interpretation, node, report);
@@ -374,7 +347,7 @@ CheckReport check_submission(const Lesson& lesson, const Trace& trace, const Sub
       if (node.step && trace.find_step(node.name)) report.missing.push_back(node.name);
       continue;
     }
-    StepReport step = report_of(interpretation, i, trace, budget);
+    StepReport step = report_of(interpretation, i, budget);
     for (const std::size_t m :
          node.submitted ? node.submitted->missing_matrices : std::vector<std::size_t>()) {
       report.missing.push_back(fmt::format("{} of {}", matrix_name(*node.truth, m), node.name));

@@ -8,6 +8,7 @@
 #include <functional>
 #include <stdexcept>
 
+#include "check/judge/conventions.hpp"
 #include "exposition/arithmetic.hpp"
 #include "formats/handwork/numeral.hpp"
 #include "terminal/text_layout.hpp"
@@ -97,26 +98,10 @@ std::string paragraph(const std::string& text, const CheckStyle& style, std::siz
 
 // Describes the accepted convention of a step.
 std::string convention_text(const StepReport& step, TokenLayout lesson) {
-  constexpr std::pair<std::string_view, std::string_view> texts[] = {
-      {"convention.finite-mask", "A very low number stands for -inf"},
-      {"convention.heads-inside", "The heads are the middle axis, or side by side"},
-      {"convention.alibi-shift",
-       "ALiBi's distances are counted from an end of the keys, which gives the same weights"},
-      {"convention.rope-layout",
-       "The columns are in the order of the other pairing, in queries and keys alike"},
-      {"convention.lse-base", "The logarithms have base 2"},
-      {"convention.reduction",
-       "The loss is a sum where the mean is expected, or the reverse, and the gradients follow it"},
-      {"convention.scaled-queries", "The queries were scaled before the product"},
-  };
   const std::string& id = *step.accepted_convention;
-  if (id == "convention.rounded-constant") {
-    return fmt::format("You took {}; one more digit would have done.", step.rounded_constant);
-  }
-  std::string_view says = "Your tokens are columns";
-  if (lesson == TokenLayout::columns) says = "Your tokens are rows";
-  for (const auto& [one, text] : texts) says = one == id ? text : says;
-  return fmt::format("{}: accepted.", says);
+  const std::string_view tokens = lesson == TokenLayout::columns ? "rows" : "columns";
+  const std::string_view what = id == "convention.columns" ? tokens : step.rounded_constant;
+  return fmt::format(fmt::runtime(convention_words(id)), what);
 }
 
 std::string extent_text(std::string_view thing, const IndexRange& extent) {

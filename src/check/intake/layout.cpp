@@ -10,7 +10,7 @@
 namespace qkv::inline check {
 namespace {
 
-bool is_square(const Tensor& tensor) {
+bool has_square_heads_of(const Tensor& tensor) {
   return tensor.leading_axes() > 0 && tensor.matrices() > 1 &&
          tensor.axes[tensor.leading_axes() - 1].size == tensor.rows();
 }
@@ -48,7 +48,7 @@ void move_heads_first(const Trace& trace, std::vector<SubmittedArray>& submitted
     const Tensor& tensor = trace.at(matrix.name);
     const bool whole = matrix.in_one_file && matrix.cells.size() == tensor.values.size();
     if (tensor.rank() < 3 || !whole || trace.token_layout != TokenLayout::rows) continue;
-    const bool inside = matrix.fits ? square == SquareHeadAxis::inside && is_square(tensor)
+    const bool inside = matrix.fits ? square == SquareHeadAxis::inside && has_square_heads_of(tensor)
                                     : has_heads_inside(matrix, tensor);
     if (!inside) continue;
     matrix.cells = with_heads_first(matrix.cells, tensor);
@@ -60,7 +60,7 @@ void move_heads_first(const Trace& trace, std::vector<SubmittedArray>& submitted
 
 bool has_square_heads(const Trace& trace, const std::vector<SubmittedArray>& submitted) {
   return std::ranges::any_of(submitted, [&](const SubmittedArray& one) {
-    return one.fits && one.in_one_file && is_square(trace.at(one.name));
+    return one.fits && one.in_one_file && has_square_heads_of(trace.at(one.name));
   });
 }
 

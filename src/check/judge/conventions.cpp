@@ -11,17 +11,12 @@
 #include "ops/backward_rule.hpp"
 #include "ops/catalogue.hpp"
 #include "ops/rope/rotation.hpp"
-#include "trace/evaluate.hpp"
 
 namespace qkv::inline check {
 namespace {
 
-Recipe without_givens(const Recipe& recipe) {
-  return {.token_layout = recipe.token_layout,
-          .environment = recipe.environment,
-          .tokens = recipe.tokens,
-          .givens = {},
-          .steps = recipe.steps};
+bool takes_any(const StepRecipe& step, const std::vector<std::string>& names) {
+  return std::ranges::find_first_of(step.of, names) != step.of.end();
 }
 
 StepRecipe divided(std::string name, const std::string& operand, double by) {
@@ -32,13 +27,12 @@ StepRecipe divided(std::string name, const std::string& operand, double by) {
 }
 
 // Divides each log-sum-exp by ln 2 under its own name; later steps use base e again.
-EquivalentUnits with_base_2(const Recipe& recipe) {
-  EquivalentUnits result{
-      .id = "convention.lse-base", .recipe = without_givens(recipe), .changed = {}};
-  std::vector<StepRecipe>& steps = result.recipe.steps;
+std::vector<Variant> with_base_2(const Recipe& recipe, const Trace&) {
+  Variant base_2{.recipe = recipe};
+  std::vector<StepRecipe>& steps = base_2.recipe->steps;
   for (StepRecipe step : std::exchange(steps, {})) {
     for (std::string& operand : step.of) {
-      if (std::ranges::find(result.changed, operand) != result.changed.end()) operand += ".by_e";
+      if (std::ranges::find(base_2.changed, operand) != base_2.changed.end()) operand += ".by_e";
     }
     if (step.operation != &log_sum_exp_operation) {
       steps.push_back(std::move(step));
@@ -49,9 +43,10 @@ EquivalentUnits with_base_2(const Recipe& recipe) {
     steps.push_back(step);
     steps.push_back(divided(name, step.name, std::numbers::ln2));
     steps.push_back(divided(name + ".by_e", name, std::numbers::log2e));
-    result.changed.push_back(name);
+    base_2.changed.push_back(name);
   }
-  return result;
+  if (base_2.changed.empty()) return {};
+  return {std::move(base_2)};
 }
 
 // True if the step is the gradient of that loss.
@@ -60,45 +55,49 @@ bool goes_back_through(const StepRecipe& step, const StepRecipe& loss) {
   return step.operation == way.operation && step.of[1] == loss.of[0];
 }
 
-// Swaps sum and mean in a loss, and in its gradient.
-EquivalentUnits with_other_reduction(const Recipe& recipe, const StepRecipe& loss) {
-  EquivalentUnits result{.id = "convention.reduction",
-                         .recipe = without_givens(recipe),
-                         .changed = {loss.name},
-                         .needs_follower = true};
-  for (StepRecipe& step : result.recipe.steps) {
+// Swaps sum and mean in a loss, and in its gradient. A step computed from those must show it: a
+// summed loss alone is a mistake.
+Variant with_other_reduction(const Recipe& recipe, const StepRecipe& loss) {
+  Variant other{.recipe = recipe, .companions = {loss.name}};
+  for (StepRecipe& step : other.recipe->steps) {
+    const bool is_loss = step.name == loss.name;
     const bool goes_back = goes_back_through(step, loss);
-    const bool goes_on =
-        goes_back || std::ranges::any_of(step.of, [&](const std::string& operand) {
-          return std::ranges::find(result.changed, operand) != result.changed.end();
-        });
-    if (goes_back || step.name == loss.name) {
-      const bool is_sum = step.options.word("reduction", "mean") == "sum";
-      step.options.set("reduction", std::string(is_sum ? "mean" : "sum"));
-    }
-    if (goes_on && step.name != loss.name) {
-      result.changed.push_back(step.name);
-      result.following.push_back(step.name);
-    }
+    if (!is_loss && !goes_back && !takes_any(step, other.changed)) continue;
+    other.changed.push_back(step.name);
+    if (!is_loss) other.deciding.push_back(step.name);
+    if (!is_loss && !goes_back) continue;
+    const bool is_sum = step.options.word("reduction", "mean") == "sum";
+    step.options.set("reduction", std::string(is_sum ? "mean" : "sum"));
   }
-  return result;
+  return other;
 }
 
-}  // namespace
-
-std::vector<EquivalentUnits> in_equivalent_units(const Recipe& recipe) {
-  std::vector<EquivalentUnits> results;
-  EquivalentUnits base_2 = with_base_2(recipe);
-  if (!base_2.changed.empty()) results.push_back(std::move(base_2));
+std::vector<Variant> with_other_reductions(const Recipe& recipe, const Trace&) {
+  std::vector<Variant> variants;
   for (const StepRecipe& step : recipe.steps) {
     const bool is_reduced = step.operation == &cross_entropy_operation &&
                             step.options.word("reduction", "mean") != "none";
-    if (is_reduced) results.push_back(with_other_reduction(recipe, step));
+    if (is_reduced) variants.push_back(with_other_reduction(recipe, step));
   }
-  return results;
+  std::erase_if(variants, [](const Variant& one) { return one.deciding.empty(); });
+  return variants;
 }
 
-namespace {
+// Counts ALiBi's distances from an end of the keys. The weights stay the same under a causal mask.
+std::vector<Variant> with_alibi_from_an_end(const Recipe& recipe, const Trace&) {
+  std::vector<Variant> variants;
+  for (const std::string end : {"first", "last"}) {
+    Variant counted{.recipe = recipe};
+    for (StepRecipe& step : counted.recipe->steps) {
+      const bool is_alibi = step.operation == &alibi_operation;
+      if (is_alibi) step.options.set(std::string(alibi_counted), end);
+      const bool follows = !step.operation->makes_weights && takes_any(step, counted.changed);
+      if (is_alibi || follows) counted.changed.push_back(step.name);
+    }
+    if (!counted.changed.empty()) variants.push_back(std::move(counted));
+  }
+  return variants;
+}
 
 // Returns the number that a step divides by, or its forward step if it is a gradient; else 0.
 double divisor_of(const Step& step, const Trace& trace) {
@@ -219,27 +218,24 @@ NumeralCells with_columns_from(const NumeralCells& cells, const std::vector<std:
   return NumeralCells(std::move(result));
 }
 
-}  // namespace
-
-std::vector<std::string> rotated_steps(const Trace& trace) {
-  std::vector<std::string> names;
-  for (const auto& [name, rope] : rotations(trace)) names.push_back(name);
-  return names;
+// Queries and keys alike: one alone is a mistake.
+std::vector<Variant> with_other_pairing(const Recipe&, const Trace& trace) {
+  Variant other{.other_pairing = true, .least = 2};
+  for (const auto& [name, rope] : rotations(trace)) other.changed.push_back(name);
+  return {std::move(other)};
 }
 
-std::vector<std::string> accept_rope_layout(const Trace& trace,
-                                            std::vector<SubmittedArray>& submitted) {
+}  // namespace
+
+void accept_rope_layout(const Trace& trace, std::vector<SubmittedArray>& submitted) {
   const std::map<std::string, const Step*> rotated = rotations(trace);
-  std::vector<std::string> names;
   for (SubmittedArray& matrix : submitted) {
     const auto found = rotated.find(matrix.name);
     if (!matrix.fits || found == rotated.end()) continue;
     const std::size_t columns = trace.at(matrix.name).columns();
     matrix.cells =
         with_columns_from(matrix.cells, other_places(trace.call(*found->second), columns));
-    names.push_back(matrix.name);
   }
-  return names;
 }
 
 namespace {
@@ -295,11 +291,12 @@ void move_step(const StepRecipe& moved, const std::string& at, const Options& th
                       std::move(step));
 }
 
-}  // namespace
-
-std::vector<EquivalentRecipe> moved_step_recipes(const Recipe& recipe, const Trace& trace) {
-  std::vector<EquivalentRecipe> alone;     // one step moved to one of its places
-  std::vector<EquivalentRecipe> together;  // as a model moves them: each to its k-th place
+// Moves steps to where programs may apply them (`EquivalentPlacement`): all together, as a model of
+// several layers does, then each alone. The moved step itself shows nothing: scores that were not
+// scaled look as if the queries had been.
+std::vector<Variant> with_moved_steps(const Recipe& recipe, const Trace& trace) {
+  std::vector<Variant> alone;     // one step moved to one of its places
+  std::vector<Variant> together;  // as a model moves them: each to its k-th place
   std::size_t count = 0;
   for (std::size_t s = 0; s < recipe.steps.size(); ++s) {
     const StepRecipe& step = recipe.steps[s];
@@ -309,11 +306,15 @@ std::vector<EquivalentRecipe> moved_step_recipes(const Recipe& recipe, const Tra
     const auto places = places_before(recipe, step, *step.operation->equivalent_placement);
     count += places.empty() ? 0 : 1;
     for (std::size_t k = 0; k < places.size(); ++k) {
-      alone.push_back({without_givens(recipe), {}});
-      if (k == together.size()) together.push_back({without_givens(recipe), {}});
-      for (EquivalentRecipe* moved : {&alone.back(), &together[k]}) {
-        move_step(step, recipe.steps[places[k]].name, there, moved->recipe);
-        for (std::size_t i = places[k]; i <= s; ++i) moved->changed.push_back(recipe.steps[i].name);
+      alone.push_back({.recipe = recipe});
+      if (k == together.size()) together.push_back({.recipe = recipe});
+      for (Variant* moved : {&alone.back(), &together[k]}) {
+        move_step(step, recipe.steps[places[k]].name, there, *moved->recipe);
+        for (std::size_t i = places[k]; i <= s; ++i) {
+          moved->changed.push_back(recipe.steps[i].name);
+          const bool is_moved = recipe.steps[i].operation->equivalent_placement.has_value();
+          if (!is_moved) moved->deciding.push_back(recipe.steps[i].name);
+        }
       }
     }
   }
@@ -321,35 +322,33 @@ std::vector<EquivalentRecipe> moved_step_recipes(const Recipe& recipe, const Tra
   return alone;
 }
 
-namespace {
-
-bool have_same_weights(const Trace& a, const Trace& b) {
-  const auto near = [](double x, double y) { return std::abs(x - y) <= 1e-9; };
-  return std::ranges::all_of(a.steps, [&](const Step& step) {
-    return step.operation != &softmax_operation ||
-           std::ranges::equal(step.output.values, b.at(step.name).values, near);
-  });
-}
+constexpr Convention conventions[] = {
+    {"convention.rope-layout",
+     "The columns are in the order of the other pairing, in queries and keys alike: accepted.",
+     with_other_pairing},
+    {"convention.alibi-shift",
+     "ALiBi's distances are counted from an end of the keys, which gives the same weights: "
+     "accepted.",
+     with_alibi_from_an_end},
+    {"convention.lse-base", "The logarithms have base 2: accepted.", with_base_2},
+    {"convention.reduction",
+     "The loss is a sum where the mean is expected, or the reverse, and the gradients follow it: "
+     "accepted.",
+     with_other_reductions},
+    {"convention.scaled-queries", "The queries were scaled before the product: accepted.",
+     with_moved_steps},
+    {"convention.finite-mask", "A very low number stands for -inf: accepted."},
+    {"convention.heads-inside", "The heads are the middle axis, or side by side: accepted."},
+    {"convention.rounded-constant", "You took {}; one more digit would have done."},
+    {"convention.columns", "Your tokens are {}: accepted."},
+};
 
 }  // namespace
 
-std::vector<EquivalentRecipe> alibi_from_ends(const Recipe& recipe, const Trace& trace) {
-  std::vector<EquivalentRecipe> results;
-  for (const std::string end : {"first", "last"}) {
-    EquivalentRecipe counted{without_givens(recipe), {}};
-    for (StepRecipe& step : counted.recipe.steps) {
-      if (step.operation != &alibi_operation) continue;
-      step.options.set(std::string(alibi_counted), end);
-      counted.changed.push_back(step.name);
-    }
-    if (counted.changed.empty()) return {};
-    Recipe whole = counted.recipe;
-    whole.givens = trace.givens;
-    if (have_same_weights(trace, evaluate_all(std::move(whole)).trace)) {
-      results.push_back(std::move(counted));
-    }
-  }
-  return results;
+std::span<const Convention> all_conventions() { return conventions; }
+
+std::string_view convention_words(std::string_view id) {
+  return std::ranges::find(conventions, id, &Convention::id)->says;
 }
 
 }  // namespace qkv::inline check

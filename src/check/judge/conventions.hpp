@@ -1,8 +1,8 @@
 #pragma once
 
-#include <limits>
-#include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,35 +14,30 @@
 
 namespace qkv::inline check {
 
-/// An equivalent lesson with steps moved, as their operation allows (`EquivalentPlacement`):
-/// queries scaled before the product. Only steps in `changed` may have other numbers.
-struct EquivalentRecipe {
-  Recipe recipe;  ///< without the givens
-  std::vector<std::string> changed;
+/// Another way to lay out or to compute the lesson's results.
+struct Variant {
+  std::optional<Recipe> recipe = {};         ///< its givens are ignored; empty: the lesson's own
+  bool other_pairing = false;                ///< rotated columns are in the other pairing's order
+  std::vector<std::string> changed = {};     ///< the only forward steps with other numbers
+  std::vector<std::string> deciding = {};    ///< steps that show it; empty: those changed
+  std::vector<std::string> companions = {};  ///< the loss: it must not contradict
+  std::size_t least = 1;                     ///< how many of the deciding steps must show it
 };
 
-/// Returns all such lessons: with every step moved, as a model of several layers does, then with
-/// one alone. `trace` is the evaluated lesson; the givens of its recipe are ignored.
-std::vector<EquivalentRecipe> moved_step_recipes(const Recipe& recipe, const Trace& trace);
-
-/// Returns lessons with ALiBi's distances counted from an end of the keys, if all weights stay the
-/// same: under a causal mask.
-std::vector<EquivalentRecipe> alibi_from_ends(const Recipe& recipe, const Trace& trace);
-
-/// The lesson in equivalent units: log-sum-exp to base 2, a loss summed instead of averaged, or the
-/// reverse.
-struct EquivalentUnits {
-  std::string_view id;               ///< the convention's id
-  Recipe recipe;                     ///< without the givens
-  std::vector<std::string> changed;  ///< steps whose numbers differ
-  /// Steps computed from those. If there are any, one must be submitted and agree: a summed loss
-  /// alone is a mistake.
-  std::vector<std::string> following = {};
-  bool needs_follower = false;
+/// An accepted other way to write results.
+struct Convention {
+  std::string_view id;  ///< "convention.lse-base"
+  /// "The logarithms have base 2: accepted."; {} is the layout of tokens, or a rounded constant.
+  std::string_view says;
+  /// Returns all variants; nullptr if each matrix is accepted by itself.
+  std::vector<Variant> (*variants)(const Recipe& recipe, const Trace& trace) = nullptr;
 };
 
-/// Returns all such lessons.
-std::vector<EquivalentUnits> in_equivalent_units(const Recipe& recipe);
+/// Returns all conventions, in the order in which they are tried.
+std::span<const Convention> all_conventions();
+
+/// Returns what a convention says.
+std::string_view convention_words(std::string_view id);
 
 /// A step with its constant rounded as by hand: √2 as 1.41.
 struct RoundedConstant {
@@ -56,28 +51,29 @@ struct RoundedConstant {
 std::vector<RoundedConstant> rounded_constants(const Step& step, const Call& call,
                                                const Trace& trace, int decimals);
 
-/// Returns the rotated queries and keys (op rope), and the steps that repeat or keep their columns.
-std::vector<std::string> rotated_steps(const Trace& trace);
-
 /// Reorders the columns of rotated queries and keys to the lesson's pairing, as if a program had
-/// those of the other pairing, as with permuted weights. The scores are the same. Returns the
-/// reordered steps.
-std::vector<std::string> accept_rope_layout(const Trace& trace,
-                                            std::vector<SubmittedArray>& submitted);
+/// those of the other pairing, as with permuted weights. The scores are the same.
+void accept_rope_layout(const Trace& trace, std::vector<SubmittedArray>& submitted);
+
+/// How the submitted numbers are laid out, if not as in the lesson.
+struct Layout {
+  Transposed transposed = Transposed::no;
+  SquareHeadAxis square = SquareHeadAxis::first;
+  bool other_pairing = false;
+};
 
 /// One interpretation of a submission, and its judgement.
 struct Interpretation {
   std::shared_ptr<const Trace> trace;  ///< the lesson's, or an accepted convention's
+  Layout layout = {};
   std::vector<SubmittedArray> submitted = {};
   Judgement judgement = {};
-  std::vector<std::string> scaled = {};    ///< steps changed by a convention of early scaling
-  std::vector<std::string> permuted = {};  ///< steps whose columns were reordered
-  bool alibi_from_end = false;             ///< ALiBi's distances counted from an end, by convention
-  std::string_view units = {};             ///< the accepted convention of other units
-  std::vector<std::string> in_equivalent_units = {};  ///< the steps in those units
-  /// Steps worked with a rounded constant, each with its text: "√2 as 1.41".
-  Transposed transposed = Transposed::no;
-  std::size_t wrong = 0;  ///< number of cells that are wrong or undecided
+  std::string_view convention = {};       ///< the accepted one, if any, of the steps `changed`
+  std::vector<std::string> changed = {};  ///< steps that it lays out or computes otherwise
+  std::size_t wrong = 0;                  ///< number of cells that are wrong or undecided
+
+  /// Returns the id of the convention that a matrix follows; empty if there is none.
+  std::string_view convention_of(const LearnerNode& node) const;
 };
 
 /// Returns the submission as it stands, unless a convention leaves fewer wrong cells. The lesson's

@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "check/intake/layout.hpp"
@@ -14,20 +14,11 @@ namespace {
 
 constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
 
-enum class RopeLayout { lessons, other };
-
 // Counts a step's cells that are wrong or undecided: both speak against an interpretation.
 std::size_t unsettled(const LearnerNode& node) {
   return node.wrong_cells() +
          static_cast<std::size_t>(std::ranges::count(node.verdicts, Verdict::undecided));
 }
-
-// How the submitted numbers are laid out, if not as in the lesson.
-struct Layout {
-  Transposed transposed = Transposed::no;
-  SquareHeadAxis square = SquareHeadAxis::first;
-  RopeLayout rope = RopeLayout::lessons;
-};
 
 // What all interpretations of a submission share.
 struct Interpreter {
@@ -43,12 +34,11 @@ struct Interpreter {
 
 Interpretation Interpreter::operator()(const Layout& layout, std::shared_ptr<const Trace> of,
                                        std::size_t too_many) const {
-  Interpretation result{.trace = std::move(of), .transposed = layout.transposed};
+  Interpretation result{.trace = std::move(of), .layout = layout};
   result.submitted = normalise_layout(submission, *result.trace, layout.transposed);
   if (!options.strict && layout.transposed == Transposed::no)
     move_heads_first(*result.trace, result.submitted, layout.square);
-  if (layout.rope == RopeLayout::other)
-    result.permuted = accept_rope_layout(*result.trace, result.submitted);
+  if (layout.other_pairing) accept_rope_layout(*result.trace, result.submitted);
   result.judgement = judge(*result.trace, result.submitted, options, too_many);
   if (result.judgement.given_up) {
     result.wrong = any_number;
@@ -93,39 +83,17 @@ Evidence evidence_in(const Interpretation& plain, const Interpretation& other,
   return evidence;
 }
 
-// True if half of a step's wrong cells are right in the other interpretation, or if it has none and
-// is nearer to the other.
+// True if a step shows the other interpretation: half of its wrong cells are right there, or it has
+// none and is nearer to the other. Most cells that tell the two apart must agree: a single slip is
+// no convention.
 bool favours(const Interpretation& other, const Interpretation& plain, const std::string& name) {
   const std::size_t before = wrong_in(plain, name);
   const std::size_t after = wrong_in(other, name);
-  if (before > 0) return 2 * after <= before;
   const Evidence evidence = evidence_in(plain, other, name);
+  if (before > 0) return 2 * after <= before && 2 * evidence.for_other >= evidence.apart;
   return after == 0 && evidence.apart > 0 && 2 * evidence.for_other > evidence.apart;
 }
 
-// True if no step has more wrong cells than before: later ones may have followed from a wrong one.
-bool contradicts_none(const Interpretation& other, const Interpretation& plain,
-                      const std::vector<std::string>& changed) {
-  return other.wrong < plain.wrong && std::ranges::all_of(changed, [&](const std::string& name) {
-           return wrong_in(other, name) <= wrong_in(plain, name);
-         });
-}
-
-// Returns the first submitted step that early scaling changes, except the scaling itself: it must
-// be better. A learner who forgets to scale has scores that look scaled early, but queries that do
-// not.
-std::string first_changed(const Interpretation& interpretation, const EquivalentRecipe& early) {
-  const auto is_there = [&](const std::string& name) {
-    const auto& all = interpretation.submitted;
-    return std::ranges::find(all, name, &SubmittedArray::name) != all.end();
-  };
-  const auto found = std::ranges::find_if(early.changed, [&](const std::string& name) {
-    return !interpretation.trace->step_at(name).operation->equivalent_placement && is_there(name);
-  });
-  return found == early.changed.end() ? "" : *found;
-}
-
-// Counts the steps that are wrong in an interpretation.
 std::size_t wrong_among(const Interpretation& interpretation,
                         const std::vector<std::string>& names) {
   return static_cast<std::size_t>(std::ranges::count_if(
@@ -138,88 +106,68 @@ std::shared_ptr<const Trace> trace_of(Recipe recipe, const Trace& lesson) {
   return std::make_shared<const Trace>(evaluate_all(std::move(recipe)).trace);
 }
 
-// Interprets the submission in other units; empty if none match better.
-std::optional<Interpretation> in_other_units(const Interpreter& interpret, const Layout& layout,
-                                             const Interpretation& plain) {
-  for (EquivalentUnits& units : in_equivalent_units(interpret.lesson.recipe)) {
-    if (wrong_among(plain, units.changed) == 0) continue;
-    const auto trace = trace_of(std::move(units.recipe), *interpret.trace);
-    Interpretation other = interpret(layout, trace, plain.wrong);
-    const auto supports = [&](const std::string& name) { return favours(other, plain, name); };
-    const std::vector<std::string>& deciding =
-        units.needs_follower ? units.following : units.changed;
-    const bool has_loss =
-        !units.needs_follower || !interpret.options.needs_loss || supports(units.changed.front());
-    const bool is_better = has_loss && contradicts_none(other, plain, units.changed) &&
-                           std::ranges::any_of(deciding, supports);
-    if (!is_better) continue;
-    other.units = units.id;
-    other.in_equivalent_units = std::move(units.changed);
-    return other;
-  }
-  return {};
-}
-
-// Interprets rotated queries and keys with reordered columns; empty unless both match better so.
-// One alone is a mistake.
-std::optional<Interpretation> with_other_pairing(const Interpreter& interpret, const Layout& layout,
-                                                 const Interpretation& plain) {
-  if (wrong_among(plain, rotated_steps(*interpret.trace)) < 2) return {};
-  const Layout other{layout.transposed, layout.square, RopeLayout::other};
-  Interpretation permuted = interpret(other, interpret.trace, plain.wrong);
-  const auto supports = [&](const std::string& name) {
-    return wrong_in(plain, name) > 0 && favours(permuted, plain, name);
-  };
-  const bool are_both = contradicts_none(permuted, plain, permuted.permuted) &&
-                        std::ranges::count_if(permuted.permuted, supports) > 1;
-  if (!are_both) return {};
-  return permuted;
-}
-
-// Interprets ALiBi's distances from an end of the keys; empty if neither end matches better.
-std::optional<Interpretation> with_shifted_alibi(const Interpreter& interpret, const Layout& layout,
-                                                 const Interpretation& plain) {
-  for (const EquivalentRecipe& end : alibi_from_ends(interpret.lesson.recipe, *interpret.trace)) {
-    Interpretation counted = interpret(layout, trace_of(end.recipe, *interpret.trace), plain.wrong);
-    counted.alibi_from_end = true;
-    const bool is_better = counted.wrong < plain.wrong &&
-                           std::ranges::all_of(end.changed, [&](const std::string& name) {
-                             return 2 * wrong_in(counted, name) <= wrong_in(plain, name);
-                           });
-    if (is_better) return counted;
-  }
-  return {};
-}
-
-// True if the two traces differ in no forward step but `changed`: a query that two scores share may
-// not be scaled for one of them.
-bool is_equivalent(const Trace& now, const Trace& lesson, const std::vector<std::string>& changed) {
+bool has_other_numbers(const Trace& now, const Trace& lesson, const std::string& name) {
   constexpr Tolerance rounding{.relative = 1e-9, .absolute = 1e-9};
+  const Tensor* tensor = now.find(name);  // nullptr if an earlier step is impossible
+  return !tensor || difference_of(tensor->values, lesson.at(name).values, rounding).mismatched > 0;
+}
+
+// True if no other forward step has other numbers: a query that two scores share may not be scaled
+// for one of them.
+bool is_equivalent(const Trace& now, const Trace& lesson, const std::vector<std::string>& changed) {
   return std::ranges::all_of(lesson.steps, [&](const Step& step) {
-    if (is_gradient(*step.operation) || std::ranges::count(changed, step.name) > 0) return true;
-    return difference_of(now.at(step.name).values, step.output.values, rounding).mismatched == 0;
+    return is_gradient(*step.operation) || std::ranges::count(changed, step.name) > 0 ||
+           !has_other_numbers(now, lesson, step.name);
   });
 }
 
-// Interprets queries as scaled before the product; empty if no place of the scaling matches better.
-std::optional<Interpretation> with_early_scaling(const Interpreter& interpret, const Layout& layout,
-                                                 const Interpretation& plain) {
+// The rule for all conventions: enough of the deciding steps show it, and none of them, nor a
+// companion, has more wrong cells than before. A program must have the companions, too.
+bool is_accepted(const Variant& variant, const Interpretation& other, const Interpretation& plain,
+                 bool needs_loss) {
+  const auto contradicts = [&](const std::string& name) {
+    return wrong_in(other, name) > wrong_in(plain, name);
+  };
+  const auto shows = [&](const std::string& name) { return favours(other, plain, name); };
+  if (std::ranges::any_of(variant.deciding, contradicts)) return false;
+  if (std::ranges::any_of(variant.companions, contradicts)) return false;
+  if (needs_loss && !std::ranges::all_of(variant.companions, shows)) return false;
+  return static_cast<std::size_t>(std::ranges::count_if(variant.deciding, shows)) >= variant.least;
+}
+
+// Returns the steps whose numbers the accepted variant explains. A moved step changes none.
+std::vector<std::string> explained_by(Variant variant, const Trace& now, const Trace& lesson) {
+  if (variant.recipe) {
+    std::erase_if(variant.changed, [&](const std::string& name) {
+      const bool may_be_moved = lesson.step_at(name).operation->equivalent_placement.has_value();
+      return !may_be_moved && !has_other_numbers(now, lesson, name);
+    });
+  }
+  return std::move(variant.changed);
+}
+
+// Returns the accepted variant of a convention that leaves the fewest wrong cells.
+std::optional<Interpretation> by_convention(const Interpreter& interpret,
+                                            const Convention& convention,
+                                            const Interpretation& plain) {
+  const Trace& lesson = *interpret.trace;
   std::optional<Interpretation> best;
-  for (const EquivalentRecipe& early :
-       moved_step_recipes(interpret.lesson.recipe, *interpret.trace)) {
-    const std::string first = first_changed(plain, early);
+  for (Variant& variant : convention.variants(interpret.lesson.recipe, lesson)) {
+    if (variant.deciding.empty()) variant.deciding = variant.changed;
     const std::size_t to_beat = best ? best->wrong : plain.wrong;
-    if (to_beat == 0 || wrong_in(plain, first) == 0) continue;
-    const auto trace = trace_of(early.recipe, *interpret.trace);
-    if (!is_equivalent(*trace, *interpret.trace, early.changed)) continue;
+    const std::size_t wrong =
+        wrong_among(plain, variant.deciding) + wrong_among(plain, variant.companions);
+    if (to_beat == 0 || wrong < variant.least) continue;
+    const auto trace = variant.recipe ? trace_of(*variant.recipe, lesson) : interpret.trace;
+    if (!is_equivalent(*trace, lesson, variant.changed)) continue;
+    Layout layout = plain.layout;
+    layout.other_pairing = variant.other_pairing;
     Interpretation other = interpret(layout, trace, to_beat);
-    other.scaled = early.changed;
-    const Evidence evidence = evidence_in(plain, other, first);
-    // A single slip is no convention.
-    const bool is_clear = 2 * evidence.for_other >= evidence.apart;
-    const bool is_better =
-        other.wrong < to_beat && 2 * wrong_in(other, first) <= wrong_in(plain, first);
-    if (is_better && is_clear) best = std::move(other);
+    if (other.wrong >= to_beat || !is_accepted(variant, other, plain, interpret.options.needs_loss))
+      continue;
+    other.convention = convention.id;
+    other.changed = explained_by(std::move(variant), *trace, lesson);
+    best = std::move(other);
   }
   return best;
 }
@@ -308,21 +256,27 @@ Interpretation best_interpretation(const Lesson& lesson, const Trace& lesson_tra
   Interpretation plain = interpret({}, trace);
   if (plain.judgement.wrong_cells() == 0 || interpret.options.strict) return plain;
   interpret.options.on_matrix = {};  // progress was already reported
-  Layout layout;
-  if (auto transposed = as_columns(interpret, plain)) {
-    layout.transposed = Transposed::yes;
-    plain = std::move(*transposed);
-  } else if (auto inside = with_heads_inside(interpret, plain)) {
-    layout.square = SquareHeadAxis::inside;
-    plain = std::move(*inside);
+  for (const auto layout_of : {as_columns, with_heads_inside}) {
+    if (auto other = layout_of(interpret, plain)) {
+      plain = std::move(*other);
+      break;
+    }
   }
-  constexpr std::array others = {with_other_pairing, with_shifted_alibi, in_other_units,
-                                 with_early_scaling};
-  for (const auto other_than : others) {
+  for (const Convention& convention : all_conventions()) {
     if (plain.wrong == 0) break;
-    if (auto other = other_than(interpret, layout, plain)) return std::move(*other);
+    if (!convention.variants) continue;
+    if (auto other = by_convention(interpret, convention, plain)) return std::move(*other);
   }
   return plain;
+}
+
+std::string_view Interpretation::convention_of(const LearnerNode& node) const {
+  if (node.finite_mask) return "convention.finite-mask";
+  if (node.submitted && node.submitted->heads_inside) return "convention.heads-inside";
+  if (!node.rounded_constant.empty()) return "convention.rounded-constant";
+  if (std::ranges::find(changed, node.name) != changed.end()) return convention;
+  if (layout.transposed == Transposed::yes && node.truth->rank() >= 2) return "convention.columns";
+  return {};
 }
 
 }  // namespace qkv::inline check
