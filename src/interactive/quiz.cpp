@@ -66,10 +66,7 @@ CellArithmetic worked_cell(const Walkthrough& walk, const CellReference& cell) {
 // The known mistakes that give the number; those of the operation come first. For a single number,
 // a slip of the pen is reported only if nothing else gives it.
 std::vector<Diagnosis> likely(std::vector<Diagnosis> mistakes) {
-  const std::vector<std::string_view> slips = slip_ids();
-  const auto is_own = [&](const Diagnosis& d) {
-    return std::find(slips.begin(), slips.end(), d.id) == slips.end();
-  };
+  const auto is_own = [](const Diagnosis& d) { return !d.is_slip; };
   const auto own_end = std::stable_partition(mistakes.begin(), mistakes.end(), is_own);
   const auto own = static_cast<std::size_t>(own_end - mistakes.begin());
   mistakes.resize(

@@ -23,23 +23,6 @@
 namespace qkv::inline check {
 namespace {
 
-// 1 without an axis of heads; more than 16 heads are not compared.
-std::size_t comparable_heads(const Tensor& tensor) {
-  const std::size_t heads = head_count(tensor);
-  return heads > most_other_heads ? 1 : heads;
-}
-
-// One head is 0, each in turn.
-std::vector<Tensor> without_a_head(const Tensor& tensor) {
-  const std::size_t heads = comparable_heads(tensor);
-  std::vector<Tensor> results;
-  for (std::size_t head = 0; heads > 1 && head < heads; ++head) {
-    Tensor& made = results.emplace_back(tensor);
-    for (std::size_t m = head; m < made.matrices(); m += heads) made.mutable_matrix(m).fill(0);
-  }
-  return results;
-}
-
 // Adjacent cells, one head's in the result; or a column, if the heads are joined. Of many cells
 // only some are compared.
 struct HeadCells {
@@ -120,12 +103,13 @@ std::vector<Tensor> with_one_head(const StepView& step, std::size_t k) {
   return results;
 }
 
-/// Returns the step's results where heads use other heads' numbers, each the nearest to those
-/// written: of the result, or of an operand. Empty if no other head is nearer than its own.
-/// `step.tensor` is the right result; `written` has as many cells.
-std::vector<Tensor> with_nearest_heads(const StepView& step, std::span<const double> written) {
+// Returns the step's results where heads use other heads' numbers, each the nearest to those
+// written: of the result, or of an operand. Empty if no other head is nearer than its own.
+std::vector<Tensor> with_nearest_heads(const StepView& step) {
   const Tensor& right = *step.tensor;
   const std::span<const double> numbers = right.values;
+  if (!step.written || step.written->values.size() != numbers.size()) return {};
+  const std::span<const double> written = step.written->values;
   const std::size_t heads = comparable_heads(right);
   std::vector<Tensor> results;
   if (heads > 1) {
@@ -148,6 +132,18 @@ std::vector<Tensor> with_nearest_heads(const StepView& step, std::span<const dou
     }
   }
   return results;
+}
+
+// Any step's mistake: a head is mistaken for another if it, or an operand, has the other's numbers.
+constexpr Mistake nearest_heads_mistake{
+    other_heads.id, other_heads.says, other_heads.hint, with_nearest_heads, {.is_fitted = true}};
+
+// How often that mistake computes the step.
+double heads_to_compare(const StepView& step) {
+  double heads = static_cast<double>(comparable_heads(*step.tensor));
+  for (const StepView* input : step.inputs)
+    heads += static_cast<double>(comparable_heads(*input->tensor));
+  return heads;
 }
 
 // Limits the cells that are written digit by digit, or whose arithmetic is needed.
@@ -230,16 +226,22 @@ std::vector<std::size_t> probes_of(const Mismatch& mismatch) {
 
 }  // namespace
 
+std::vector<Tensor> results_of(const Mistake& mistake, const StepView& step) try {
+  return mistake.compute(step);
+} catch (const InputError&) {  // impossible with these shapes
+  return {};
+}
+
 bool is_by_hand(std::size_t cells) { return cells <= std::size_t{1} << 18; }
 
 CandidateSet::CandidateSet(const Judgement& judgement, const Trace& trace, std::size_t node,
-                           const Mismatch& mismatch, const std::optional<Region>& region,
-                           DiagnosisBudget& budget)
+                           const Mismatch& mismatch, const Region* region, DiagnosisBudget& budget)
     : judgement_(judgement),
       trace_(trace),
       index_(node),
       node_(judgement.nodes[node]),
       mismatch_(mismatch),
+      region_(region),
       budget_(budget),
       unsubmitted_before_(unsubmitted_before(judgement, node)) {
   const bool by_hand = is_by_hand(mismatch.written.size());
@@ -247,9 +249,6 @@ CandidateSet::CandidateSet(const Judgement& judgement, const Trace& trace, std::
   if (node_.submitted) {
     written_.axes = node_.own.axes;
     written_.values = mismatch.written;
-  }
-  if (region && region->what == Region::What::zero) {
-    zeros_ = cells_in(*region, node_.own.shape());
   }
   std::vector<Hypothesis> hypotheses =
       by_hand ? hypotheses_of(judgement, trace, node, node_.units.unsubmitted_decimals())
@@ -296,8 +295,16 @@ CandidateSet::Origin CandidateSet::origin_at(std::size_t at) const {
 
 void CandidateSet::collect_own(const Assumption& assumption) {
   if (node_.step && !node_.has_lessons_inputs) {
-    if (!collect_mistakes({assumption, origin_at(index_), budget_.own, candidates_})) untried_ = 1;
-    collect_wrong_heads(assumption);
+    const StepView& step = assumption.steps[index_];
+    const Origin origin = origin_at(index_);
+    const Search search{assumption, origin, budget_.own, candidates_};
+    const double work = budget_.work[index_];
+    const bool all = collect_mistakes(search, step.operation->mistakes, work);
+    const bool has_numbers =
+        node_.submitted && step.tensor->values.size() == written_.values.size();
+    const bool has_heads = !has_numbers || collect_mistakes(search, {&nearest_heads_mistake, 1},
+                                                            work * heads_to_compare(step));
+    if (!all || !has_heads) untried_ = 1;
   }
   collect_slips(assumption);
 }
@@ -324,7 +331,9 @@ void CandidateSet::collect_unsubmitted() {
 }
 
 bool CandidateSet::made_in(const Search& search) const {
-  return collect_mistakes(search) && collect_unsubmitted_slips(search);
+  const std::size_t at = search.origin.at;
+  const std::span<const Mistake> mistakes = search.assumption.steps[at].operation->mistakes;
+  return collect_mistakes(search, mistakes, budget_.work[at]) && collect_unsubmitted_slips(search);
 }
 
 // Adds the candidate as it shows in the matrix. Returns false if that costs more than is left.
@@ -348,71 +357,34 @@ bool CandidateSet::collect_unsubmitted_slips(const Search& search) const {
                             .wrong_rows = {},
                             .arithmetic = {},
                             .near_wrong = {}};
-  for (SlipCandidate& slip : slip_candidates(context, SlipScope::anything, Author::hand)) {
+  for (Candidate& slip : slip_candidates(context, SlipScope::anything, Author::hand)) {
     if (slip.id == "slip.decimal-point")
       continue;  // affects one cell; softmax turns all into 1 and 0
-    for (CandidateValues& made : slip.candidates) {
-      Candidate candidate{slip.id,    slip.says,      slip.hint, CandidateKind::slip,
-                          slip.scope, std::move(made)};
-      if (!add_carried(search, std::move(candidate))) return false;
-    }
+    if (!add_carried(search, std::move(slip))) return false;
   }
-  return std::ranges::all_of(without_a_head(right), [&](Tensor& made) {
-    return add_carried(search, {.id = "tile.zero",
-                                .says = "A head was never written: all of it is 0.",
-                                .hint = "In a program: does the loop over the heads reach it?",
-                                .kind = CandidateKind::slip,
-                                .numbers = std::move(made)});
-  });
+  return true;
 }
 
-bool CandidateSet::collect_mistakes(const Search& search) const {
-  const StepView& step = search.assumption.steps[search.origin.at];
+bool CandidateSet::collect_mistakes(const Search& search, std::span<const Mistake> mistakes,
+                                    double work) const {
   // A 0 in weights comes from a mask; in a gradient it may have other causes.
   const bool zeros_tell = search.origin.at == index_ || !is_gradient(*node_.step->operation);
-  for (const Mistake& mistake : step.operation->mistakes) {
-    if (!search.budget.take(budget_.work[search.origin.at])) return false;
-    std::vector<Tensor> versions;
-    try {
-      versions = mistake.compute(step);
-    } catch (const InputError&) {  // impossible with these shapes
-    }
-    for (Tensor& made : versions) {
+  for (const Mistake& mistake : mistakes) {
+    if (!search.budget.take(work)) return false;
+    for (Tensor& made : results_of(mistake, search.assumption.steps[search.origin.at])) {
       Candidate candidate{
-          .id = mistake.id,
-          .says = mistake.says,
-          .hint = mistake.hint,
-          .kind = mistake.evidence.is_fitted ? CandidateKind::fitted : CandidateKind::mistake,
-          .scope = SlipScope::anything,
-          .numbers = std::move(made),
-          .evidence = mistake.evidence};
+          mistake.id,
+          mistake.says,
+          mistake.hint,
+          mistake.evidence.is_fitted ? CandidateKind::fitted : CandidateKind::mistake,
+          SlipScope::anything,
+          std::move(made),
+          mistake.evidence};
       candidate.evidence.zeros = mistake.evidence.zeros && zeros_tell;
       if (!add_carried(search, std::move(candidate))) return false;
     }
   }
   return true;
-}
-
-// A head is mistaken for another if it, or an operand, has the other's numbers.
-void CandidateSet::collect_wrong_heads(const Assumption& assumption) {
-  const StepView& step = assumption.steps[index_];
-  if (!node_.submitted || step.tensor->values.size() != mismatch_.written.size()) return;
-  double heads = static_cast<double>(comparable_heads(*step.tensor));
-  for (const StepView* input : step.inputs)
-    heads += static_cast<double>(comparable_heads(*input->tensor));
-  if (!budget_.own.take(heads * budget_.work[index_])) {
-    untried_ = 1;
-    return;
-  }
-  for (Tensor& made : with_nearest_heads(step, mismatch_.written)) {
-    if (!is_worth_keeping(made)) continue;
-    candidates_.push_back({.id = other_heads.id,
-                           .says = other_heads.says,
-                           .hint = other_heads.hint,
-                           .kind = CandidateKind::fitted,
-                           .numbers = std::move(made),
-                           .step = index_});
-  }
 }
 
 void CandidateSet::collect_slips(const Assumption& assumption) {
@@ -425,7 +397,7 @@ void CandidateSet::collect_slips(const Assumption& assumption) {
   const bool by_hand = is_by_hand(mismatch_.written.size());
   if (same_shape) {
     context.written = mismatch_.written;
-    context.zeros = zeros_;
+    context.region = region_;
   }
   if (same_shape && by_hand) {
     context.near_wrong = worth_a_line(mismatch_);
@@ -440,19 +412,11 @@ void CandidateSet::collect_slips(const Assumption& assumption) {
       return term_text(term, node_, hypothesis, judgement_, trace_);
     };
   }
-  for (SlipCandidate& slip :
+  for (Candidate& slip :
        slip_candidates(context, SlipScope::line, by_hand ? Author::hand : Author::program)) {
-    for (std::size_t v = 0; v < slip.candidates.size(); ++v) {
-      if (!is_worth_keeping(slip.candidates[v].tensor())) continue;
-      Candidate& candidate =
-          candidates_.emplace_back(Candidate{slip.id, slip.says, slip.hint, CandidateKind::slip,
-                                             slip.scope, std::move(slip.candidates[v])});
-      candidate.evidence = slip.evidence;
-      candidate.step = index_;
-      if (slip.detail) {
-        candidate.detail = [detail = slip.detail, v](std::size_t cell) { return detail(v, cell); };
-      }
-    }
+    if (!is_worth_keeping(slip.numbers.tensor())) continue;
+    slip.step = index_;
+    candidates_.push_back(std::move(slip));
   }
 }
 

@@ -65,6 +65,14 @@ struct Cellwise {
   bool are_near(std::size_t i, double x) const {
     return written(i) == x || std::abs(written(i) - x) <= node.units.tolerance(i);
   }
+  double factor() const {
+    std::vector<double> all_written, all_right;
+    for (const std::size_t i : cells) {
+      all_written.push_back(written(i));
+      all_right.push_back(right(i));
+    }
+    return nearest_factor(all_written, all_right);
+  }
 };
 
 std::vector<IndexRange> bounding_block(const Cellwise& all, const Shape& shape) {
@@ -93,21 +101,6 @@ bool hold_with_evidence(const Cellwise& block, const Holds& holds) {
   constexpr std::ptrdiff_t enough = 3;
   const auto wrong = [&](std::size_t i) { return block.is_wrong(i); };
   return std::ranges::count_if(block.cells, wrong) >= enough && all_hold(block, holds);
-}
-
-// Returns the factor of the right numbers that is nearest to the written ones (least squares).
-std::optional<double> factor_of(const Cellwise& block) {
-  double products = 0;
-  double squares = 0;
-  for (const std::size_t i : block.cells) {
-    const double x = block.written(i);
-    const double y = block.right(i);
-    if (!std::isfinite(x) || !std::isfinite(y)) continue;
-    products += x * y;
-    squares += y * y;
-  }
-  if (squares == 0 || products == 0) return {};
-  return products / squares;
 }
 
 // Returns the mean error of each column.
@@ -161,14 +154,14 @@ void tell_what(const Cellwise& block, Region& region) {
   } else {
     const auto first = std::ranges::find_if(block.cells, [&](auto i) { return block.is_wrong(i); });
     const double constant = block.written(*first);
-    const auto factor = factor_of(block);
+    const double factor = block.factor();
     if (hold_with_evidence(block, [&](std::size_t i) { return block.written(i) == constant; })) {
       region.what = What::constant;
-    } else if (factor && hold_with_evidence(block, [&](std::size_t i) {
-                 return block.are_near(i, *factor * block.right(i));
+    } else if (factor != 0 && hold_with_evidence(block, [&](std::size_t i) {
+                 return block.are_near(i, factor * block.right(i));
                })) {
       region.what = What::multiple;
-      region.factor = *factor;
+      region.factor = factor;
     } else if (is_offset(block, region)) {
       region.what = What::offset;
     }
@@ -335,7 +328,8 @@ std::vector<Diagnosis> diagnoses_of(const std::vector<Explanation>& explanations
                      .hint = candidate.hint,
                      .cells = explanation.cells,
                      .sure = explanation.sure,
-                     .is_alternative = explanation.is_alternative});
+                     .is_alternative = explanation.is_alternative,
+                     .is_slip = candidate.kind == CandidateKind::slip});
   }
   return found;
 }
@@ -353,7 +347,8 @@ NodeDiagnosis diagnose(const Judgement& judgement, const Trace& trace, std::size
     result.mistakes.push_back(std::move(*other_reason));
     return result;
   }
-  CandidateSet candidate_set(judgement, trace, index, mismatch, result.region, budget);
+  CandidateSet candidate_set(judgement, trace, index, mismatch,
+                             result.region ? &*result.region : nullptr, budget);
   std::vector<Explanation> found = explain_mismatch(mismatch, candidate_set.candidates());
   if (found.empty() && mismatch.written.size() <= max_cells_with_slack &&
       candidate_set.allow_rounding()) {
@@ -368,7 +363,5 @@ std::vector<Diagnosis> diagnose(const Judgement& judgement, const Trace& trace, 
   DiagnosisBudget budget(trace);
   return diagnose(judgement, trace, index, budget).mistakes;
 }
-
-std::vector<std::string_view> slip_ids() { return all_slip_ids(); }
 
 }  // namespace qkv::inline check

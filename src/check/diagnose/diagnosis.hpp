@@ -19,10 +19,8 @@ struct Diagnosis {
   std::size_t cells = 0;        ///< number of wrong cells that it explains
   bool sure = true;             ///< no other mistake explains them as well
   bool is_alternative = false;  ///< explains the same cells as the one before it: "or"
+  bool is_slip = false;         ///< a transcription slip, which belongs to no operation
 };
-
-/// Returns the ids of transcription slips, which belong to no operation.
-std::vector<std::string_view> slip_ids();
 
 /// A range of indices, both ends included.
 struct IndexRange {

@@ -3,8 +3,6 @@
 #include <deque>
 #include <functional>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "check/diagnose/budget.hpp"
@@ -16,26 +14,6 @@
 #include "tensor/tensor.hpp"
 
 namespace qkv::inline check {
-
-/// Where a candidate comes from, the most specific first: a mistake's own numbers; numbers fitted
-/// to those written (which head, which bias); a transcription slip.
-enum class CandidateKind { mistake, fitted, slip };
-
-/// The numbers of a whole matrix that one mistake would produce.
-struct Candidate {
-  std::string_view id;
-  std::string_view says;
-  std::string_view hint;
-  CandidateKind kind = CandidateKind::mistake;
-  SlipScope scope = SlipScope::anything;
-  CandidateValues numbers;
-  /// Extra tolerance per cell for rounding in unsubmitted steps in between; empty if there is none.
-  std::vector<double> room = {};
-  Evidence evidence = {};
-  std::size_t step = 0;  ///< index of the step where it was made: this one, or an earlier one
-  /// Details for a cell, such as "0.5 · 2 is missing"; empty if there are none.
-  std::function<std::string(std::size_t cell)> detail = {};
-};
 
 /// The mismatch to explain: written numbers, expected numbers and wrong cells of one matrix.
 struct Mismatch {
@@ -81,8 +59,7 @@ bool is_by_hand(std::size_t cells);
 class CandidateSet {
  public:
   CandidateSet(const Judgement& judgement, const Trace& trace, std::size_t node,
-               const Mismatch& mismatch, const std::optional<Region>& region,
-               DiagnosisBudget& budget);
+               const Mismatch& mismatch, const Region* region, DiagnosisBudget& budget);
   CandidateSet(const CandidateSet&) = delete;
   CandidateSet& operator=(const CandidateSet&) = delete;
 
@@ -129,10 +106,9 @@ class CandidateSet {
   void collect_own(const Assumption& assumption);
   void collect_unsubmitted();
   bool made_in(const Search& search) const;
-  bool collect_mistakes(const Search& search) const;
+  bool collect_mistakes(const Search& search, std::span<const Mistake> mistakes, double work) const;
   bool collect_unsubmitted_slips(const Search& search) const;
   bool add_carried(const Search& search, Candidate made) const;
-  void collect_wrong_heads(const Assumption& assumption);
   void collect_slips(const Assumption& assumption);
   bool is_worth_keeping(const Tensor& numbers) const;
   void allow_rounding(const UnsubmittedRange& unsubmitted, const std::deque<Assumption>& draws);
@@ -142,12 +118,12 @@ class CandidateSet {
   const std::size_t index_;
   const LearnerNode& node_;
   const Mismatch& mismatch_;
+  const Region* region_;  // nullptr if the wrong cells form no block
   DiagnosisBudget& budget_;
   Tensor written_;  // as mistakes see it; without axes if it has another shape
   std::size_t untried_ = 0;
   std::vector<std::size_t> unsubmitted_before_;
   std::vector<std::size_t> probes_;  // some wrong cells of a large matrix; else empty
-  std::vector<std::size_t> zeros_;   // the cells of a block of zeros
   std::deque<Assumption> assumptions_;
   std::deque<Origin> origins_;
   std::deque<SlipContext> contexts_;

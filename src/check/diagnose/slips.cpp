@@ -186,34 +186,46 @@ std::string dropped_term(const SlipContext& c, std::size_t variant, std::size_t 
 // A block that was never written stays 0.
 std::vector<CandidateValues> unwritten_blocks(const SlipContext& c) {
   constexpr std::size_t least = 4;
-  if (c.zeros.size() < least) return {};
+  if (!c.region || c.region->what != Region::What::zero) return {};
+  const std::vector<std::size_t> zeros = cells_in(*c.region, c.right->shape());
+  if (zeros.size() < least) return {};
   Tensor result = *c.right;
-  for (const std::size_t i : c.zeros) {
+  for (const std::size_t i : zeros) {
     if (result.values[i] != -infinity) result.values.mutable_span()[i] = 0;
   }
   return {std::move(result)};
+}
+
+// Of a matrix that was not submitted, one head is 0, each in turn.
+std::vector<CandidateValues> unwritten_heads(const SlipContext& c) {
+  const std::size_t heads = comparable_heads(*c.right);
+  std::vector<CandidateValues> results;
+  for (std::size_t head = 0; c.written.empty() && heads > 1 && head < heads; ++head) {
+    Tensor made = *c.right;
+    for (std::size_t m = head; m < made.matrices(); m += heads) made.mutable_matrix(m).fill(0);
+    results.emplace_back(std::move(made));
+  }
+  return results;
 }
 
 // Some are 0, the others too large by one factor: 1 / (1 - p) for a dropout share p.
 std::vector<CandidateValues> dropouts(const SlipContext& c) {
   if (c.written.size() != c.right->values.size()) return {};
   const std::span<const double> right = c.right->values;
-  double products = 0;
-  double squares = 0;
   const double unit = std::pow(10.0, -c.decimals);
+  std::vector<double> others(c.written.begin(), c.written.end());
   bool any = false;
   for (std::size_t i = 0; i < right.size(); ++i) {
-    if (!std::isfinite(c.written[i]) || !std::isfinite(right[i])) continue;
-    any = any || (c.written[i] == 0 && std::abs(right[i]) > unit);  // too large to be rounded to 0
-    if (c.written[i] == 0) continue;
-    products += c.written[i] * right[i];
-    squares += right[i] * right[i];
+    if (others[i] != 0) continue;
+    any = any || (std::isfinite(right[i]) && std::abs(right[i]) > unit);  // not rounded to 0
+    others[i] = nothing;
   }
   constexpr double least = 1.01;
-  if (!any || !(products > least * squares)) return {};
+  const double factor = nearest_factor(others, right);
+  if (!any || !(factor > least)) return {};
   const auto written = view_as<1>(c.written, {c.written.size()});
-  return {with_numbers(*c.right, xt::where(xt::equal(written, 0.0), 0.0,
-                                           c.right->array<1>() * (products / squares)))};
+  return {with_numbers(*c.right,
+                       xt::where(xt::equal(written, 0.0), 0.0, c.right->array<1>() * factor))};
 }
 
 struct Slip {
@@ -256,29 +268,44 @@ constexpr Slip slips[] = {
      nullptr,
      true,
      {.least = 3}},
+    {"tile.zero", "A head was never written: all of it is 0.",
+     "In a program: does the loop over the heads reach it?", SlipScope::anything, unwritten_heads},
 };
 
 }  // namespace
 
-std::vector<SlipCandidate> slip_candidates(const SlipContext& context, SlipScope least, Author by) {
-  std::vector<SlipCandidate> all;
+std::size_t comparable_heads(const Tensor& tensor) {
+  const std::size_t heads = head_count(tensor);
+  return heads > most_other_heads ? 1 : heads;
+}
+
+double nearest_factor(std::span<const double> written, std::span<const double> right) {
+  double products = 0;
+  double squares = 0;
+  for (std::size_t i = 0; i < right.size(); ++i) {
+    if (!std::isfinite(written[i]) || !std::isfinite(right[i])) continue;
+    products += written[i] * right[i];
+    squares += right[i] * right[i];
+  }
+  return squares == 0 ? 0 : products / squares;
+}
+
+std::vector<Candidate> slip_candidates(const SlipContext& context, SlipScope least, Author by) {
+  std::vector<Candidate> all;
   for (const Slip& slip : slips) {
     if (least == SlipScope::anything && slip.scope != least) continue;
     if (by == Author::program && !slip.is_of_programs) continue;
-    all.push_back(
-        {slip.id, slip.says, slip.hint, slip.scope, slip.candidates(context), slip.evidence});
-    if (!slip.detail) continue;
-    all.back().detail = [&context, &slip](std::size_t variant, std::size_t cell) {
-      return slip.detail(context, variant, cell);
-    };
+    std::vector<CandidateValues> variants = slip.candidates(context);
+    for (std::size_t v = 0; v < variants.size(); ++v) {
+      all.push_back({slip.id, slip.says, slip.hint, CandidateKind::slip, slip.scope,
+                     std::move(variants[v]), slip.evidence});
+      if (!slip.detail) continue;
+      all.back().detail = [&context, &slip, v](std::size_t cell) {
+        return slip.detail(context, v, cell);
+      };
+    }
   }
   return all;
-}
-
-std::vector<std::string_view> all_slip_ids() {
-  std::vector<std::string_view> ids;
-  for (const Slip& slip : slips) ids.push_back(slip.id);
-  return ids;
 }
 
 }  // namespace qkv::inline check

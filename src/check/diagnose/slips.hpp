@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "check/diagnose/diagnosis.hpp"
 #include "ops/numbers/expression.hpp"
 #include "ops/operation.hpp"
 #include "tensor/tensor.hpp"
@@ -48,16 +49,24 @@ class CandidateValues {
   std::optional<std::pair<std::size_t, std::size_t>> exchanged_;
 };
 
-/// A transcription slip made on a whole matrix.
-struct SlipCandidate {
+/// Where a candidate comes from, the most specific first: a mistake's own numbers; numbers fitted
+/// to those written (which head, which bias); a transcription slip.
+enum class CandidateKind { mistake, fitted, slip };
+
+/// The numbers of a whole matrix that one mistake would produce.
+struct Candidate {
   std::string_view id;
   std::string_view says;
   std::string_view hint;
+  CandidateKind kind = CandidateKind::mistake;
   SlipScope scope = SlipScope::anything;
-  std::vector<CandidateValues> candidates;
+  CandidateValues numbers;
   Evidence evidence = {};
-  /// Details for a cell, more specific than the id; empty if there are none.
-  std::function<std::string(std::size_t variant, std::size_t cell)> detail = {};
+  /// Details for a cell, such as "0.5 · 2 is missing"; empty if there are none.
+  std::function<std::string(std::size_t cell)> detail = {};
+  std::size_t step = 0;  ///< index of the step where it was made: this one, or an earlier one
+  /// Extra tolerance per cell for rounding in unsubmitted steps in between; empty if there is none.
+  std::vector<double> room = {};
 };
 
 /// Formats a term of a sum, naming its cells.
@@ -73,19 +82,23 @@ struct SlipContext {
   /// Cells where a slip within one line may show. Other cells may stay NaN, since their digits or
   /// arithmetic are expensive.
   std::vector<bool> near_wrong;
-  std::span<const double> written = {};     ///< what the learner has, as far as that is known
-  std::span<const std::size_t> zeros = {};  ///< the cells of a block in which all are 0
+  std::span<const double> written = {};  ///< what the learner has, as far as that is known
+  const Region* region = nullptr;        ///< the block that the wrong cells fill, if they do
   TermText term_text = {};
 };
 
 /// Who may have slipped: a large matrix comes from a program.
 enum class Author { hand, program };
 
-/// Returns the slips with at least this scope, and the numbers that they make of `right`. The
-/// context must outlive them.
-std::vector<SlipCandidate> slip_candidates(const SlipContext& context, SlipScope least, Author by);
+/// Returns the numbers that slips with at least this scope make of `right`. The context must
+/// outlive them.
+std::vector<Candidate> slip_candidates(const SlipContext& context, SlipScope least, Author by);
 
-/// Returns the ids of all slips.
-std::vector<std::string_view> all_slip_ids();
+/// Returns the number of heads; 1 without an axis of heads. More than 16 heads are not compared.
+std::size_t comparable_heads(const Tensor& tensor);
+
+/// Returns the factor of the right numbers that is nearest to the written ones (least squares), of
+/// the finite ones in these cells; 0 if there is none.
+double nearest_factor(std::span<const double> written, std::span<const double> right);
 
 }  // namespace qkv::inline check

@@ -4,64 +4,28 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <random>
 
-#include "text/error.hpp"
+#include "check/diagnose/hypothesis.hpp"
 #include "trace/cell_reference.hpp"
 #include "trace/evaluate.hpp"
 
 namespace qkv::inline check {
 namespace {
 
-// The lesson's matrices as mistakes see them. They point at each other, so this can't be moved.
-class Sources {
- public:
-  explicit Sources(const Trace& trace) : all_(trace.givens.size() + trace.steps.size()) {
-    std::map<std::string_view, const StepView*> known;
-    std::size_t i = 0;
-    for (const Given& given : trace.givens) {
-      all_[i] = {.name = given.name, .tensor = &given.tensor, .environment = &trace.environment};
-      known.emplace(given.name, &all_[i++]);
-    }
-    for (const Step& step : trace.steps) {
-      all_[i] = {.name = step.name,
-                 .tensor = &step.output,
-                 .operation = step.operation,
-                 .options = &step.options,
-                 .environment = &trace.environment};
-      for (const std::string& input : step.of) all_[i].inputs.push_back(known.at(input));
-      known.emplace(step.name, &all_[i++]);
-    }
-    for (StepView& source : all_) source.all = all_;
-  }
-  Sources(const Sources&) = delete;
-  Sources& operator=(const Sources&) = delete;
-
-  std::span<const StepView> steps(const Trace& trace) const {
-    return std::span(all_).subspan(trace.givens.size());
-  }
-
- private:
-  std::vector<StepView> all_;
-};
-
 // The numbers from one form of a mistake.
-struct Candidate {
+struct WrongVersion {
   std::string_view id;
   Tensor numbers;
 };
 
-std::vector<Candidate> candidates_of(const StepView& step) {
-  std::vector<Candidate> candidates;
+std::vector<WrongVersion> wrong_versions(const StepView& step) {
+  std::vector<WrongVersion> versions;
   for (const Mistake& mistake : step.operation->mistakes) {
-    try {
-      for (Tensor& made : mistake.compute(step))
-        candidates.push_back({mistake.id, std::move(made)});
-    } catch (const InputError&) {  // impossible with these shapes
-    }
+    for (Tensor& made : results_of(mistake, step))
+      versions.push_back({mistake.id, std::move(made)});
   }
-  return candidates;
+  return versions;
 }
 
 bool look_alike(const Tensor& a, const Tensor& b, double unit_of_hand_work) {
@@ -89,13 +53,14 @@ void add_once(std::vector<IndistinguishablePair>& found, IndistinguishablePair o
 enum class Pairs { left_out, included };
 
 std::vector<IndistinguishablePair> find(const Trace& trace, double unit_of_hand_work, Pairs pairs) {
-  const Sources sources(trace);
+  const Judgement untouched = judge(trace, {}, {});
+  const std::vector<StepView> all = Hypothesis(untouched, trace).sources();
   std::vector<IndistinguishablePair> found;
-  for (const StepView& step : sources.steps(trace)) {
+  for (const StepView& step : std::span(all).subspan(trace.givens.size())) {
     const std::string name(step.name);
-    const std::vector<Candidate> candidates = candidates_of(step);
+    const std::vector<WrongVersion> candidates = wrong_versions(step);
     for (std::size_t v = 0; v < candidates.size(); ++v) {
-      const Candidate& candidate = candidates[v];
+      const WrongVersion& candidate = candidates[v];
       if (look_alike(candidate.numbers, *step.tensor, unit_of_hand_work))
         add_once(found, {name, candidate.id, {}});
       for (std::size_t w = 0; pairs == Pairs::included && w < v; ++w) {
