@@ -11,6 +11,7 @@
 #include "check/intake/layout.hpp"
 #include "check/judge/conventions.hpp"
 #include "check/judge/room.hpp"
+#include "check/tolerance/precision.hpp"
 #include "formats/handwork/numeral.hpp"
 #include "ops/backward_rule.hpp"
 #include "tensor/compare.hpp"
@@ -259,6 +260,7 @@ StepReport report_of(const Interpretation& interpretation, std::size_t index,
   report.verdict = worst_of(node.verdicts);
   report.digits = node.units.decimals;
   report.basis = node.units.basis;
+  report.precision = node.units.precision;
   report.unit = node.units.largest();
   if (const std::string_view id = interpretation.convention_of(node); !id.empty())
     report.accepted_convention = id;
@@ -315,18 +317,18 @@ std::string_view outcome_name(Outcome outcome) {
 }
 
 void note_coarser_types(std::vector<StepReport>& steps) {
-  constexpr std::pair<ToleranceBasis, std::string_view> types[] = {
-      {ToleranceBasis::float64, "float64"},
-      {ToleranceBasis::float32, "float32"},
-      {ToleranceBasis::float16, "float16"},
-      {ToleranceBasis::bfloat16, "bfloat16"}};
-  const auto count = [&](const auto& type) {
-    return std::ranges::count(steps, type.first, &StepReport::basis);
+  constexpr Precision types[] = {Precision::float64, Precision::float32, Precision::float16,
+                                 Precision::bfloat16};
+  const auto is_of = [](const StepReport& step, Precision type) {
+    return step.basis == ToleranceBasis::type && step.precision == type;
+  };
+  const auto count = [&](Precision type) {
+    return std::ranges::count_if(steps, [&](const StepReport& step) { return is_of(step, type); });
   };
   const auto* usual = std::ranges::max_element(types, {}, count);  // the finest of equally many
   for (const auto* type = usual + 1; type != std::end(types); ++type) {
     for (StepReport& step : steps) {
-      if (step.basis == type->first) step.coarser_type = type->second;
+      if (is_of(step, *type)) step.coarser_type = rule_of(*type).name;
     }
   }
 }

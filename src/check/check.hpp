@@ -39,6 +39,7 @@ struct StepReport {
   Verdict verdict = Verdict::correct;
   int digits = 0;
   ToleranceBasis basis = ToleranceBasis::decimals;  ///< what the tolerance is derived from
+  Precision precision = Precision::digits;          ///< of the program that computed it
   double unit = 0;                                  ///< the largest tolerance of its cells
   std::optional<std::string> accepted_convention;   ///< "convention.columns", …
   std::string rounded_constant = {};                ///< "√2 as 1.41", by that convention

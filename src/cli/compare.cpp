@@ -158,9 +158,8 @@ ToleranceChoice tolerance_of(const CompareOptions& options) {
   ToleranceChoice choice = options.tolerance;
   for (const std::string& text : options.tolerances) {
     const std::size_t equals = text.rfind('=');
-    choice.of_steps.push_back(
-        {.steps = text.substr(0, equals),
-         .tolerance = tolerance_in(std::string_view(text).substr(equals + 1)).value()});
+    choice.of_steps.emplace_back(text.substr(0, equals),
+                                 tolerance_in(std::string_view(text).substr(equals + 1)).value());
   }
   return choice;
 }

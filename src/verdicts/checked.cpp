@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "check/judge/conventions.hpp"
+#include "check/tolerance/precision.hpp"
 #include "exposition/arithmetic.hpp"
 #include "formats/handwork/numeral.hpp"
 #include "terminal/text_layout.hpp"
@@ -32,10 +33,7 @@ std::string measure_text(const StepReport& step) {
     case ToleranceBasis::rounded: return "you wrote whole numbers";
     case ToleranceBasis::other_matrices:
       return fmt::format("you wrote whole numbers here, {} elsewhere", decimals);
-    case ToleranceBasis::bfloat16: return "bfloat16 numbers";
-    case ToleranceBasis::float16: return "float16 numbers";
-    case ToleranceBasis::float32: return "float32 numbers";
-    case ToleranceBasis::float64: return "float64 numbers";
+    case ToleranceBasis::type: return fmt::format("{} numbers", rule_of(step.precision).name);
     case ToleranceBasis::copied: return "a given is copied";
     case ToleranceBasis::requested: return decimals + " asked for";
   }

@@ -109,10 +109,8 @@ std::string judged_tolerance(const Comparison& comparison) {
 
 std::string usual_text(const ComparedStep& step) {
   if (step.terms == 0) return tolerance_text(step);
-  const UsualTolerance& usual = usual_tolerance(step.precision);
   const std::string whose =
-      fmt::format(" (as torch.testing.assert_close has it for {}{})",
-                  usual.precision == Precision::digits ? "float64" : usual.name,
+      fmt::format(" (as torch.testing.assert_close has it for {}{})", rule_of(step.precision).name,
                   step.terms == 1 ? "" : fmt::format(", times √{} for as many terms", step.terms));
   if (!uses_largest(step.precision)) return tolerance_text(step) + whose;
   return fmt::format("{}{}, and at least 2^{} of the step's largest number", tolerance_text(step),

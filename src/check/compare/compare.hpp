@@ -13,45 +13,6 @@
 
 namespace qkv::inline check {
 
-/// An absolute and relative tolerance for the steps that match a pattern.
-struct StepTolerance {
-  std::string steps;  ///< with at most one *
-  double tolerance = 0;
-};
-
-/// The requested tolerance; without any, the default for the numbers. If only one of rtol and atol
-/// is set, the other is that of numpy.testing.assert_allclose: rtol 1e-7, atol 0.
-struct ToleranceChoice {
-  std::optional<double> relative = {};
-  std::optional<double> absolute = {};
-  std::vector<StepTolerance> of_steps = {};
-
-  /// Returns the tolerance requested for this step, or nothing.
-  std::optional<Tolerance> of(std::string_view step) const;
-};
-
-/// The default tolerance for numbers of a precision.
-struct UsualTolerance {
-  Precision precision;
-  std::string_view name;  ///< "float32"
-  Tolerance tolerance;
-};
-
-/// Returns the default tolerance of torch.testing.assert_close.
-const UsualTolerance& usual_tolerance(Precision precision);
-
-/// True if numbers of the precision may be off by the rounding error of the largest one.
-bool uses_largest(Precision precision);
-
-/// Returns the tolerance for two programs' arrays: PyTorch's for the precision times the root of
-/// `terms`, the number of summed terms. In half precision it is at least the rounding error of the
-/// large terms in a sum, which exceeds PyTorch's atol. `desired` are the other side's numbers.
-Tolerance tolerance_of_dumps(Precision precision, std::span<const double> desired,
-                             std::size_t terms);
-
-/// Returns the tolerance for numbers that were both computed here, in float64.
-Tolerance tolerance_of_lessons(std::span<const double> desired);
-
 enum class Agreement {
   identical,    ///< identical bits
   close,        ///< within the tolerance

@@ -10,6 +10,7 @@
 
 #include "check/intake/layout.hpp"
 #include "check/intake/step_names.hpp"
+#include "check/tolerance/cell_tolerance.hpp"
 #include "ops/catalogue.hpp"
 #include "text/error.hpp"
 #include "text/suggest.hpp"
@@ -241,19 +242,6 @@ void adopt_names(const ComparedSide& other, ComparedSide& side) {
     if (names == known.end() || names->second.size() > 1 || matrices.size() > 1) continue;
     matrices.front()->name = names->second.front();
   }
-}
-
-std::optional<std::string> matched(std::string_view pattern, std::string_view name) {
-  const std::size_t star = pattern.find('*');
-  if (star == std::string_view::npos) {
-    return pattern == name ? std::optional(std::string()) : std::nullopt;
-  }
-  const std::string_view before = pattern.substr(0, star);
-  const std::string_view after = pattern.substr(star + 1);
-  const bool fits = name.size() >= before.size() + after.size() && name.starts_with(before) &&
-                    name.ends_with(after);
-  if (!fits) return {};
-  return std::string(name.substr(before.size(), name.size() - before.size() - after.size()));
 }
 
 void map_names(const std::vector<NameMap>& maps, const ComparedSide& other, ComparedSide& side) {

@@ -66,9 +66,6 @@ struct NameMap {
   std::string ours;
 };
 
-/// Returns what * stands for if the name matches the pattern; otherwise nothing.
-std::optional<std::string> matched(std::string_view pattern, std::string_view name);
-
 /// Renames each matrix by the first map that matches it. Throws InputError if a map matches no
 /// matrix or leads to no name of the other side.
 void map_names(const std::vector<NameMap>& maps, const ComparedSide& other, ComparedSide& side);

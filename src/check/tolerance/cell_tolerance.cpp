@@ -11,16 +11,6 @@ namespace {
 // Assumed for the intermediate numbers of somebody who writes whole numbers only.
 constexpr double on_the_way_to_whole = 1e-3;
 
-ToleranceBasis tolerance_basis(Precision precision) {
-  switch (precision) {
-    case Precision::bfloat16: return ToleranceBasis::bfloat16;
-    case Precision::float16: return ToleranceBasis::float16;
-    case Precision::float32: return ToleranceBasis::float32;
-    case Precision::float64: return ToleranceBasis::float64;
-    default: return ToleranceBasis::decimals;
-  }
-}
-
 // The largest finite magnitude, or `least`.
 template <class Numbers, class Value>
 double scale_of(const Numbers& numbers, double least, const Value& value_of) {
@@ -51,13 +41,8 @@ bool are_whole(std::span<const double> values) {
   });
 }
 
-double unit_of_program(Precision precision, std::span<const double> right) {
-  const PrecisionRule& rule = rule_of(precision);
-  return rule.floor * scale_of(right, rule.least);
-}
-
 // Where the lesson hides a cell, the learner's own number may be a finite mask: it does not count.
-double unit_of_program(Precision precision, const Expected& expected) {
+double unit_where_seen(Precision precision, const Expected& expected) {
   if (std::ranges::find(expected.truth, -infinity) == expected.truth.end())
     return unit_of_program(precision, expected.from_own);
   std::vector<double> seen(expected.from_own.begin(), expected.from_own.end());
@@ -139,18 +124,13 @@ void take_exponents(const SubmittedArray& submitted, const Expected& expected, i
 
 }  // namespace
 
-double MatrixTolerance::largest() const {
-  return of_cell.empty() ? plain : *std::max_element(of_cell.begin(), of_cell.end());
+double unit_of_program(Precision precision, std::span<const double> right) {
+  const PrecisionRule& rule = rule_of(precision);
+  return rule.floor * scale_of(right, rule.least);
 }
 
-bool MatrixTolerance::are_written() const {
-  switch (basis) {
-    case ToleranceBasis::bfloat16:
-    case ToleranceBasis::float16:
-    case ToleranceBasis::float32:
-    case ToleranceBasis::float64: return false;
-    default: return true;
-  }
+double MatrixTolerance::largest() const {
+  return of_cell.empty() ? plain : *std::max_element(of_cell.begin(), of_cell.end());
 }
 
 double MatrixTolerance::unsubmitted(std::span<const double> numbers) const {
@@ -189,7 +169,7 @@ MatrixTolerance matrix_tolerance(const SubmittedArray& submitted, const Expected
   MatrixTolerance units;
   units.precision = detect_precision(submitted, right);
   // A coarser type shows only in numbers that the file's own type resolves.
-  if (unit_of_program(submitted.precision, expected) >= unit_of_program(units.precision, expected))
+  if (unit_where_seen(submitted.precision, expected) >= unit_where_seen(units.precision, expected))
     units.precision = submitted.precision;
   units.decimals = most_decimals(submitted);
   if (digits) {
@@ -200,13 +180,13 @@ MatrixTolerance matrix_tolerance(const SubmittedArray& submitted, const Expected
     if (units.basis == ToleranceBasis::other_matrices) units.decimals = others.written;
   } else {
     const auto rounded =
-        detect_rounding(submitted, expected, others, unit_of_program(units.precision, expected));
-    units.basis = rounded ? ToleranceBasis::decimals : tolerance_basis(units.precision);
+        detect_rounding(submitted, expected, others, unit_where_seen(units.precision, expected));
+    units.basis = rounded ? ToleranceBasis::decimals : ToleranceBasis::type;
     if (rounded) units.decimals = *rounded;
   }
   const double scale = scale_of(submitted, right);
   units.floor = units.precision == Precision::digits ? rule_of(units.precision).floor * scale
-                                                     : unit_of_program(units.precision, expected);
+                                                     : unit_where_seen(units.precision, expected);
   units.plain = std::max(units.floor, plain_unit(units.basis, units.decimals, right));
   if (units.basis == ToleranceBasis::whole)
     units.plain = std::max(units.floor, whole_slack * scale);
@@ -233,6 +213,45 @@ MatrixTolerance copied_tolerance(const SubmittedArray& submitted, std::span<cons
   units.of_cell = std::move(own);
   if (units.largest() == units.floor) units.basis = ToleranceBasis::copied;
   return units;
+}
+
+std::optional<Tolerance> ToleranceChoice::of(std::string_view step) const {
+  const auto last = std::find_if(of_steps.rbegin(), of_steps.rend(), [&](const auto& one) {
+    return matched(one.first, step).has_value();
+  });
+  if (last != of_steps.rend()) {
+    return Tolerance{.relative = last->second, .absolute = last->second};
+  }
+  if (!relative && !absolute) return {};
+  return Tolerance{.relative = relative.value_or(1e-7), .absolute = absolute.value_or(0)};
+}
+
+std::optional<std::string> matched(std::string_view pattern, std::string_view name) {
+  const std::size_t star = pattern.find('*');
+  if (star == std::string_view::npos) {
+    return pattern == name ? std::optional(std::string()) : std::nullopt;
+  }
+  const std::string_view before = pattern.substr(0, star);
+  const std::string_view after = pattern.substr(star + 1);
+  const bool fits = name.size() >= before.size() + after.size() && name.starts_with(before) &&
+                    name.ends_with(after);
+  if (!fits) return {};
+  return std::string(name.substr(before.size(), name.size() - before.size() - after.size()));
+}
+
+bool uses_largest(Precision precision) { return rule_of(precision).least == 0; }
+
+Tolerance tolerance_of_dumps(Precision precision, std::span<const double> desired,
+                             std::size_t terms) {
+  const double factor = std::sqrt(static_cast<double>(terms));
+  const PrecisionRule& usual = rule_of(precision);
+  return {.relative = factor * usual.relative,
+          .absolute = factor * usual.absolute,
+          .least = uses_largest(precision) ? unit_of_program(precision, desired) : 0};
+}
+
+Tolerance tolerance_of_lessons(std::span<const double> desired) {
+  return {.relative = 0, .absolute = unit_of_program(Precision::float64, desired)};
 }
 
 }  // namespace qkv::inline check

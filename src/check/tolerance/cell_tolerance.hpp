@@ -2,9 +2,13 @@
 
 #include <optional>
 #include <span>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "check/intake/layout.hpp"
+#include "tensor/compare.hpp"
 
 namespace qkv::inline check {
 
@@ -15,10 +19,7 @@ enum class ToleranceBasis {
   whole,           ///< integers where integers are expected: exact
   other_matrices,  ///< integers where they are not: the decimals of the other matrices
   rounded,         ///< the same if no matrix has decimals: 1
-  bfloat16,        ///< a program's precision
-  float16,         ///< a program's precision
-  float32,         ///< a program's precision
-  float64,         ///< a program's precision
+  type,            ///< a program's precision
   copied,          ///< a given: equal to the lesson's number or wrong
   requested        ///< the decimals that the user requested
 };
@@ -40,7 +41,7 @@ struct MatrixTolerance {
   /// Returns the largest unit of its cells.
   double largest() const;
   /// True if the digits are written ones: a result with no more of them need not be rounded.
-  bool are_written() const;
+  bool are_written() const { return basis != ToleranceBasis::type; }
   /// Returns the unit of an intermediate matrix that was not submitted: from the same decimals, or
   /// the same program.
   double unsubmitted(std::span<const double> numbers) const;
@@ -73,6 +74,33 @@ MatrixTolerance matrix_tolerance(const SubmittedArray& submitted, const Expected
 /// learner writes must equal the lesson's. `truth` are the lesson's numbers.
 MatrixTolerance copied_tolerance(const SubmittedArray& submitted, std::span<const double> truth,
                                  const OtherDecimals& others, std::optional<int> digits);
+
+/// A requested tolerance; without any, the default for the numbers. If only one of rtol and atol is
+/// set, the other is that of numpy.testing.assert_allclose: rtol 1e-7, atol 0.
+struct ToleranceChoice {
+  std::optional<double> relative = {};
+  std::optional<double> absolute = {};
+  /// Both tolerances of the steps that match a pattern with at most one *; the last one counts.
+  std::vector<std::pair<std::string, double>> of_steps = {};
+
+  /// Returns the tolerance requested for this step, or nothing.
+  std::optional<Tolerance> of(std::string_view step) const;
+};
+
+/// Returns what * stands for if the name matches the pattern; otherwise nothing.
+std::optional<std::string> matched(std::string_view pattern, std::string_view name);
+
+/// True if numbers of the precision may be off by the rounding error of the largest one.
+bool uses_largest(Precision precision);
+
+/// Returns the tolerance for two programs' arrays: PyTorch's for the precision times the root of
+/// `terms`, the number of summed terms. In half precision it is at least the rounding error of the
+/// large terms in a sum, which exceeds PyTorch's atol. `desired` are the other side's numbers.
+Tolerance tolerance_of_dumps(Precision precision, std::span<const double> desired,
+                             std::size_t terms);
+
+/// Returns the tolerance for numbers that were both computed here, in float64.
+Tolerance tolerance_of_lessons(std::span<const double> desired);
 
 /// Returns the most decimals in the matrix, ignoring e-notation unless there is nothing else. For a
 /// binary file: those that its numbers need, at most what its precision holds.

@@ -148,10 +148,13 @@ TEST_CASE("check states the tolerance once, and what rounding adds to it") {
 
 TEST_CASE("a step in a coarser type than most is reported") {
   std::vector<StepReport> steps(2);
-  for (StepReport& step : steps) step.basis = ToleranceBasis::float32;
+  for (StepReport& step : steps) {
+    step.basis = ToleranceBasis::type;
+    step.precision = Precision::float32;
+  }
   note_coarser_types(steps);
   CHECK(steps[1].coarser_type == "");
-  steps[1].basis = ToleranceBasis::bfloat16;
+  steps[1].precision = Precision::bfloat16;
   note_coarser_types(steps);
   CHECK(steps[0].coarser_type == "");
   CHECK(steps[1].coarser_type == "bfloat16");
