@@ -160,12 +160,6 @@ Trace learners_trace(const Interpretation& interpretation) {
   return trace;
 }
 
-CellReference cell_at(const LearnerNode& node, std::size_t i) {
-  const std::size_t columns = node.own.columns();
-  const std::size_t size = node.own.rows() * columns;
-  return {.name = node.name, .matrix = i / size, .row = i % size / columns, .column = i % columns};
-}
-
 // Returns the first wrong cell in display order.
 std::optional<std::size_t> first_wrong_cell(const LearnerNode& node, TokenLayout token_layout) {
   const bool is_transposed = is_shown_transposed(node.own, token_layout);
@@ -188,7 +182,7 @@ FirstWrong first_wrong_of(const LearnerNode& node, std::size_t i) {
   const bool is_exact = basis == ToleranceBasis::whole || basis == ToleranceBasis::copied;
   const int digits = is_exact ? 12 : basis == ToleranceBasis::rounded ? 2 : node.units.decimals;
   const Numeral& given = node.submitted->cells[i];
-  return {.cell = cell_at(node, i),
+  return {.cell = cell_at(node.name, node.own, i),
           .given = given.value,
           .text = given.bad_text > 0 ? node.submitted->bad_texts[given.bad_text - 1U] : "",
           .expected = rounded(node.truth->values[i], digits),

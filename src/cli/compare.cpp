@@ -188,13 +188,14 @@ int run(const CompareOptions& options, const CommonOptions& common) {
   refuse_unused_changes(options);
   Sides sides = read_sides(options);
   const ToleranceChoice tolerance = tolerance_of(options);
-  Comparison comparison = compare(sides.actual, sides.desired, tolerance);
+  ComparedSide& program = sides.actual.is_lesson ? sides.desired : sides.actual;
+  std::optional<CheckReport> checked;
   if (sides.lesson) {
-    ComparedSide& program = sides.actual.is_lesson ? sides.desired : sides.actual;
-    judge_program(sides.lesson->lesson, sides.lesson->trace, program, tolerance, comparison,
-                  {.allow_columns = options.columns, .needs_loss = true});
-    if (options.strict) refuse_coarser_types(program.whole, comparison);
+    checked = check_program(sides.lesson->lesson, sides.lesson->trace, tolerance, program,
+                            {.allow_columns = options.columns, .needs_loss = true});
   }
+  Comparison comparison = compare(sides.actual, sides.desired, tolerance, std::move(checked));
+  if (options.strict && sides.lesson) refuse_coarser_types(program.whole, comparison);
   require(required_of(options), reference_side(sides.actual, sides.desired), comparison);
   for (const ComparedSide* side : {&sides.actual, &sides.desired}) print_notes(*side);
   if (options.json) {

@@ -52,13 +52,7 @@ const Tensor& best_labelled_tensor(const ComparedStep& step) {
 
 std::string cell_name(const ComparedStep& step, std::size_t place) {
   const Tensor& tensor = best_labelled_tensor(step);
-  const std::size_t matrix_size = tensor.rows() * tensor.columns();
-  const std::size_t within = place % matrix_size;
-  return reference_text({.name = step.name,
-                         .matrix = place / matrix_size,
-                         .row = within / tensor.columns(),
-                         .column = within % tensor.columns()},
-                        tensor, TokenLayout::rows);
+  return reference_text(cell_at(step.name, tensor, place), tensor, TokenLayout::rows);
 }
 
 std::vector<std::size_t> multi_index(const Tensor& tensor, std::size_t place) {

@@ -33,16 +33,6 @@ Submission program_submission(ComparedSide& program, const Trace& trace,
   return submission;
 }
 
-// Returns the index of a cell of the lesson's tensor in display order.
-std::size_t shown_place(const CellReference& cell, const Tensor& tensor, TokenLayout token_layout) {
-  const bool is_transposed = is_shown_transposed(tensor, token_layout);
-  const std::size_t rows = is_transposed ? tensor.columns() : tensor.rows();
-  const std::size_t columns = is_transposed ? tensor.rows() : tensor.columns();
-  const auto [row, column] =
-      is_transposed ? std::pair(cell.column, cell.row) : std::pair(cell.row, cell.column);
-  return (cell.matrix * rows + row) * columns + column;
-}
-
 // True if the numbers are within the tolerance only because it grew with the sums, to more than
 // half of a typical number: zeros would be within it, too.
 bool is_within_too_wide(const ComparedStep& step) {
@@ -57,78 +47,75 @@ bool is_within_too_wide(const ComparedStep& step) {
          difference_of(step.actual->tensor.values, desired, usual).mismatched > step.finite_masks;
 }
 
-// `check` accepted tokens as columns: transpose the numbers to the lesson's layout.
-void transpose_to_lesson(ComparedSide& program, ComparedStep& step) {
-  const auto matrix = std::ranges::find(program.matrices, step.name, &ComparedMatrix::name);
-  matrix->tensor = transposed(matrix->tensor);
-  const Tensor& actual = step.actual->tensor;
-  const Tensor& desired = step.desired->tensor;
-  if (without_leading_ones(actual.shape()) != without_leading_ones(desired.shape())) return;
-  step.difference = difference_of(actual.values, desired.values, step.tolerance);
-  step.agreement = Agreement::differs;
-}
-
-std::size_t first_undecided_place(const StepReport& report, const Trace& trace) {
-  const auto first = std::ranges::find(report.verdicts, Verdict::undecided);
-  const auto i = static_cast<std::size_t>(first - report.verdicts.begin());
+// Returns the index of a step's first cell with a verdict, in display order.
+std::size_t shown_place(const StepReport& report, const CellReference& cell, const Trace& own) {
   const Tensor& tensor = report.written;
-  const std::size_t size = tensor.rows() * tensor.columns();
-  return shown_place({.name = report.step,
-                      .matrix = i / size,
-                      .row = i % size / tensor.columns(),
-                      .column = i % tensor.columns()},
-                     tensor, trace.token_layout);
+  const std::size_t rows = tensor.rows();
+  const std::size_t columns = tensor.columns();
+  return is_shown_transposed(tensor, own.token_layout)
+             ? (cell.matrix * columns + cell.column) * rows + cell.row
+             : (cell.matrix * rows + cell.row) * columns + cell.column;
 }
 
-void take_verdict(StepReport report, const Trace& trace, ComparedStep& step) {
+// Returns the agreement that a verdict of `check` stands for.
+Agreement agreement_of(const StepReport& report, const ComparedStep& step) {
+  if (step.agreement == Agreement::other_shape &&
+      (report.verdict == Verdict::wrong || report.verdict == Verdict::shape))
+    return Agreement::other_shape;
+  const bool has_shape = step.agreement != Agreement::other_shape;
+  switch (report.verdict) {
+    case Verdict::shape: return Agreement::other_shape;
+    case Verdict::wrong: return Agreement::differs;
+    case Verdict::carried: return Agreement::follows;
+    case Verdict::undecided: return has_shape ? Agreement::undecided : Agreement::close;
+    default:
+      return step.difference.identical && has_shape ? Agreement::identical : Agreement::close;
+  }
+}
+
+void take_verdict(StepReport report, const Trace& own, ComparedStep& step) {
+  step.agreement = agreement_of(report, step);
   step.tolerance = {.relative = 0, .absolute = report.tolerance};
   step.difference.mismatched = report.cells.wrong;
   step.difference.first.reset();
-  const bool shape = report.verdict == Verdict::shape;
-  const bool misfit = step.agreement == Agreement::other_shape;
-  if (shape) {
-    step.agreement = Agreement::other_shape;
-    step.only_shape_differs = report.only_shape_differs;
-  } else if (report.verdict == Verdict::wrong) {
-    step.agreement = misfit ? Agreement::other_shape : Agreement::differs;
-    if (!misfit) {
-      step.difference.first =
-          shown_place(report.first->cell, trace.at(report.step), trace.token_layout);
-    }
-  } else if (report.verdict == Verdict::undecided && !misfit) {
-    step.agreement = Agreement::undecided;
+  if (report.verdict == Verdict::shape) step.only_shape_differs = report.only_shape_differs;
+  if (step.agreement == Agreement::differs) {
+    step.difference.first = shown_place(report, report.first->cell, own);
+  } else if (step.agreement == Agreement::undecided) {
+    const auto first = std::ranges::find(report.verdicts, Verdict::undecided);
+    const auto i = static_cast<std::size_t>(first - report.verdicts.begin());
     step.difference.mismatched = report.cells.undecided;
-    step.difference.first = first_undecided_place(report, trace);
-  } else if (report.verdict == Verdict::carried) {
-    step.agreement = Agreement::follows;
-  } else {
-    step.agreement = step.difference.identical && !misfit ? Agreement::identical : Agreement::close;
+    step.difference.first = shown_place(report, cell_at(report.step, report.written, i), own);
   }
   step.judged = std::move(report);
 }
 
+// A given that `check` accepts is not in its report.
+void take_verdict(CheckReport& checked, ComparedStep& step) {
+  const auto found = std::ranges::find(checked.steps, step.name, &StepReport::step);
+  if (found != checked.steps.end()) {
+    take_verdict(std::move(*found), checked.own, step);
+  } else if (step.agreement == Agreement::differs) {
+    step.agreement = Agreement::close;
+    step.difference.mismatched = 0;
+    step.difference.first.reset();
+  }
+}
+
 }  // namespace
 
-void judge_program(const Lesson& lesson, const Trace& trace, ComparedSide& program,
-                   const ToleranceChoice& choice, Comparison& comparison,
-                   const CheckOptions& options) {
+std::optional<CheckReport> check_program(const Lesson& lesson, const Trace& trace,
+                                         const ToleranceChoice& choice, ComparedSide& program,
+                                         const CheckOptions& options) {
   const Submission submission = program_submission(program, trace, choice);
-  if (submission.files.empty()) return;
+  if (submission.files.empty()) return {};
   CheckReport report = check_submission(lesson, trace, submission, options);
-  for (ComparedStep& step : comparison.steps) {
-    if (is_missing(step.agreement) || choice.of(step.name)) continue;
-    const auto found = std::ranges::find(report.steps, step.name, &StepReport::step);
-    if (found != report.steps.end()) {
-      if (found->accepted_convention == "convention.columns") transpose_to_lesson(program, step);
-      take_verdict(std::move(*found), trace, step);
-    } else if (step.agreement == Agreement::differs) {  // a given that `check` accepts
-      step.agreement = Agreement::close;
-      step.difference.mismatched = 0;
-      step.difference.first.reset();
-    }
+  for (const StepReport& step : report.steps) {
+    if (step.accepted_convention != "convention.columns") continue;
+    const auto matrix = std::ranges::find(program.matrices, step.step, &ComparedMatrix::name);
+    matrix->tensor = transposed(matrix->tensor);
   }
-  comparison.own = std::move(report.own);
-  comparison.first = first_difference(comparison, program.whole);
+  return report;
 }
 
 namespace {
@@ -320,7 +307,7 @@ bool is_cut_short(const Comparison& comparison, const ComparedSide& actual,
 }  // namespace
 
 Comparison compare(const ComparedSide& actual, const ComparedSide& desired,
-                   const ToleranceChoice& choice) {
+                   const ToleranceChoice& choice, std::optional<CheckReport> checked) {
   const ComparedSideIndex actual_index(actual);
   const ComparedSideIndex desired_index(desired);
   refuse_unreadable_files(actual, desired_index);
@@ -338,6 +325,12 @@ Comparison compare(const ComparedSide& actual, const ComparedSide& desired,
     comparison.steps.push_back(
         compared(name, actual_index, desired_index, choice, after_mask, terms));
     in_common = in_common || !is_missing(comparison.steps.back().agreement);
+  }
+  if (checked) {
+    for (ComparedStep& step : comparison.steps) {
+      if (!is_missing(step.agreement) && !choice.of(step.name)) take_verdict(*checked, step);
+    }
+    comparison.own = std::move(checked->own);
   }
   comparison.first = first_difference(comparison, both_whole);
   comparison.cut_short = is_cut_short(comparison, actual, desired);

@@ -66,12 +66,21 @@ struct Required {
   std::vector<std::string> names = {};
 };
 
+/// Returns what `check` says of a program's numbers; nothing if there are none. Steps with a
+/// requested tolerance are left out. Moves the parsed arrays out of `program`. If their tokens are
+/// accepted as columns, its matrices are transposed.
+std::optional<CheckReport> check_program(const Lesson& lesson, const Trace& trace,
+                                         const ToleranceChoice& choice, ComparedSide& program,
+                                         const CheckOptions& options = {.allow_columns = false,
+                                                                        .needs_loss = true});
+
 /// Compares two sides step by step, matched by name; leading axes of size 1 are ignored. The sides
-/// must outlive the result. A matrix on one side only is a difference if both are whole lessons.
-/// Throws InputError if a dump shares no name with the other side, or if a file is unreadable whose
-/// matrix the other side has.
+/// must outlive the result. A matrix on one side only is a difference if both are whole lessons. If
+/// there is a check of the one that is no lesson, each step has its verdict. Throws InputError if a
+/// dump shares no name with the other side, or if a file is unreadable whose matrix the other side
+/// has.
 Comparison compare(const ComparedSide& actual, const ComparedSide& desired,
-                   const ToleranceChoice& choice);
+                   const ToleranceChoice& choice, std::optional<CheckReport> checked = {});
 
 /// Returns the first step that makes the sides differ; of two whole sides a missing step counts.
 std::optional<std::size_t> first_difference(const Comparison& comparison, bool both_whole);
@@ -82,11 +91,5 @@ const ComparedSide& reference_side(const ComparedSide& actual, const ComparedSid
 /// Reports a required step without an array as the first difference, unless an earlier step
 /// differs. Throws InputError for a name that neither side has.
 void require(const Required& required, const ComparedSide& ours, Comparison& comparison);
-
-/// Judges a program's numbers against the lesson as `check` does. `program` is one of the two
-/// sides; its parsed arrays are moved out of it. Skips steps with a requested tolerance.
-void judge_program(const Lesson& lesson, const Trace& trace, ComparedSide& program,
-                   const ToleranceChoice& choice, Comparison& comparison,
-                   const CheckOptions& options = {.allow_columns = false, .needs_loss = true});
 
 }  // namespace qkv::inline check

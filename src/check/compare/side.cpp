@@ -47,26 +47,6 @@ std::optional<int> decimals_of(const ParsedArray& written) {
   return most;
 }
 
-// Permutes the axes: axis k of the result is axis `order[k]`.
-void permute(const std::vector<std::size_t>& order, ParsedArray& written) {
-  const Shape from = written.shape;
-  std::vector<std::size_t> strides(from.size(), 1);
-  for (std::size_t a = from.size() - 1; a-- > 0;) strides[a] = strides[a + 1] * from[a + 1];
-  Shape to;
-  for (const std::size_t axis : order) to.push_back(from[axis]);
-  Numerals cells;
-  cells.reserve(written.cells.size());
-  std::vector<std::size_t> index(to.size(), 0);
-  for (std::size_t i = 0; i < written.cells.size(); ++i) {
-    std::size_t place = 0;
-    for (std::size_t a = 0; a < to.size(); ++a) place += index[a] * strides[order[a]];
-    cells.push_back(written.cells[place]);
-    for (std::size_t a = to.size(); a-- > 0 && ++index[a] == to[a];) index[a] = 0;
-  }
-  written.shape = std::move(to);
-  written.cells = std::move(cells);
-}
-
 // Takes one sentence of a batch.
 void take_sentence(std::size_t sentence, ParsedArray& written) {
   const std::size_t size = written.cells.size() / written.shape.front();
@@ -75,30 +55,19 @@ void take_sentence(std::size_t sentence, ParsedArray& written) {
   written.shape.erase(written.shape.begin());
 }
 
-// Moves heads to the front: from an axis between rows and columns, from side by side, or stacked.
-// Empty if none of these fits.
-std::string put_heads_first(const Shape& wanted, ParsedArray& written) {
+// Moves heads to the front, if they can be elsewhere. Returns where they were, or an empty text.
+std::string_view put_heads_first(const Shape& wanted, ParsedArray& written) {
   if (wanted.size() < 3) return {};
   const std::size_t heads = wanted[wanted.size() - 3];
-  const std::size_t rows = wanted[wanted.size() - 2];
-  const std::size_t columns = wanted.back();
-  Shape inside = wanted;
-  std::swap(inside[inside.size() - 3], inside[inside.size() - 2]);
-  Shape flat(wanted.begin(), wanted.end() - 3);
-  flat.insert(flat.end(), {rows, heads * columns});
-  Shape stacked(wanted.begin(), wanted.end() - 3);
-  stacked.insert(stacked.end(), {heads * rows, columns});
-  if (heads > 1 && written.shape == stacked) {
-    written.shape = wanted;
-    return "heads one below the other";
-  }
-  const bool is_flat = heads > 1 && written.shape == flat;
-  if (!is_flat && written.shape != inside) return {};
-  written.shape = inside;
-  std::vector<std::size_t> order(inside.size());
-  for (std::size_t a = 0; a < order.size(); ++a) order[a] = a;
-  std::swap(order[order.size() - 3], order[order.size() - 2]);
-  permute(order, written);
+  const auto is = [&](HeadLayout layout) {
+    return written.shape == shape_with_heads(layout, wanted);
+  };
+  const bool is_stacked = heads > 1 && is(HeadLayout::stacked);
+  const bool is_flat = heads > 1 && is(HeadLayout::side_by_side);
+  if (!is_stacked && !is_flat && !is(HeadLayout::inside)) return {};
+  written.shape = wanted;
+  if (is_stacked) return "heads one below the other";
+  written.cells = with_axes_swapped(written.cells, wanted[wanted.size() - 2], heads, wanted.back());
   return is_flat ? "heads side by side" : "heads inside";
 }
 
@@ -118,14 +87,7 @@ Tensor with_flat_heads(const Tensor& tensor) {
   if (tensor.rank() != 3) return tensor;
   Tensor flat = zeros({{.name = "", .size = tensor.rows()},
                        {.name = "", .size = tensor.matrices() * tensor.columns()}});
-  const std::span<double> cells = flat.values.mutable_span();
-  for (std::size_t m = 0; m < tensor.matrices(); ++m) {
-    for (std::size_t r = 0; r < tensor.rows(); ++r) {
-      std::ranges::copy(
-          tensor.cells(m).subspan(r * tensor.columns(), tensor.columns()),
-          cells.begin() + static_cast<std::ptrdiff_t>(r * flat.columns() + m * tensor.columns()));
-    }
-  }
+  put(xt::transpose(tensor.array<3>(), {1, 0, 2}), flat.values.mutable_span());
   return flat;
 }
 
@@ -163,7 +125,9 @@ void transpose_weight_gradients(const ComparedSideIndex& index, ComparedSide& si
   }
   if (!is_certain && gradients.size() < 2) return;
   for (ComparedMatrix* matrix : gradients) {
-    permute({1, 0}, matrix->written);
+    Shape& shape = matrix->written.shape;
+    matrix->written.cells = with_axes_swapped(matrix->written.cells, shape[0], shape[1], 1);
+    std::swap(shape[0], shape[1]);
     matrix->tensor = tensor_of_written(matrix->written);
     matrix->layout = "out × in, as PyTorch stores a weight's gradient: transposed";
   }
@@ -296,8 +260,8 @@ void match_layout(const ComparedSide& other, std::optional<std::size_t> batch, C
       said.push_back(fmt::format("sentence {} of the batch", *batch));
     }
     if (written.shape != shape) {
-      const std::string heads = put_heads_first(shape, written);
-      if (!heads.empty()) said.push_back(heads);
+      const std::string_view heads = put_heads_first(shape, written);
+      if (!heads.empty()) said.emplace_back(heads);
     }
     if (said.empty()) {
       written.shape = before;

@@ -183,11 +183,7 @@ std::vector<Fault> long_numbers(const Lesson& lesson, const Trace& trace) {
     const auto first = std::find_if_not(tensor.values.begin(), tensor.values.end(), is_short);
     if (first == tensor.values.end()) continue;
     const auto at = static_cast<std::size_t>(first - tensor.values.begin());
-    const std::size_t cells = tensor.rows() * tensor.columns();
-    const CellReference cell{.name = name,
-                             .matrix = at / cells,
-                             .row = at % cells / tensor.columns(),
-                             .column = at % tensor.columns()};
+    const CellReference cell = cell_at(name, tensor, at);
     const auto count =
         std::count_if(first, tensor.values.end(), [](double x) { return !is_short(x); });
     faults.push_back(

@@ -15,32 +15,39 @@ bool has_square_heads_of(const Tensor& tensor) {
          tensor.axes[tensor.leading_axes() - 1].size == tensor.rows();
 }
 
-// Permutes sentences, tokens, heads, features to sentences, heads, tokens, features.
-NumeralCells with_heads_first(const NumeralCells& cells, const Tensor& tensor) {
-  const std::size_t heads = tensor.axes[tensor.leading_axes() - 1].size;
-  const std::size_t rows = tensor.rows();
-  const std::size_t columns = tensor.columns();
-  if (cells.size() == 0) return NumeralCells(Numerals());
-  const std::size_t sentences = cells.size() / (heads * rows * columns);
-  Numerals result(cells.size());
-  auto to = view_as<4>(result, {sentences, heads, rows, columns});
-  xt::noalias(to) =
-      xt::transpose(view_as<4>(cells, {sentences, rows, heads, columns}), {0, 2, 1, 3});
-  return NumeralCells(std::move(result));
-}
-
 // True for the two shapes that hold the tensor's heads after its rows.
 bool has_heads_inside(const SubmittedArray& submitted, const Tensor& tensor) {
-  const Shape right = tensor.shape();
-  Shape middle = right;
-  std::swap(middle[middle.size() - 3], middle[middle.size() - 2]);
-  Shape joined(right.begin(), right.end() - 3);
-  joined.insert(joined.end(), {tensor.rows(), right[right.size() - 3] * tensor.columns()});
   const Shape shape = without_leading_ones(submitted.shape);
-  return shape == without_leading_ones(middle) || shape == without_leading_ones(joined);
+  const auto is = [&](HeadLayout layout) {
+    return shape == without_leading_ones(shape_with_heads(layout, tensor.shape()));
+  };
+  return is(HeadLayout::inside) || is(HeadLayout::side_by_side);
 }
 
 }  // namespace
+
+Shape shape_with_heads(HeadLayout layout, Shape shape) {
+  const std::size_t columns = shape.back();
+  const std::size_t rows = shape[shape.size() - 2];
+  const std::size_t heads = shape[shape.size() - 3];
+  shape.resize(shape.size() - 3);
+  switch (layout) {
+    case HeadLayout::inside: shape.insert(shape.end(), {rows, heads, columns}); break;
+    case HeadLayout::side_by_side: shape.insert(shape.end(), {rows, heads * columns}); break;
+    case HeadLayout::stacked: shape.insert(shape.end(), {heads * rows, columns}); break;
+  }
+  return shape;
+}
+
+Numerals with_axes_swapped(std::span<const Numeral> cells, std::size_t first, std::size_t second,
+                           std::size_t inner) {
+  Numerals result(cells.size());
+  if (cells.empty()) return result;
+  const std::size_t outer = cells.size() / (first * second * inner);
+  auto to = view_as<4>(result, {outer, second, first, inner});
+  xt::noalias(to) = xt::transpose(view_as<4>(cells, {outer, first, second, inner}), {0, 2, 1, 3});
+  return result;
+}
 
 void move_heads_first(const Trace& trace, std::vector<SubmittedArray>& submitted,
                       SquareHeadAxis square) {
@@ -48,10 +55,13 @@ void move_heads_first(const Trace& trace, std::vector<SubmittedArray>& submitted
     const Tensor& tensor = trace.at(matrix.name);
     const bool whole = matrix.in_one_file && matrix.cells.size() == tensor.values.size();
     if (tensor.rank() < 3 || !whole || trace.token_layout != TokenLayout::rows) continue;
-    const bool inside = matrix.fits ? square == SquareHeadAxis::inside && has_square_heads_of(tensor)
-                                    : has_heads_inside(matrix, tensor);
+    const bool inside = matrix.fits
+                            ? square == SquareHeadAxis::inside && has_square_heads_of(tensor)
+                            : has_heads_inside(matrix, tensor);
     if (!inside) continue;
-    matrix.cells = with_heads_first(matrix.cells, tensor);
+    matrix.cells = NumeralCells(with_axes_swapped(matrix.cells.span(), tensor.rows(),
+                                                  tensor.axes[tensor.leading_axes() - 1].size,
+                                                  tensor.columns()));
     matrix.shape = tensor.shape();
     matrix.fits = true;
     matrix.heads_inside = true;
@@ -106,18 +116,6 @@ namespace {
 
 constexpr Numeral blank_cell{std::numeric_limits<double>::quiet_NaN(), 0, false};
 
-// Transposes a written matrix to storage order: a token is a row.
-NumeralCells transposed_cells(Shape& shape, std::span<const Numeral> cells) {
-  Numerals transposed(cells.size());
-  std::size_t& rows = shape[shape.size() - 2];
-  std::size_t& columns = shape.back();
-  const std::size_t matrices = cells.size() / std::max<std::size_t>(1, rows * columns);
-  auto to = view_as<3>(transposed, {matrices, columns, rows});
-  xt::noalias(to) = xt::transpose(view_as<3>(cells, {matrices, rows, columns}), {0, 2, 1});
-  std::swap(rows, columns);
-  return NumeralCells(std::move(transposed));
-}
-
 // True for a row or column of as many numbers as the wanted row or column.
 bool is_one_line(const Shape& shape, const Shape& wanted) {
   const auto length = [](const Shape& s) {
@@ -153,7 +151,11 @@ Piece inside_piece(const SubmittedFile& file, const Tensor& tensor, TokenLayout 
   if (piece.shape.size() < 2 && tensor.rank() >= 2) piece.shape.insert(piece.shape.begin(), 1);
   const bool lies = is_shown_transposed(tensor, token_layout) !=
                     (transposed == Transposed::yes && tensor.rank() >= 2);
-  if (lies && piece.shape.size() >= 2) piece.cells = transposed_cells(piece.shape, cells);
+  if (!lies || piece.shape.size() < 2) return piece;
+  std::size_t& rows = piece.shape[piece.shape.size() - 2];
+  std::size_t& columns = piece.shape.back();
+  piece.cells = NumeralCells(with_axes_swapped(cells, rows, columns, 1));
+  std::swap(rows, columns);
   return piece;
 }
 

@@ -31,6 +31,7 @@ class NumeralCells {
   std::size_t size() const { return all_.size(); }
   auto begin() const { return all_.begin(); }
   auto end() const { return all_.end(); }
+  std::span<const Numeral> span() const { return all_; }
   Numerals copy() const { return {all_.begin(), all_.end()}; }
 
  private:
@@ -63,6 +64,17 @@ Shape without_leading_ones(Shape shape, std::size_t rank = 1);
 
 /// Returns the index of the tensor's matrix that the file holds.
 std::size_t matrix_index_of(const SubmittedFile& file, const Tensor& tensor);
+
+/// How programs hold the heads of a matrix, if not first: n × h × d, n × h·d, h·n × d.
+enum class HeadLayout { inside, side_by_side, stacked };
+
+/// Returns the shape of a tensor, which has an axis of heads, in that layout.
+Shape shape_with_heads(HeadLayout layout, Shape shape);
+
+/// Returns the cells with two adjacent axes exchanged, each number of the second of which holds
+/// `inner` cells.
+Numerals with_axes_swapped(std::span<const Numeral> cells, std::size_t first, std::size_t second,
+                           std::size_t inner);
 
 /// Which axis holds the heads if heads and rows are equally many: the sizes do not tell.
 enum class SquareHeadAxis { first, inside };
