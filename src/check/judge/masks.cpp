@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 
 #include "check/tolerance/precision.hpp"
 #include "text/error.hpp"
@@ -11,6 +12,29 @@ namespace {
 
 // Softmax makes 0 of a score this far below the row's largest: no double is as small as e^-746.
 constexpr double mask_gap = 746;
+
+// The cells that one softmax weighs: a row, or a column where queries run across.
+struct Line {
+  std::size_t first, length, stride;
+  auto cells() const {
+    return std::views::iota(std::size_t{0}, length) |
+           std::views::transform([*this](std::size_t k) { return first + k * stride; });
+  }
+};
+
+Line line_at(const Tensor& tensor, std::size_t index, bool down) {
+  const std::size_t columns = tensor.columns();
+  if (!down) return {index * columns, columns, 1};
+  return {index / columns * tensor.rows() * columns + index % columns, tensor.rows(), columns};
+}
+
+Line line_through(const Tensor& tensor, std::size_t cell, bool down) {
+  const std::size_t columns = tensor.columns();
+  const std::size_t matrix = cell / (tensor.rows() * columns);
+  return line_at(tensor, down ? matrix * columns + cell % columns : cell / columns, down);
+}
+
+bool runs_down(const Tensor& tensor) { return tensor.axes.back().name == "query"; }
 
 // Returns the cells where one side has -inf and the other a number so low that softmax makes 0 of
 // it, too. A fully masked row has none: there the difference matters.
@@ -28,23 +52,16 @@ std::vector<std::size_t> masks_of(const ComparedStep& step) {
     return (ours[i] == -infinity && is_mask(theirs[i])) ||
            (theirs[i] == -infinity && is_mask(ours[i]));
   };
-  const std::size_t columns = tensor.columns();
-  const bool down =
-      tensor.axes.back().name == "query" || step.actual->tensor.axes.back().name == "query";
-  // The length of one softmax.
-  const std::size_t length = std::max<std::size_t>(1, down ? tensor.rows() : columns);
-  const auto place = [&](std::size_t line, std::size_t k) {
-    return down ? (line / columns * length + k) * columns + line % columns : line * length + k;
-  };
+  const bool down = runs_down(tensor) || runs_down(step.actual->tensor);
+  const std::size_t length = std::max<std::size_t>(1, down ? tensor.rows() : tensor.columns());
   std::vector<std::size_t> masks;
-  for (std::size_t line = 0; line * length < ours.size(); ++line) {
+  for (std::size_t k = 0; k * length < ours.size(); ++k) {
+    const Line line = line_at(tensor, k, down);
     double seen = -infinity;
-    for (std::size_t k = 0; k < length; ++k) {
-      const std::size_t i = place(line, k);
+    for (const std::size_t i : line.cells()) {
       if (!expects_minus_infinity(i)) seen = std::max(seen, std::min(ours[i], theirs[i]));
     }
-    for (std::size_t k = 0; k < length; ++k) {
-      const std::size_t i = place(line, k);
+    for (const std::size_t i : line.cells()) {
       if (expects_minus_infinity(i) && ours[i] != theirs[i] &&
           std::max(ours[i], theirs[i]) <= seen - mask_gap)
         masks.push_back(i);
@@ -80,13 +97,8 @@ bool is_score(const LearnerNode& node, std::size_t i, double value) {
 // the whole line is hidden.
 bool is_far_below(const LearnerNode& node, std::size_t i, double value) {
   constexpr double far = 40;  // e^-40 is 4e-18
-  const std::size_t columns = node.own.columns();
-  const bool down = node.own.axes.back().name == "query";
-  const std::size_t length = down ? node.own.rows() : columns;
-  const std::size_t step = down ? columns : 1;
-  const std::size_t first = down ? i - i / columns % length * columns : i - i % columns;
   double seen = -infinity;
-  for (std::size_t k = first; k < first + length * step; k += step) {
+  for (const std::size_t k : line_through(node.own, i, runs_down(node.own)).cells()) {
     if (!expects_minus_infinity(node, k)) seen = std::max(seen, node.from_yours.values[k]);
   }
   return seen == -infinity || value <= seen - far;
@@ -124,16 +136,10 @@ bool expects_minus_infinity(const LearnerNode& node, std::size_t i) {
 bool nan_follows(const Judgement& judgement, const LearnerNode& node, std::size_t cell) {
   if (!std::isnan(node.own.values[cell]) || !node.step->operation->makes_weights) return false;
   const std::span<const double> operand = judgement.nodes[node.inputs.front()].own.values;
-  const std::size_t columns = node.own.columns();
-  const std::size_t size = node.own.rows() * columns;
   const bool down = node.step->options.word("axis", "rows") == "columns";
-  const std::size_t step = down ? columns : 1;
-  const std::size_t start = down ? cell - cell % size + cell % columns : cell - cell % columns;
-  for (std::size_t k = 0; k < (down ? node.own.rows() : columns); ++k) {
-    if (operand.size() != node.own.values.size() || operand[start + k * step] != -infinity)
-      return false;
-  }
-  return true;
+  return operand.size() == node.own.values.size() &&
+         std::ranges::all_of(line_through(node.own, cell, down).cells(),
+                             [&](std::size_t k) { return operand[k] == -infinity; });
 }
 
 std::vector<std::size_t> finite_masks(const Judgement& judgement, const Trace& trace,
