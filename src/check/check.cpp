@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <set>
@@ -277,19 +278,10 @@ StepReport report_of(const Interpretation& interpretation, std::size_t index,
   return report;
 }
 
-Outcome outcome_of(const std::optional<std::string>& first_wrong, bool undecided, bool complete) {
-  if (first_wrong) return Outcome::wrong;
-  if (undecided) return Outcome::undecided;
-  return complete ? Outcome::correct : Outcome::incomplete;
-}
-
-PassReport pass_report(const CheckReport& report, const Trace& trace, bool is_back) {
+// Returns the result for the matrices whose names fulfil `is_on_it`.
+template <class IsOnIt>
+PassReport pass_report(const CheckReport& report, const IsOnIt& is_on_it) {
   PassReport pass;
-  const auto is_on_it = [&](std::string_view name) {
-    const Step* step =
-        trace.find_step(name.substr(name.find(" of ") == name.npos ? 0 : name.find(" of ") + 4));
-    return (step && is_gradient(*step->operation)) == is_back;
-  };
   bool complete = std::ranges::none_of(report.missing, is_on_it);
   bool undecided = false;
   for (const StepReport& step : report.steps) {
@@ -297,11 +289,24 @@ PassReport pass_report(const CheckReport& report, const Trace& trace, bool is_ba
     ++pass.submitted_count;
     undecided = undecided || step.cells.undecided > 0;
     complete = complete && step.cells.blank == 0;
-    const bool bad = step.verdict == Verdict::wrong || step.verdict == Verdict::shape;
-    if (bad && !pass.first_wrong) pass.first_wrong = step.step;
+    if (step.is_wrong() && !pass.first_wrong) pass.first_wrong = step.step;
   }
-  pass.outcome = outcome_of(pass.first_wrong, undecided, complete);
+  pass.outcome = pass.first_wrong ? Outcome::wrong
+                 : undecided      ? Outcome::undecided
+                 : complete       ? Outcome::correct
+                                  : Outcome::incomplete;
   return pass;
+}
+
+PassReports pass_reports(const CheckReport& report, const Trace& trace) {
+  const auto is_back = [&](std::string_view name) {
+    constexpr std::string_view of = " of ";  // "head 2 of Q"
+    const std::size_t start = name.find(of);
+    if (start != name.npos) name.remove_prefix(start + of.size());
+    const Step* step = trace.find_step(name);
+    return step && is_gradient(*step->operation);
+  };
+  return {pass_report(report, std::not_fn(is_back)), pass_report(report, is_back)};
 }
 
 }  // namespace
@@ -334,7 +339,6 @@ CheckReport check_submission(const Lesson& lesson, const Trace& trace, const Sub
                      .notes = submission.notes,
                      .unreadable = submission.unreadable};
   DiagnosisBudget budget(*interpretation.trace);
-  bool complete = true;
   for (std::size_t i = 0; i < interpretation.judgement.nodes.size(); ++i) {
     const LearnerNode& node = interpretation.judgement.nodes[i];
     if (options.on_matrix) options.on_matrix();
@@ -348,23 +352,17 @@ CheckReport check_submission(const Lesson& lesson, const Trace& trace, const Sub
          node.submitted ? node.submitted->missing_matrices : std::vector<std::size_t>()) {
       report.missing.push_back(fmt::format("{} of {}", matrix_name(*node.truth, m), node.name));
     }
-    const bool bad = step.verdict == Verdict::wrong || step.verdict == Verdict::shape;
-    if (!node.step && !bad) continue;  // a correct given is not reported
-    complete = complete && step.cells.blank == 0;
-    report.steps.push_back(std::move(step));
+    const bool is_right_given = !node.step && !step.is_wrong();
+    if (!is_right_given) report.steps.push_back(std::move(step));
   }
   note_coarser_types(report.steps);
   for (StepReport& step : report.steps) {
     if (options.strict && !step.coarser_type.empty()) step.verdict = Verdict::wrong;
-    const bool bad = step.verdict == Verdict::wrong || step.verdict == Verdict::shape;
-    if (bad && !report.first_wrong) report.first_wrong = step.step;
   }
-  complete = complete && report.missing.empty();
-  const bool undecided = std::ranges::any_of(
-      report.steps, [](const StepReport& step) { return step.cells.undecided > 0; });
-  report.outcome = outcome_of(report.first_wrong, undecided, complete);
-  if (options.gradients)
-    report.passes = {pass_report(report, trace, false), pass_report(report, trace, true)};
+  const PassReport all = pass_report(report, [](std::string_view) { return true; });
+  report.outcome = all.outcome;
+  report.first_wrong = all.first_wrong;
+  if (options.gradients) report.passes = pass_reports(report, trace);
   report.own = learners_trace(interpretation);
   return report;
 }

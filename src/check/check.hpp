@@ -60,6 +60,8 @@ struct StepReport {
   std::vector<std::string> decided_by = {};
   std::string_view coarser_type = {};  ///< "float16", if the numbers of most steps are finer
   bool only_shape_differs = false;  ///< the numbers are right, in order; no mistake explains more
+
+  bool is_wrong() const { return verdict == Verdict::wrong || verdict == Verdict::shape; }
 };
 
 enum class Outcome { correct, wrong, undecided, incomplete };

@@ -424,8 +424,7 @@ std::string steps_text(const CheckReport& report, const CheckStyle& style, std::
   const bool all = style.detail == Detail::all;
   std::vector<std::string> texts;
   for (const StepReport& step : report.steps) {
-    const bool is_wrong = step.verdict == Verdict::wrong || step.verdict == Verdict::shape;
-    texts.push_back(all || is_wrong ? step_text(step, report, style) : "");
+    texts.push_back(all || step.is_wrong() ? step_text(step, report, style) : "");
     lines += std::ranges::count(texts.back(), '\n');
   }
   const std::ptrdiff_t rows = all ? 24 : std::max<std::ptrdiff_t>(4, screen - around - lines);

@@ -40,11 +40,6 @@ struct Match {
   double misfit = 0;             // the largest distance of a matching cell, in units
 };
 
-Shape squeezed(Shape shape) {
-  while (shape.size() > 1 && shape.front() == 1) shape.erase(shape.begin());
-  return shape;
-}
-
 class Matcher {
  public:
   Matcher(const Mismatch& mismatch, const std::vector<Candidate>& candidates)
@@ -54,8 +49,8 @@ class Matcher {
     std::vector<Explanation> found;
     for (count_open(); !open_cells_.empty(); count_open()) {
       const std::size_t total = open_cells_.size();
-      std::vector<Match> best = all_explained(total);
-      if (best.empty()) best = most_explained(total);
+      std::vector<Match> best = most_explained(total, true);
+      if (best.empty()) best = most_explained(std::max<std::size_t>(2, (total + 1) / 2), false);
       if (best.empty()) break;
       sort(best);
       const std::size_t known = found.size();
@@ -91,7 +86,7 @@ class Matcher {
   }
 
   bool has_shape(const Candidate& candidate) const {
-    return squeezed(candidate.numbers.shape()) == squeezed(mismatch_.shape);
+    return without_leading_ones(candidate.numbers.shape()) == without_leading_ones(mismatch_.shape);
   }
 
   // In units; infinite above one.
@@ -205,45 +200,29 @@ class Matcher {
     for (const std::size_t i : open_cells_) offer({i, 1, 1, 1}, 1);
   }
 
-  // Returns the part where all attempted cells match and most wrong ones are explained.
-  std::optional<Match> best_part(std::size_t v, std::size_t at_least) const {
+  // Returns the part where a candidate explains the most wrong cells. In full, all its attempted
+  // cells match; of equal parts the nearer is best. Else half as many may contradict.
+  std::optional<Match> best_part(std::size_t v, std::size_t at_least, bool in_full) const {
     std::optional<Match> best;
     each_part(candidates_[v], at_least, [&](const OpenPart& part) {
-      const std::optional<Match> fit = match_of(v, part, at_least, 0, true);
-      const bool better = fit && (!best || fit->cells > best->cells ||
-                                  (fit->cells == best->cells && fit->misfit < best->misfit));
-      if (better) best = fit;
+      const std::optional<Match> fit =
+          match_of(v, part, at_least, in_full ? 0 : part.open / 2, in_full);
+      if (!fit || 2 * fit->contradicted > fit->cells) return;
+      const bool is_nearer =
+          in_full && best && fit->cells == best->cells && fit->misfit < best->misfit;
+      if (!best || fit->cells > best->cells || is_nearer) best = fit;
     });
     return best;
   }
 
-  std::vector<Match> all_explained(std::size_t total) const {
+  // Returns the candidates that explain the most open cells, and at least so many. Only what may
+  // affect a whole matrix may do so in part.
+  std::vector<Match> most_explained(std::size_t most, bool in_full) const {
     std::vector<Match> fits;
     for (std::size_t v = 0; v < candidates_.size(); ++v) {
       if (!has_shape(candidates_[v])) continue;
-      if (const auto fit = best_part(v, total)) fits.push_back(*fit);
-    }
-    return fits;
-  }
-
-  // Returns the part where a candidate explains the most wrong cells, though not all.
-  std::optional<Match> loose_part(std::size_t v, std::size_t at_least) const {
-    std::optional<Match> best;
-    each_part(candidates_[v], at_least, [&](const OpenPart& part) {
-      const std::optional<Match> fit = match_of(v, part, at_least, part.open / 2, false);
-      const bool enough = fit && 2 * fit->contradicted <= fit->cells;
-      if (enough && (!best || fit->cells > best->cells)) best = fit;
-    });
-    return best;
-  }
-
-  std::vector<Match> most_explained(std::size_t total) const {
-    std::vector<Match> fits;
-    std::size_t most = std::max<std::size_t>(2, (total + 1) / 2);
-    for (std::size_t v = 0; v < candidates_.size(); ++v) {
-      if (!has_shape(candidates_[v])) continue;
-      const auto fit =
-          candidates_[v].scope == SlipScope::anything ? loose_part(v, most) : best_part(v, most);
+      const bool is_whole = in_full || candidates_[v].scope != SlipScope::anything;
+      const auto fit = best_part(v, most, is_whole);
       if (!fit) continue;
       if (fit->cells > most) fits.clear();
       most = fit->cells;

@@ -5,7 +5,6 @@
 #include <span>
 #include <vector>
 
-#include "check/diagnose/budget.hpp"
 #include "check/diagnose/diagnosis.hpp"
 #include "check/diagnose/hypothesis.hpp"
 #include "check/diagnose/slips.hpp"

@@ -17,11 +17,12 @@ namespace {
 /// A flag for each cell of a tensor; empty if none is set.
 using CellMask = std::vector<bool>;
 
-// Computes the step with other operands; empty if impossible.
-std::optional<Tensor> computed_with(const Trace& trace, const Step& step,
-                                    const std::function<Tensor(const std::string&)>& operand) {
+using Change = std::function<void(const std::string& operand, Tensor& tensor)>;
+
+// Computes the step with changed operands; empty if impossible.
+std::optional<Tensor> computed_with(const Trace& trace, const Step& step, const Change& change) {
   std::vector<Tensor> operands;
-  for (const std::string& name : step.of) operands.push_back(operand(name));
+  for (const std::string& name : step.of) change(name, operands.emplace_back(trace.at(name)));
   Call call = trace.call(step);
   for (std::size_t k = 0; k < operands.size(); ++k) call.inputs[k] = &operands[k];
   try {
@@ -53,15 +54,13 @@ CellMask fixed_cells(const Trace& trace, const Step& step,
   for (const unsigned seed : {1U, 2U}) {
     if (!follows) break;
     Arbitrary arbitrary(seed);
-    const auto other = computed_with(trace, step, [&](const std::string& name) {
-      Tensor tensor = trace.at(name);
+    const auto other = computed_with(trace, step, [&](const std::string& name, Tensor& tensor) {
       const auto known = fixed.find(name);
       const std::span<double> values = tensor.values.mutable_span();
       for (std::size_t i = 0; i < values.size(); ++i) {
         const bool stays = known != fixed.end() && known->second[i];
         if (!stays && std::isfinite(values[i])) values[i] = arbitrary.next();
       }
-      return tensor;
     });
     if (!other || other->values.size() != count) break;
     for (std::size_t i = 0; i < count; ++i) {
@@ -75,10 +74,8 @@ CellMask fixed_cells(const Trace& trace, const Step& step,
 /// Returns the cells of a step that are 0 because the numbers they are computed from are.
 CellMask cells_of_zeros(const Trace& trace, const Step& step) {
   Arbitrary arbitrary(3);
-  const auto other = computed_with(trace, step, [&](const std::string& name) {
-    Tensor tensor = trace.at(name);
+  const auto other = computed_with(trace, step, [&](const std::string&, Tensor& tensor) {
     for (double& x : tensor.values.mutable_span()) x *= arbitrary.next();
-    return tensor;
   });
   CellMask cells(step.output.values.size(), false);
   if (step.of.empty() || !other || other->values.size() != cells.size()) return cells;
@@ -106,9 +103,9 @@ class TaintTracker {
     const bool touched = std::ranges::any_of(
         step.of, [&](const std::string& name) { return tainted_.contains(name); });
     if (!touched) return {};
-    const auto made = computed_with(own_, step, [&](const std::string& name) {
+    const auto made = computed_with(own_, step, [&](const std::string& name, Tensor& tensor) {
       const auto planted = tainted_.find(name);
-      return planted == tainted_.end() ? own_.at(name) : planted->second;
+      if (planted != tainted_.end()) tensor = planted->second;
     });
     CellMask cells(own_.at(step.name).values.size(), true);
     for (std::size_t i = 0; made && i < cells.size(); ++i) cells[i] = std::isnan(made->values[i]);
