@@ -60,6 +60,7 @@ endif()
 set(gcc_licence "GPL-3.0-or-later WITH GCC-exception-3.1")
 set(gcc_home https://gcc.gnu.org)
 qkv_part(OpenBLAS libopenblas-pthread-dev "" BSD-3-Clause libopenblas.a https://www.openblas.net)
+qkv_part(PCRE2 libpcre2-dev "" BSD-3-Clause libpcre2-8.a https://www.pcre.org)
 qkv_part(utf8proc libutf8proc-dev "" "MIT AND Unicode-DFS-2015" libutf8proc.a
          https://juliastrings.github.io/utf8proc)
 qkv_part(zlib zlib1g-dev "" Zlib libz.a https://zlib.net)

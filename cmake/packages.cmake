@@ -14,6 +14,7 @@ if(QKV_STATIC)
 endif()
 find_library(NETTLE nettle REQUIRED)
 find_library(OPENBLAS openblas REQUIRED)
+find_library(PCRE2 pcre2-8 REQUIRED)
 find_library(UTF8PROC utf8proc REQUIRED)
 find_library(ZLIB z REQUIRED)
 

@@ -104,7 +104,7 @@ void print_all(const std::vector<CheckedPath>& all, const CheckCommandOptions& o
   if (!options.summary.empty()) {
     print(sanitise_prose(summary_csv(all, scheme_of(options, loaded))));
   } else if (options.json) {
-    print(sanitise_json(checked_json(all, loaded.lesson, answers)));
+    print(checked_json(all, loaded.lesson, answers));
   } else if (all.size() > 1) {
     print_lines(all, scheme_of(options, loaded));
   } else {

@@ -199,7 +199,7 @@ int run(const CompareOptions& options, const CommonOptions& common) {
   require(required_of(options), reference_side(sides.actual, sides.desired), comparison);
   for (const ComparedSide* side : {&sides.actual, &sides.desired}) print_notes(*side);
   if (options.json) {
-    print(sanitise_json(compared_json(comparison, sides.actual, sides.desired)));
+    print(compared_json(comparison, sides.actual, sides.desired));
   } else {
     print(compared_text(comparison, sides.actual, sides.desired,
                         {.width = output_terminal(common.colour).width,

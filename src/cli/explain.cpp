@@ -16,6 +16,7 @@
 #include "exposition/step_words.hpp"
 #include "terminal/walk.hpp"
 #include "text/escape.hpp"
+#include "text/json.hpp"
 #include "text/wrapping.hpp"
 #include "verdicts/checked.hpp"
 
@@ -147,8 +148,7 @@ std::string json_text(const Lesson& lesson, const Trace& trace, const CellArithm
     json["formula"] = formula_text(formula_of(trace, *step));
   }
   if (seen) json["seen_through"] = sensitivity_json(*seen, trace);
-  return sanitise_json(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) +
-         "\n";
+  return json_document(json);
 }
 
 // A longer line is unreadable, and nested sums make one of few terms.

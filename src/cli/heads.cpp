@@ -6,7 +6,6 @@
 #include "cli/option_list.hpp"
 #include "terminal/model_views.hpp"
 #include "text/error.hpp"
-#include "text/escape.hpp"
 
 namespace qkv::inline cli {
 namespace {
@@ -53,7 +52,7 @@ int run(const HeadsOptions& options, const CommonOptions& common) {
     if (backward) loss = loaded.trace.at(backward->of).values[0];
     const std::vector<Ablation> all = ablations(loaded);
     const Prediction answer = top_tokens(loaded.trace.at("probabilities"), 1).front();
-    print(options.json ? sanitise_json(ablations_json(loaded.lesson, answer, all, loss))
+    print(options.json ? ablations_json(loaded.lesson, answer, all, loss)
                        : ablations_text(loaded.lesson, answer, all, loss, look));
     return 0;
   }
@@ -71,7 +70,7 @@ int run(const HeadsOptions& options, const CommonOptions& common) {
   }
   sort_by(habits, options.sort);
   if (options.json) {
-    print(sanitise_json(heads_json(loaded.lesson, loaded.trace, habits)));
+    print(heads_json(loaded.lesson, loaded.trace, habits));
   } else {
     print(heads_text(loaded.lesson, loaded.trace, habits, look));
   }

@@ -11,6 +11,7 @@
 #include "lesson/library.hpp"
 #include "text/error.hpp"
 #include "text/escape.hpp"
+#include "text/json.hpp"
 #include "text/wrapping.hpp"
 
 namespace qkv::inline cli {
@@ -35,8 +36,7 @@ nlohmann::ordered_json json_of(const Lesson& lesson) {
 std::string json_text(const std::vector<Lesson>& lessons) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Lesson& lesson : lessons) list.push_back(json_of(lesson));
-  return sanitise_json(list.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) +
-         "\n";
+  return json_document(list);
 }
 
 std::string paragraph(const std::string& prose, std::size_t width) {

@@ -15,6 +15,7 @@
 #include "formats/arrays/safetensors.hpp"
 #include "text/error.hpp"
 #include "text/escape.hpp"
+#include "text/json.hpp"
 #include "text/suggest.hpp"
 
 namespace qkv::inline exporting {
@@ -385,7 +386,7 @@ ExportPlan export_plan(const Lesson& lesson, const Trace& trace, const ExportOpt
   auto list = [known = list_of(lesson, trace, formats, plan)](const Checksums& sums) {
     Json json = known;
     json["sha256"] = sums;
-    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    return json_document(json);
   };
   return {.files = std::move(plan), .list = std::move(list)};
 }

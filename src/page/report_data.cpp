@@ -10,6 +10,7 @@
 #include "page/cell_bytecode.hpp"
 #include "tensor/parallel.hpp"
 #include "text/escape.hpp"
+#include "text/json.hpp"
 #include "trace/cell_reference.hpp"
 
 namespace qkv::inline page {
@@ -135,11 +136,10 @@ static_assert(std::size(kind_names) == static_cast<std::size_t>(Kind::maximum) +
 
 std::string_view kind_name(Kind kind) { return kind_names[static_cast<std::size_t>(kind)]; }
 
-// In JSON, infinities are the strings "inf" and "-inf".
 std::string json_number(double value) {
-  if (std::isnan(value)) return "\"nan\"";
-  if (std::isinf(value)) return value < 0 ? "\"-inf\"" : "\"inf\"";
-  return fmt::format("{}", value);
+  std::string text;
+  append_json_number(text, value);
+  return text;
 }
 
 // The title of an intermediate has several words, but in arithmetic it stands among others.

@@ -9,6 +9,7 @@
 #include "terminal/pattern_glyphs.hpp"
 #include "terminal/text_layout.hpp"
 #include "text/escape.hpp"
+#include "text/json.hpp"
 #include "text/number.hpp"
 #include "text/wrapping.hpp"
 #include "trace/labels.hpp"
@@ -27,10 +28,6 @@ std::string short_name(const OneHead& one) {
 // Wide enough for a number with its sign and point, and for a heading.
 std::size_t cell_width(int digits) {
   return std::max<std::size_t>(8, static_cast<std::size_t>(digits) + 3);
-}
-
-std::string json_text(const nlohmann::ordered_json& json) {
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 // Wraps prose to the width, behind a margin.
@@ -147,7 +144,7 @@ std::string heads_json(const Lesson& lesson, const Trace& trace,
       one[std::string(measure.name)] = stats.*measure.value;
     }
   }
-  return json_text(json);
+  return json_document(json);
 }
 
 std::string ablations_text(const Lesson& lesson, const Prediction& answer,
@@ -199,7 +196,7 @@ std::string ablations_json(const Lesson& lesson, const Prediction& answer,
     }
     json["without"].push_back(std::move(entry));
   }
-  return json_text(json);
+  return json_document(json);
 }
 
 std::string logit_lens_text(const Lesson& lesson, const std::vector<LayerPrediction>& logit_lens,

@@ -10,6 +10,7 @@
 #include "ops/backward_rule.hpp"
 #include "ops/catalogue.hpp"
 #include "text/error.hpp"
+#include "text/json.hpp"
 #include "text/number.hpp"
 #include "text/wrapping.hpp"
 
@@ -246,7 +247,7 @@ std::string params_json(const StackCount& count, const std::vector<AttentionCell
          {"head", {{"cells", one.cells}, {"bytes", bytes_json(one.cells)}}},
          {"all", {{"cells", one.all_cells}, {"bytes", bytes_json(one.all_cells)}}}});
   }
-  return json.dump(2) + "\n";
+  return json_document(json);
 }
 
 }  // namespace qkv::inline terminal

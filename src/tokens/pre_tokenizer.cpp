@@ -1,6 +1,14 @@
 #include "tokens/pre_tokenizer.hpp"
 
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <fmt/format.h>
+#include <pcre2.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <cstdlib>
+#include <new>
 
 #include "text/error.hpp"
 #include "text/unicode.hpp"
@@ -9,13 +17,183 @@
 namespace qkv::inline tokens {
 namespace {
 
-void refuse_no_text(std::string_view text) {
-  for (std::size_t at = 0; at < text.size();) {
-    const auto [code, bytes] = decode_code_point(text, at);
-    if (code == bad_byte) throw InputError("the text is not UTF-8; save it as UTF-8 and try again");
-    at += bytes;
+// The characters of `\w` in Oniguruma. PCRE2's have no marks and of the connectors only "_".
+#define QKV_WORD_CHARACTERS R"(\p{L}\p{M}\p{N}\p{Pc})"
+
+// An escape that PCRE2 would read otherwise, and what stands for it outside and inside of a class.
+struct Escape {
+  char letter;
+  std::string_view outside;
+  std::string_view inside;
+};
+
+constexpr std::array translated = {
+    Escape{'s', R"(\p{White_Space})", R"(\p{White_Space})"},  // PCRE2's has U+180E
+    Escape{'S', R"(\P{White_Space})", R"(\P{White_Space})"},
+    Escape{'w', "[" QKV_WORD_CHARACTERS "]", QKV_WORD_CHARACTERS},
+    Escape{'W', "[^" QKV_WORD_CHARACTERS "]", {}},
+    Escape{'v', R"(\x0b)", R"(\x0b)"},
+};
+
+#undef QKV_WORD_CHARACTERS
+
+// Translates a pattern from Oniguruma's syntax to PCRE2's. Throws InputError for what the two read
+// differently, and for what no known tokenizer has.
+class Translation {
+ public:
+  explicit Translation(std::string_view written) : whole_(written), rest_(written) {}
+
+  std::string pattern() {
+    while (!rest_.empty()) {
+      if (rest_.front() == '\\') {
+        escape();
+      } else if (in_class_) {
+        if (rest_.starts_with("[") || rest_.starts_with("&&")) refuse("a class in a class");
+        in_class_ = rest_.front() != ']';
+        copy(1);
+      } else if (rest_.front() == '[') {
+        in_class_ = true;
+        copy(rest_.starts_with("[^") ? 2 : 1);
+        if (rest_.starts_with(']')) copy(1);  // the first character is never the end
+      } else {
+        refuse_unknown();
+        copy(1);
+      }
+    }
+    return pattern_;
   }
+
+  [[noreturn]] void refuse(std::string_view what) const {
+    throw InputError(fmt::format("tokenizer: the pattern {} has {}", whole_, what));
+  }
+
+ private:
+  void copy(std::size_t bytes) {
+    pattern_ += rest_.substr(0, bytes);
+    rest_.remove_prefix(std::min(bytes, rest_.size()));
+  }
+
+  void refuse_unknown() const {
+    const char first = rest_.front();
+    const std::string_view next = rest_.substr(1, 1);
+    const bool is_count = !next.empty() && next[0] >= '0' && next[0] <= '9';
+    if (first == '^' || first == '$' || (first == '{' && !is_count)) {
+      refuse(fmt::format("a {} that qkv does not know there", first));
+    }
+    if (first != '(' || (next != "?" && next != "*")) return;
+    for (const std::string_view known : {"(?:", "(?i:", "(?=", "(?!"}) {
+      if (rest_.starts_with(known)) return;
+    }
+    refuse("a group of a kind that qkv does not know");
+  }
+
+  void escape() {
+    const char letter = rest_.size() > 1 ? rest_[1] : '\0';
+    for (const Escape& one : translated) {
+      if (one.letter != letter) continue;
+      const std::string_view meaning = in_class_ ? one.inside : one.outside;
+      if (meaning.empty())
+        refuse(fmt::format("a \\{} in a class, which qkv does not know", letter));
+      pattern_ += meaning;
+      return rest_.remove_prefix(2);
+    }
+    if (letter == 'p' || letter == 'P') return category();
+    const bool is_letter = (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+                           (letter >= '0' && letter <= '9');
+    if (is_letter && std::string_view("dDrntf").find(letter) == std::string_view::npos) {
+      refuse(fmt::format("\\{}, which qkv does not know", letter));
+    }
+    copy(2);
+  }
+
+  void category() {
+    const std::size_t end = rest_.find('}');
+    const bool is_short = rest_.substr(2).starts_with("{") && (end == 4 || end == 5);
+    if (!is_short || std::string_view("LMNPSZC").find(rest_[3]) == std::string_view::npos) {
+      refuse("a \\p of something else than {L}, {Lu}, {N} and their like");
+    }
+    copy(end + 1);
+  }
+
+  std::string_view whole_;
+  std::string_view rest_;
+  std::string pattern_;
+  bool in_class_ = false;
+};
+
+const unsigned char* bytes_of(std::string_view text) {
+  return reinterpret_cast<const unsigned char*>(text.data());
 }
+
+// Returns what PCRE2 made, with the function that frees it. Throws std::bad_alloc if there is none.
+template <class Made>
+std::unique_ptr<Made, void (*)(Made*)> owned(Made* made, void (*destroy)(Made*)) {
+  if (made == nullptr) throw std::bad_alloc();
+  return {made, destroy};
+}
+
+void require_utf8(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) at += text_character(text, at).bytes;
+}
+
+}  // namespace
+
+TokenRegex::TokenRegex(std::string_view written) {
+  constexpr std::uint32_t deepest = 50;
+  const auto context = owned(pcre2_compile_context_create(nullptr), &pcre2_compile_context_free);
+  pcre2_set_parens_nest_limit(context.get(), deepest);
+  pcre2_set_newline(context.get(), PCRE2_NEWLINE_LF);
+  Translation translation(written);
+  const std::string pattern = translation.pattern();
+  int error = 0;
+  std::size_t place = 0;
+  code_.reset(
+      pcre2_compile(bytes_of(pattern), pattern.size(),
+                    PCRE2_UTF | PCRE2_UCP | PCRE2_NO_AUTO_CAPTURE, &error, &place, context.get()),
+      &pcre2_code_free);
+  if (code_) return;
+  std::array<unsigned char, 256> why{};
+  pcre2_get_error_message(error, why.data(), why.size());
+  translation.refuse(fmt::format("an error: {}", reinterpret_cast<const char*>(why.data())));
+}
+
+std::vector<std::string_view> TokenRegex::pieces(std::string_view text) const {
+  constexpr std::uint32_t most_steps = 2'000'000;  // from one character of the text
+  constexpr std::uint32_t most_memory = 1 << 16;   // in KiB
+  require_utf8(text);
+  const auto context = owned(pcre2_match_context_create(nullptr), &pcre2_match_context_free);
+  pcre2_set_match_limit(context.get(), most_steps);
+  pcre2_set_heap_limit(context.get(), most_memory);
+  const auto match = owned(pcre2_match_data_create(1, nullptr), &pcre2_match_data_free);
+  const std::size_t* const found = pcre2_get_ovector_pointer(match.get());
+  std::vector<std::string_view> pieces;
+  std::size_t begin = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const int result = pcre2_match(code_.get(), bytes_of(text), text.size(), at, PCRE2_NO_UTF_CHECK,
+                                   match.get(), context.get());
+    if (result == PCRE2_ERROR_NOMATCH) break;
+    if (result == PCRE2_ERROR_NOMEMORY) throw std::bad_alloc();
+    if (result < 0) throw InputError("tokenizer: its pattern takes too long to cut this text");
+    at = found[1];
+    if (found[0] == at) {  // an empty match
+      if (at < text.size()) at += text_character(text, at).bytes;
+      continue;
+    }
+    if (found[0] > begin) pieces.push_back(text.substr(begin, found[0] - begin));
+    pieces.push_back(text.substr(found[0], at - found[0]));
+    begin = at;
+  }
+  if (begin < text.size()) pieces.push_back(text.substr(begin));
+  return pieces;
+}
+
+const TokenRegex& gpt2_pattern() {
+  static const TokenRegex pattern(
+      R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)");
+  return pattern;
+}
+
+namespace {
 
 std::string composed(std::string_view text) {
   utf8proc_uint8_t* made = nullptr;
@@ -64,20 +242,14 @@ std::string PreTokenizer::prepared(std::string_view text, bool is_first) const {
 }
 
 std::vector<std::string> PreTokenizer::words(std::string_view text, bool is_first) const {
-  using Words = PreTokenizerConfig::Words;
-  refuse_no_text(text);
+  require_utf8(text);
   const std::string whole = prepared(text, is_first);
-  if (config_.words == Words::at_blanks) return cut_before(whole, config_.blank);
-  if (config_.words == Words::none) return {whole};
-  if (config_.words == Words::gpt2) {
-    const std::vector<std::string_view> words = gpt2_words(whole);
-    return {words.begin(), words.end()};
-  }
+  if (config_.splits_at_blanks) return cut_before(whole, config_.blank);
   std::vector<std::string_view> pieces = {whole};
-  for (const auto& pattern : config_.patterns) {
+  for (const TokenRegex& pattern : config_.patterns) {
     std::vector<std::string_view> smaller;
     for (const std::string_view piece : pieces) {
-      for (const std::string_view part : pattern->pieces(piece)) smaller.push_back(part);
+      for (const std::string_view part : pattern.pieces(piece)) smaller.push_back(part);
     }
     pieces = std::move(smaller);
   }

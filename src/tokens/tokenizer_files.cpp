@@ -15,7 +15,6 @@ namespace {
 
 using Json = nlohmann::json;
 using PrependScheme = PreTokenizerConfig::PrependScheme;
-using Words = PreTokenizerConfig::Words;
 
 // The value of the key, or null.
 const Json& member(const Json& object, std::string_view key) {
@@ -82,7 +81,7 @@ void read_byte_level(const Json& part, PreTokenizerConfig& pre_tokenizer) {
   if (flag(part, "add_prefix_space", true)) pre_tokenizer.start = PrependScheme::unless_there;
   if (!flag(part, "use_regex", true)) return;
   if (!pre_tokenizer.patterns.empty()) refuse_tokenizer("its pre_tokenizer cuts twice");
-  pre_tokenizer.words = Words::gpt2;
+  pre_tokenizer.patterns = {gpt2_pattern()};
 }
 
 void read_metaspace(const Json& part, PreTokenizerConfig& pre_tokenizer) {
@@ -90,7 +89,7 @@ void read_metaspace(const Json& part, PreTokenizerConfig& pre_tokenizer) {
   if (replacement.empty()) refuse_tokenizer("its pre_tokenizer Metaspace has no replacement");
   const std::string scheme = text_under(part, "prepend_scheme");
   pre_tokenizer.blank = replacement;
-  pre_tokenizer.words = flag(part, "split", true) ? Words::at_blanks : Words::none;
+  pre_tokenizer.splits_at_blanks = flag(part, "split", true);
   if (scheme == "never" || (scheme.empty() && !flag(part, "add_prefix_space", true))) return;
   pre_tokenizer.start = scheme == "first" ? PrependScheme::once : PrependScheme::unless_there;
 }
@@ -104,15 +103,12 @@ void read_split(const Json& part, PreTokenizerConfig& pre_tokenizer) {
       !is_plain) {
     refuse_tokenizer("its pre_tokenizer is a Split of another kind than an isolated pattern");
   }
-  pre_tokenizer.words = Words::patterns;
-  pre_tokenizer.patterns.push_back(
-      std::make_shared<const TokenRegex>(text_under(pattern, "Regex")));
+  pre_tokenizer.patterns.emplace_back(text_under(pattern, "Regex"));
 }
 
 // Reads the normalizer and the pre_tokenizer. Throws InputError for unknown parts.
 void read_pre_tokenizer(const Json& tokenizer, BpeFiles& files) {
   PreTokenizerConfig& pre_tokenizer = files.pre_tokenizer;
-  pre_tokenizer.words = Words::none;
   for (const Json* part : parts_of(member(tokenizer, "normalizer"), "normalizers")) {
     read_normalizer(*part, pre_tokenizer);
   }
@@ -125,11 +121,14 @@ void read_pre_tokenizer(const Json& tokenizer, BpeFiles& files) {
       read_byte_level(*part, pre_tokenizer);
     } else if (type == "Metaspace") {
       read_metaspace(*part, pre_tokenizer);
-    } else if (type == "Split") {
+    } else if (type == "Split" && files.by_characters) {
       read_split(*part, pre_tokenizer);
     } else {
       refuse_tokenizer(fmt::format("its pre_tokenizer is {}", type));
     }
+  }
+  if (pre_tokenizer.splits_at_blanks && !pre_tokenizer.patterns.empty()) {
+    refuse_tokenizer("its pre_tokenizer cuts twice");
   }
   if (files.by_characters && pre_tokenizer.blank.empty()) {
     refuse_tokenizer(fmt::format("its pre_tokenizer is {}", type_of(cut)));
@@ -248,6 +247,7 @@ AddedToken added_token(const Json& token) {
 
 BpeFiles bpe_files(std::string_view vocab_json, std::string_view merges_txt) {
   BpeFiles files{.ids = ids_from(parsed(vocab_json, "vocab")), .merges = {}};
+  files.pre_tokenizer.patterns = {gpt2_pattern()};
   while (!merges_txt.empty()) {
     const std::size_t end = std::min(merges_txt.find('\n'), merges_txt.size());
     std::string_view line = merges_txt.substr(0, end);

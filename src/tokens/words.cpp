@@ -5,99 +5,16 @@
 namespace qkv::inline tokens {
 namespace {
 
-enum class CharacterKind { letter, digit, blank, mark };
-
-struct Character {
-  CharacterKind kind;
-  std::size_t bytes;
-};
-
-// As \p{L}, \p{N} and \s. Of the control characters only those that end a line or a cell are
-// blanks, as in Unicode's White_Space. U+001C to U+001F are not: Python's `re` counts them, but not
-// the `regex` of GPT-2's encoder, nor Hugging Face's.
-CharacterKind kind_of(CodePoint code) {
-  if ((code >= 0x09 && code <= 0x0d) || code == 0x85) return CharacterKind::blank;
-  switch (category_group(code)) {
-    case 'L': return CharacterKind::letter;
-    case 'N': return CharacterKind::digit;
-    case 'Z': return CharacterKind::blank;
-    default: return CharacterKind::mark;
-  }
+// Of the control characters only those that end a line or a cell are White_Space. U+001C to U+001F
+// are not: Python's `re` counts them, but not the `regex` of GPT-2's encoder, nor Hugging Face's.
+bool is_white_space(CodePoint code) {
+  return (code >= 0x09 && code <= 0x0d) || code == 0x85 || category_group(code) == 'Z';
 }
-
-Character character_at(std::string_view text) {
-  const auto [code, bytes] = decode_code_point(text, 0);
-  if (code == bad_byte) throw InputError("the text is not UTF-8; save it as UTF-8 and try again");
-  return {kind_of(code), bytes};
-}
-
-// Returns the length of the run of that kind at the start of the text.
-std::size_t run_of(std::string_view text, CharacterKind kind) {
-  std::size_t length = 0;
-  while (length < text.size()) {
-    const Character next = character_at(text.substr(length));
-    if (next.kind != kind) break;
-    length += next.bytes;
-  }
-  return length;
-}
-
-std::size_t contraction(std::string_view text) {
-  for (const std::string_view ending : {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"}) {
-    if (text.starts_with(ending)) return ending.size();
-  }
-  return 0;
-}
-
-// A run of blanks is a word; a plain blank before a word belongs to that word.
-std::size_t blanks(std::string_view text) {
-  const std::size_t run = run_of(text, CharacterKind::blank);
-  if (run == text.size()) return run;
-  std::size_t last = 0;
-  for (std::size_t at = 0; at < run; at += character_at(text.substr(at)).bytes) last = at;
-  return last == 0 ? run : last;
-}
-
-std::size_t word_length(std::string_view text) {
-  if (const std::size_t length = contraction(text)) return length;
-  const std::size_t blank = text.front() == ' ' && text.size() > 1 ? 1 : 0;
-  const CharacterKind kind = character_at(text.substr(blank)).kind;
-  if (kind == CharacterKind::blank) return blanks(text);
-  return blank + run_of(text.substr(blank), kind);
-}
-
-}  // namespace
-
-std::vector<std::string_view> gpt2_words(std::string_view text) {
-  std::vector<std::string_view> words;
-  while (!text.empty()) {
-    words.push_back(text.substr(0, word_length(text)));
-    text.remove_prefix(words.back().size());
-  }
-  return words;
-}
-
-bool is_blank(CodePoint code) { return kind_of(code) == CharacterKind::blank; }
-
-std::size_t blanks_before(std::string_view text) { return run_of(text, CharacterKind::blank); }
-
-std::size_t blanks_after(std::string_view text) {
-  std::size_t start = text.size();
-  while (start > 0) {
-    const std::size_t at = last_character(text.substr(0, start));
-    if (character_at(text.substr(at, start - at)).kind != CharacterKind::blank) break;
-    start = at;
-  }
-  return text.size() - start;
-}
-
-namespace {
 
 template <class Visit>
 void each_code_point(std::string_view text, const Visit& visit) {
   for (std::size_t at = 0; at < text.size();) {
-    const auto [code, bytes] = decode_code_point(text, at);
-    if (code == bad_byte) throw InputError("the text is not UTF-8; save it as UTF-8 and try again");
+    const auto [code, bytes] = text_character(text, at);
     visit(code, text.substr(at, bytes));
     at += bytes;
   }
@@ -119,6 +36,34 @@ TokenKind token_kind(CodePoint code) {
 }
 
 }  // namespace
+
+DecodedCodePoint text_character(std::string_view text, std::size_t at) {
+  const DecodedCodePoint character = decode_code_point(text, at);
+  if (character.code == bad_byte) {
+    throw InputError("the text is not UTF-8; save it as UTF-8 and try again");
+  }
+  return character;
+}
+
+std::size_t blanks_before(std::string_view text) {
+  std::size_t length = 0;
+  while (length < text.size()) {
+    const auto [code, bytes] = text_character(text, length);
+    if (!is_white_space(code)) break;
+    length += bytes;
+  }
+  return length;
+}
+
+std::size_t blanks_after(std::string_view text) {
+  std::size_t start = text.size();
+  while (start > 0) {
+    const std::size_t at = last_character(text.substr(0, start));
+    if (!is_white_space(text_character(text.substr(0, start), at).code)) break;
+    start = at;
+  }
+  return text.size() - start;
+}
 
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;

@@ -87,9 +87,6 @@ std::string verdict_legend(const StepReport& step, const CheckStyle& style);
 std::string marked_grid(const StepReport& step, const Trace& own, std::size_t index,
                         const CheckStyle& style, std::size_t max_rows = 24);
 
-/// Returns a number as JSON; infinities and NaN are the strings "inf", "-inf" and "nan".
-nlohmann::ordered_json json_number(double value);
-
 /// Returns a cell's position, counted from 1: its head and batch, its row and its column.
 nlohmann::ordered_json cell_json(const CellReference& cell, const Tensor& tensor,
                                  TokenLayout token_layout);

@@ -9,6 +9,7 @@
 
 #include "formats/handwork/csv_layout.hpp"
 #include "text/escape.hpp"
+#include "text/json.hpp"
 #include "trace/labels.hpp"
 #include "verdicts/compared.hpp"
 
@@ -277,9 +278,7 @@ std::string checked_json(const std::vector<CheckedPath>& all, const Lesson& less
     json.update(one.report ? report_json(*one.report, answers) : unreadable_json(one.failure));
     list.push_back(std::move(json));
   }
-  return (list.size() == 1 ? list.front() : list)
-             .dump(2, ' ', false, Json::error_handler_t::replace) +
-         "\n";
+  return json_document(list.size() == 1 ? list.front() : list);
 }
 
 std::string compared_json(const Comparison& comparison, const ComparedSide& actual,
@@ -299,13 +298,7 @@ std::string compared_json(const Comparison& comparison, const ComparedSide& actu
     json["steps"].push_back(step_json(step, own));
     if (step.judged) add_coarser_type(*step.judged, json["steps"].back());
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-nlohmann::ordered_json json_number(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  return value;
+  return json_document(json);
 }
 
 nlohmann::ordered_json cell_json(const CellReference& cell, const Tensor& tensor,

@@ -29,8 +29,9 @@ RELATION = re.compile(r"(\S+) (DESCRIBES|STATIC_LINK|DYNAMIC_LINK|CONTAINS) (\S+
 # Which part a library that is linked belongs to, and a folder of headers that is included. What the
 # compiler adds by itself is always there.
 ALWAYS = {"libstdc++", "libgcc", "glibc"}
-LIBRARIES = {"openblas": "OpenBLAS", "utf8proc": "utf8proc", "z": "zlib", "gfortran": "libgfortran",
-             "quadmath": "libquadmath", "m": "glibc", "dl": "glibc", "pthread": "glibc"}
+LIBRARIES = {"openblas": "OpenBLAS", "pcre2-8": "PCRE2", "utf8proc": "utf8proc", "z": "zlib",
+             "gfortran": "libgfortran", "quadmath": "libquadmath", "m": "glibc", "dl": "glibc",
+             "pthread": "glibc"}
 HEADERS = {"CLI": "CLI11", "fast_float": "fast_float", "fmt": "fmt", "nlohmann": "nlohmann-json",
            "toml++": "tomlplusplus", "xtensor": "xtensor", "xtensor-blas": "xtensor-blas",
            "xflens": "xtensor-blas", "xtl": "xtl", "c++": "libstdc++", "linux": "glibc",

@@ -11,23 +11,11 @@
 #include <unordered_set>
 
 #include "text/error.hpp"
-#include "text/number.hpp"
+#include "text/json.hpp"
 #include "text/strings.hpp"
 
 namespace qkv::inline formats {
 namespace {
-
-void append_number(std::string& text, double value, std::optional<int> digits) {
-  if (!std::isfinite(value)) {  // JSON has no infinities and no NaN
-    text += std::isnan(value) ? "null" : value > 0 ? "\"inf\"" : "\"-inf\"";
-    return;
-  }
-  constexpr int max_digits = 17;
-  std::array<char, max_fixed_length(max_digits)> room;
-  char* const end = digits ? write_fixed(room.data(), value, std::min(*digits, max_digits))
-                           : write_shortest(room.data(), value);
-  text.append(room.data(), end);
-}
 
 /// Writes nested lists, with one innermost list per line.
 class ListWriter {
@@ -48,7 +36,7 @@ class ListWriter {
     for (std::size_t i = 0; i < size; ++i) {
       if (i > 0) text_ += innermost ? ", " : ",";
       if (innermost) {
-        append_number(text_, tensor_.values[next_++], digits_);
+        append_json_number(text_, tensor_.values[next_++], digits_);
       } else {
         indent(axis + 2);
         write_axis(axis + 1);

@@ -23,8 +23,8 @@ std::vector<NamedArray> read_json(std::string_view text, const std::string& wher
                                   const NumberLimit& most = {});
 
 /// Writes an object with one nested list per tensor; names are letters, digits, _ and dots. Numbers
-/// have `digits` decimals, or the shortest digits that read back to the same double. Infinities are
-/// the strings "inf" and "-inf", NaN is null.
+/// have `digits` decimals, or the shortest digits that read back to the same double. Infinities and
+/// NaN are the strings "inf", "-inf" and "nan".
 void write_json(const std::vector<NamedTensor>& tensors, std::optional<int> digits,
                 const Sink& sink);
 

@@ -165,7 +165,7 @@ TEST_CASE("matrices are written as nested lists, a row a line, all digits") {
       [1e+300]
     ],
     [
-      [null]
+      ["nan"]
     ]
   ]
 }

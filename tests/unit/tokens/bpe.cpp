@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "text/error.hpp"
-#include "tokens/words.hpp"
+#include "tokens/pre_tokenizer.hpp"
 
 using Words = std::vector<std::string_view>;
 
@@ -52,17 +52,17 @@ const std::string only =
 }  // namespace
 
 TEST_CASE("GPT-2's pattern keeps a blank with the word after it, and contractions apart") {
-  CHECK(qkv::gpt2_words("it's  3 cats!") == Words{"it", "'s", " ", " 3", " cats", "!"});
-  CHECK(qkv::gpt2_words("IT'S we'll'") == Words{"IT", "'", "S", " we", "'ll", "'"});
-  CHECK(qkv::gpt2_words("a\n\n b \n") == Words{"a", "\n\n", " b", " \n"});
-  CHECK(qkv::gpt2_words("x²½Ⅷ१ हि") == Words{"x", "²½Ⅷ१", " ह", "ि"});
+  CHECK(qkv::gpt2_pattern().pieces("it's  3 cats!") == Words{"it", "'s", " ", " 3", " cats", "!"});
+  CHECK(qkv::gpt2_pattern().pieces("IT'S we'll'") == Words{"IT", "'", "S", " we", "'ll", "'"});
+  CHECK(qkv::gpt2_pattern().pieces("a\n\n b \n") == Words{"a", "\n\n", " b", " \n"});
+  CHECK(qkv::gpt2_pattern().pieces("x²½Ⅷ१ हि") == Words{"x", "²½Ⅷ१", " ह", "ि"});
 }
 
 TEST_CASE("a blank is Unicode's White_Space: a next line is one, a unit separator is a mark") {
-  CHECK(qkv::gpt2_words("a\u0085b") == Words{"a", "\u0085", "b"});
-  CHECK(qkv::gpt2_words("a\u0085\u0085b") == Words{"a", "\u0085", "\u0085", "b"});
-  CHECK(qkv::gpt2_words("a \x1f!") == Words{"a", " \x1f!"});
-  CHECK(qkv::gpt2_words("a \ufeff!") == Words{"a", " \ufeff!"});
+  CHECK(qkv::gpt2_pattern().pieces("a\u0085b") == Words{"a", "\u0085", "b"});
+  CHECK(qkv::gpt2_pattern().pieces("a\u0085\u0085b") == Words{"a", "\u0085", "\u0085", "b"});
+  CHECK(qkv::gpt2_pattern().pieces("a \x1f!") == Words{"a", " \x1f!"});
+  CHECK(qkv::gpt2_pattern().pieces("a \ufeff!") == Words{"a", " \ufeff!"});
 }
 
 TEST_CASE("the pair that stands first in the merges is joined first, from the left") {
@@ -117,6 +117,50 @@ TEST_CASE("a pattern of the file's own cuts the text, as Llama 3's does") {
         Pieces{"It", "'S", " ", "123", "45", " cats", "!\n\n", " ", " x"});
   CHECK(llama3.pieces("a\t\tb   ") == Pieces{"a", "\t", "\tb", "   "});
   CHECK(qkv::TokenRegex("a++b|[^a-c]").pieces("aab!") == Pieces{"aab", "!"});
+}
+
+TEST_CASE("a pattern means what Oniguruma reads, not what PCRE2 would") {
+  using Pieces = std::vector<std::string_view>;
+  CHECK(qkv::TokenRegex(R"(\s)").pieces("a\u180eb\u2003") == Pieces{"a\u180eb", "\u2003"});
+  CHECK(qkv::TokenRegex(R"(\w+)").pieces("e\u0301‿_ f") == Pieces{"e\u0301‿_", " ", "f"});
+  CHECK(qkv::TokenRegex(R"([\w]|\W+)").pieces("-+\u0301") == Pieces{"-+", "\u0301"});
+  CHECK(qkv::TokenRegex(R"(\v|[]x])").pieces("\na\v]x") == Pieces{"\na", "\v", "]", "x"});
+  CHECK(qkv::TokenRegex("(?i:'s)").pieces("'ſ'S") ==
+        Pieces{"'ſ", "'S"});  // Unicode folds the long s
+}
+
+TEST_CASE("what a pattern has that no known tokenizer's has is refused by name") {
+  const auto refusal_of_pattern = [](std::string_view pattern) -> std::string {
+    try {
+      qkv::TokenRegex{pattern};
+      return "";
+    } catch (const qkv::InputError& error) {
+      return error.what();
+    }
+  };
+  CHECK(refusal_of_pattern("^a") ==
+        "tokenizer: the pattern ^a has a ^ that qkv does not know there");
+  CHECK(refusal_of_pattern("(?<=a)b") ==
+        "tokenizer: the pattern (?<=a)b has a group of a kind that qkv does not know");
+  CHECK(refusal_of_pattern("(*UCP)a") ==
+        "tokenizer: the pattern (*UCP)a has a group of a kind that qkv does not know");
+  CHECK(refusal_of_pattern("[a[b]]") == "tokenizer: the pattern [a[b]] has a class in a class");
+  CHECK(refusal_of_pattern(R"(\bx)") ==
+        R"(tokenizer: the pattern \bx has \b, which qkv does not know)");
+  CHECK(
+      refusal_of_pattern(R"(\p{Han})") ==
+      R"(tokenizer: the pattern \p{Han} has a \p of something else than {L}, {Lu}, {N} and their )"
+      "like");
+  CHECK(refusal_of_pattern("a{,3}") ==
+        "tokenizer: the pattern a{,3} has a { that qkv does not know there");
+  CHECK(refusal_of_pattern("(a") ==
+        "tokenizer: the pattern (a has an error: missing closing parenthesis");
+}
+
+TEST_CASE("a pattern that takes too long to match is refused") {
+  const std::string text(40, 'a');
+  CHECK_THROWS_WITH(qkv::TokenRegex("(?:a|aa)*(?:b|c)").pieces(text),
+                    "tokenizer: its pattern takes too long to cut this text");
 }
 
 TEST_CASE("pieces of characters have a mark for a blank, and bytes for what is not known") {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "target.hpp"
-#include "tokens/words.hpp"
 
 namespace qkv::fuzz {
 namespace {
@@ -22,7 +21,7 @@ bool is_plain(std::string_view text) {
 void call(std::string_view bytes) {
   const std::vector<std::string_view> files = parts(bytes, 3);
   std::string words;
-  for (const std::string_view word : gpt2_words(files[2])) words += word;
+  for (const std::string_view word : gpt2_pattern().pieces(files[2])) words += word;
   law(words == files[2], "the words are the text");
 
   std::string tokens;
