@@ -15,10 +15,9 @@ qkv_install_generated(complete-bash qkv ${CMAKE_INSTALL_DATADIR}/bash-completion
 qkv_install_generated(complete-zsh _qkv ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 qkv_install_generated(complete-fish qkv.fish ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 
-# Who made it, what is in it, and the licences of that.
-install(FILES LICENSE CHANGELOG.md SECURITY.md ${PROJECT_BINARY_DIR}/qkv.spdx
-        DESTINATION ${CMAKE_INSTALL_DOCDIR})
-foreach(package IN LISTS bill_packages)
+# Who made it, and the licences of the libraries in it.
+install(FILES LICENSE CHANGELOG.md SECURITY.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+foreach(package IN LISTS QKV_LIBRARY_PACKAGES)
   install(FILES /usr/share/doc/${package}/copyright OPTIONAL
           DESTINATION ${CMAKE_INSTALL_DOCDIR}/libraries RENAME ${package})
 endforeach()

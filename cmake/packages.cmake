@@ -32,3 +32,22 @@ target_compile_options(qkv_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wc
                                            -ffp-contract=off)
 target_compile_definitions(qkv_flags INTERFACE QKV_VERSION="${PROJECT_VERSION}")
 target_include_directories(qkv_flags INTERFACE ${PROJECT_SOURCE_DIR}/src)
+
+# What is linked in, with versions, for `qkv --version --verbose`. Debian's packages say it for all of
+# it, with their own fixes; elsewhere CMake's packages say it for some.
+set(QKV_LIBRARY_PACKAGES libopenblas-pthread-dev libutf8proc-dev libpcre2-dev zlib1g-dev nettle-dev
+    libgfortran-12-dev libgcc-12-dev libstdc++-12-dev libc6-dev libcli11-dev libfast-float-dev
+    libfmt-dev nlohmann-json3-dev libtomlplusplus-dev libxtensor-dev libxtensor-blas-dev xtl-dev)
+execute_process(
+  COMMAND dpkg-query -W -f "\${source:Package} \${source:Version}\n" ${QKV_LIBRARY_PACKAGES}
+  OUTPUT_VARIABLE libraries ERROR_QUIET)
+if(NOT libraries)
+  foreach(name CLI11 FastFloat fmt nlohmann_json tomlplusplus xtensor xtensor-blas)
+    string(APPEND libraries "${name} ${${name}_VERSION}\n")
+  endforeach()
+endif()
+string(REPLACE "\n" ";" libraries "${libraries}")
+list(REMOVE_DUPLICATES libraries)
+list(REMOVE_ITEM libraries "")
+list(SORT libraries)
+list(JOIN libraries ", " QKV_LIBRARIES)

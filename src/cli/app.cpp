@@ -250,8 +250,7 @@ void declare(OptionList& app, GlobalOptions& own) {
   app.add_help_and_version(std::string("qkv ") + QKV_VERSION);
   std::vector<std::string> names;
   for (const ColourName& colour : colour_names) names.emplace_back(colour.name);
-  app.add_flag("--verbose", own.verbose,
-               "With --version: the libraries in it, as an SPDX document");
+  app.add_flag("--verbose", own.verbose, "With --version: also the libraries in it");
   const auto choose = [&common = own.common](const std::string& name) {
     for (const ColourName& colour : colour_names) {
       if (colour.name == name) common.colour = colour.choice;
@@ -357,7 +356,9 @@ std::optional<std::string> parse(CLI::App& app, std::vector<std::string> words) 
   } catch (const CLI::CallForVersion& version) {
     // Options after the failing one have no values yet.
     const bool is_verbose = std::ranges::find(words, "--verbose") != words.end();
-    return is_verbose ? std::string(sbom()) : std::string(version.what()) + "\n";
+    std::string text = std::string(version.what()) + "\n";
+    if (is_verbose) text += "with " QKV_LIBRARIES "\n";
+    return laid_out(text, 0);
   } catch (const CLI::CallForHelp&) {
     return help_text(app);
   } catch (const CLI::ParseError& error) {
@@ -366,8 +367,6 @@ std::optional<std::string> parse(CLI::App& app, std::vector<std::string> words) 
 }
 
 }  // namespace
-
-std::span<const Command* const> all_commands() { return commands; }
 
 int run_app(int argc, char** argv) {
   const std::vector<std::string> words = arguments_of(argc, argv);
@@ -394,7 +393,6 @@ int run_app(int argc, char** argv) {
   const auto command = std::ranges::find_if(ready, [&](const PreparedCommand& one) {
     return one.command.name == chosen.front()->get_name();
   });
-  enter_sandbox(command->command.files);
   return command->run();
 }
 

@@ -1,11 +1,9 @@
 #pragma once
 
 #include <functional>
-#include <span>
 #include <string>
 #include <string_view>
 
-#include "cli/sandbox.hpp"
 #include "cli/terminal.hpp"
 
 namespace qkv::inline cli {
@@ -22,15 +20,14 @@ struct CommonOptions {
 /// Where `--model FILE` goes among the positional arguments.
 enum class ModelArgument { nowhere, first, last };
 
-/// A subcommand: name, summary, examples, and whether it may write files. `setup` declares its
-/// options and returns the function that runs it and returns the exit status.
+/// A subcommand. `setup` declares its options and returns the function that runs it and returns the
+/// exit status.
 struct Command {
   std::string_view name;
   std::string_view summary;
   std::string_view examples;
   std::function<int()> (*setup)(OptionList&, const CommonOptions&) = nullptr;
   ModelArgument model = ModelArgument::nowhere;
-  FileAccess files = FileAccess::reads;
 };
 
 extern const Command lessons_command;
@@ -45,9 +42,6 @@ extern const Command compare_command;
 extern const Command lint_command;
 extern const Command new_command;
 extern const Command params_command;
-
-/// Returns all commands, in the order of help.
-std::span<const Command* const> all_commands();
 
 /// Runs qkv with main's arguments and returns the exit status; 2 for InputError.
 int run_app(int argc, char** argv);

@@ -154,7 +154,6 @@ constinit const Command export_command{
         "  qkv export --model model.safetensors --text \"…\" --format npz -o out\n",
     .setup = set_up_export,
     .model = ModelArgument::first,
-    .files = FileAccess::writes,
 };
 
 }  // namespace qkv::inline cli

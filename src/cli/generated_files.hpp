@@ -34,7 +34,4 @@ std::string bash_completion(const std::vector<CommandUsage>& usage);
 std::string zsh_completion(const std::vector<CommandUsage>& usage);
 std::string fish_completion(const std::vector<CommandUsage>& usage);
 
-/// Returns the SBOM of the linked libraries in SPDX 2.3 tag-value format; see cmake/bill.cmake.
-std::string_view sbom();
-
 }  // namespace qkv::inline cli

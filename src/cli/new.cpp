@@ -138,7 +138,6 @@ constinit const Command new_command{
         "  qkv new wide.toml --tokens 5 --d-model 8 --heads 2\n"
         "  qkv new block.toml --style llama             a whole block, as models have it\n",
     .setup = set_up_new,
-    .files = FileAccess::writes,
 };
 
 }  // namespace qkv::inline cli

@@ -144,7 +144,6 @@ constinit const Command report_command{
         "  qkv report --model model.safetensors --text \"…\" --step h0.scores -o s.html\n",
     .setup = set_up_report,
     .model = ModelArgument::first,
-    .files = FileAccess::writes,
 };
 
 }  // namespace qkv::inline cli

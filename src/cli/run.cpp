@@ -212,8 +212,6 @@ int print_logit_lens(const RunOptions& options, const Terminal& output) {
 }
 
 int run(const RunOptions& options, const CommonOptions& common) {
-  if (options.lens || !pauses(options))
-    enter_sandbox(FileAccess::reads);  // only an interactive session can export
   const Terminal output = output_terminal(common.colour);
   if (options.lens) return print_logit_lens(options, output);
   LoadedLesson loaded = load(options.lesson, wanted_by(options));
@@ -285,7 +283,6 @@ constinit const Command run_command{
         "  qkv run --model model.safetensors --text \"…\" --layer 0 --head 2\n",
     .setup = set_up_run,
     .model = ModelArgument::first,
-    .files = FileAccess::writes,
 };
 
 }  // namespace qkv::inline cli

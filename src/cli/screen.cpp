@@ -45,7 +45,6 @@ termios found;  // the terminal's original state
 volatile std::sig_atomic_t taken = 0;
 // A byte here ends the wait for keys. EINTR would not do: any thread may get the signal.
 int notify_main_loop[2] = {-1, -1};
-struct sigaction before_bus_error;
 
 // A failure is ignored: the terminal is gone.
 void write_to_screen(std::string_view bytes) { static_cast<void>(write_all(STDOUT_FILENO, bytes)); }
@@ -99,14 +98,6 @@ void on_end(int signal) {
   raise(signal);
 }
 
-// A truncated mapped file prints its own error (formats/files/read_file.cpp).
-void on_bus_error(int signal, siginfo_t* info, void* context) {
-  restore_terminal();
-  const bool has_handler = (before_bus_error.sa_flags & SA_SIGINFO) != 0;
-  if (has_handler) before_bus_error.sa_sigaction(signal, info, context);
-  on_end(signal);
-}
-
 bool is_in_front() { return tcgetpgrp(STDIN_FILENO) == getpgrp(); }
 
 void on_stop(int signal) {
@@ -155,10 +146,10 @@ struct Handling {
 };
 
 // Signals that end the program restore the terminal first; then their default action follows.
-Handling handlings[] = {{SIGINT, on_end},       {SIGTERM, on_end},    {SIGHUP, on_end},
-                        {SIGQUIT, on_end},      {SIGABRT, on_end},    {SIGSEGV, on_end},
-                        {SIGFPE, on_end},       {SIGILL, on_end},     {SIGTSTP, on_stop},
-                        {SIGCONT, on_continue}, {SIGWINCH, on_resize}};
+Handling handlings[] = {{SIGINT, on_end},   {SIGTERM, on_end},      {SIGHUP, on_end},
+                        {SIGQUIT, on_end},  {SIGABRT, on_end},      {SIGSEGV, on_end},
+                        {SIGBUS, on_end},   {SIGFPE, on_end},       {SIGILL, on_end},
+                        {SIGTSTP, on_stop}, {SIGCONT, on_continue}, {SIGWINCH, on_resize}};
 
 void handle(int signal, struct sigaction action, struct sigaction& before) {
   action.sa_flags |= SA_ONSTACK;  // after a stack overflow a handler needs its own stack
@@ -182,14 +173,10 @@ void install() {
     action.sa_handler = one.handler;
     handle(one.signal, action, one.before);
   }
-  action.sa_sigaction = on_bus_error;
-  action.sa_flags = SA_SIGINFO;
-  handle(SIGBUS, action, before_bus_error);
 }
 
 void uninstall() {
   for (const Handling& one : handlings) sigaction(one.signal, &one.before, nullptr);
-  sigaction(SIGBUS, &before_bus_error, nullptr);
 }
 
 std::size_t from_environment(const char* name, std::size_t otherwise) {

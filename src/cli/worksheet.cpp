@@ -141,7 +141,6 @@ constinit const Command worksheet_command{
         "  qkv worksheet the-fat-cat -o sheet --text \"the cat sat on the fat mat\"\n",
     .setup = set_up_worksheet,
     .model = ModelArgument::first,
-    .files = FileAccess::writes,
 };
 
 }  // namespace qkv::inline cli

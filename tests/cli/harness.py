@@ -48,10 +48,8 @@ def sanitized(path=None):
 
 
 def for_sanitizers():
-    """What a sanitized qkv wants of the surroundings, also where a test keeps the rest away: its
-    search for leaks looks into the process, which confinement does not let it."""
-    return {name: value for name, value in os.environ.items()
-            if name.endswith("SAN_OPTIONS") or name == "QKV_UNCONFINED"}
+    """What a sanitized qkv wants of the surroundings, also where a test keeps the rest away."""
+    return {name: value for name, value in os.environ.items() if name.endswith("SAN_OPTIONS")}
 
 
 def equal(got, due, what=""):

@@ -10,86 +10,22 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 
-#include "formats/files/write_file.hpp"
 #include "formats/handwork/numeral.hpp"
 #include "text/error.hpp"
 #include "text/suggest.hpp"
 
 namespace qkv::inline formats {
 
-/// A mapping for the handler of SIGBUS, in static memory: its address range, and the message if the
-/// file is truncated. If there are more mappings than slots, the program ends without a message.
-struct MappedFile::Slot {
-  std::atomic<bool> is_taken = false;
-  std::atomic<const char*> begin = nullptr;
-  std::atomic<std::size_t> size = 0;
-  std::array<char, 512> message = {};
-};
-
 namespace {
-
-constexpr int bad_input = 2;  // the exit status
 
 /// The size of a regular file; 0 if it is empty or not regular.
 std::size_t mappable_size(int descriptor) {
   struct stat status = {};
   if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return 0;
   return static_cast<std::size_t>(status.st_size);
-}
-
-std::string message_for(const std::filesystem::path& path) {
-  return fmt::format(
-      "qkv: {}: the file was cut short while it was read: let it be written whole, then try "
-      "again\n",
-      printable(path.filename().string()));
-}
-
-/// The current mappings, for the handler.
-std::array<MappedFile::Slot, 512> slots;
-
-/// Handles an unreadable page of a mapping: its reader cannot continue, so the program exits as for
-/// any bad input. Elsewhere SIGBUS is the program's own fault.
-void handle_bus_error(int signal, siginfo_t* info, void*) {
-  const auto* place = static_cast<const char*>(info->si_addr);
-  for (const MappedFile::Slot& slot : slots) {
-    const char* begin = slot.begin;
-    if (begin == nullptr || place < begin || place >= begin + slot.size) continue;
-    remove_temporary_files();
-    const std::size_t length = std::char_traits<char>::length(slot.message.data());
-    [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, slot.message.data(), length);
-    ::_exit(bad_input);
-  }
-  std::signal(signal, SIG_DFL);
-  std::raise(signal);
-}
-
-bool install_handler() {
-  struct sigaction action = {};
-  action.sa_sigaction = handle_bus_error;
-  action.sa_flags = SA_SIGINFO;
-  return ::sigaction(SIGBUS, &action, nullptr) == 0;
-}
-
-MappedFile::Slot* add_mapping(std::string_view bytes, const std::filesystem::path& path) {
-  [[maybe_unused]] static const bool once = install_handler();
-  for (MappedFile::Slot& slot : slots) {
-    bool expected = false;
-    if (!slot.is_taken.compare_exchange_strong(expected, true)) continue;
-    const std::string message = message_for(path);
-    slot.message = {};
-    std::copy_n(message.begin(), std::min(message.size(), slot.message.size() - 1),
-                slot.message.begin());
-    slot.size = bytes.size();
-    slot.begin = bytes.data();
-    return &slot;
-  }
-  return nullptr;
 }
 
 using Matrices = std::vector<NamedArray>;
@@ -183,7 +119,6 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
     if (mapping != MAP_FAILED) {
       mapping_ = mapping;
       bytes_ = {static_cast<const char*>(mapping), size};
-      slot_ = add_mapping(bytes_, path);
       return;
     }
   }
@@ -201,10 +136,6 @@ void MappedFile::forget(std::string_view part) const {
 }
 
 MappedFile::~MappedFile() {
-  if (slot_ != nullptr) {
-    slot_->begin = nullptr;
-    slot_->is_taken = false;
-  }
   if (mapping_ != nullptr) ::munmap(mapping_, bytes_.size());
 }
 

@@ -37,12 +37,10 @@ bool may_hold_several(const std::filesystem::path& path);
 std::vector<std::string_view> readable_extensions();
 
 /// Read-only access to a file's bytes. Regular files are mapped, so that only used pages are read;
-/// pipes are read to the end. If a file is truncated while mapped and a lost page is used, the
-/// program prints an error and exits with status 2.
+/// pipes are read to the end. If another program truncates a mapped file, using a lost page ends the
+/// program (SIGBUS).
 class MappedFile {
  public:
-  struct Slot;
-
   /// Throws InputError if the file does not exist, is a directory, or cannot be read.
   explicit MappedFile(const std::filesystem::path& path);
   MappedFile(const MappedFile&) = delete;
@@ -55,7 +53,6 @@ class MappedFile {
   void forget(std::string_view part) const;
 
  private:
-  Slot* slot_ = nullptr;     ///< where the handler of SIGBUS finds it
   void* mapping_ = nullptr;  ///< nullptr if the bytes are a copy
   std::string copy_;
   std::string_view bytes_;

@@ -87,7 +87,7 @@ static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_alw
               "a signal handler may not wait for a lock");
 
 constexpr std::array fatal_signals = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGPIPE,
-                                      SIGALRM, SIGXCPU, SIGUSR1, SIGUSR2};
+                                      SIGALRM, SIGXCPU, SIGUSR1, SIGUSR2, SIGBUS};
 constexpr std::string_view erase_line = "\r\x1b[K";
 
 /// Removes temporary files and ends the program by the signal (130 for SIGINT, 143 for SIGTERM).

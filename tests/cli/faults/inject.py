@@ -89,13 +89,12 @@ class Bench:
 
     @functools.cached_property
     def preloaded(self):
-        """What the environment says so that the shim comes first. A confined program can't look for
-        leaks in itself."""
+        """What the environment says so that the shim comes first."""
         if not sanitized(self.program):
             return {"LD_PRELOAD": str(self.shim)}
         needed = subprocess.run(["ldd", self.program], check=True, capture_output=True, text=True).stdout
         sanitizer = re.search(r"=> (\S*/libasan\S*)", needed)[1]
-        return {"LD_PRELOAD": f"{self.shim} {sanitizer}", "QKV_UNCONFINED": "1",
+        return {"LD_PRELOAD": f"{self.shim} {sanitizer}",
                 "ASAN_OPTIONS": "verify_asan_link_order=0:alloc_dealloc_mismatch=0:detect_leaks=1:"
                                 "fast_unwind_on_malloc=0",  # whose stacks the suppressions can read
                 "LSAN_OPTIONS": f"suppressions={Path(__file__).parent / 'leaks.supp'}:print_suppressions=0"}

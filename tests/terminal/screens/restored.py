@@ -2,15 +2,9 @@
 
 import os
 import signal
-import sys
-import tempfile
 import termios
-from pathlib import Path
 
-from .terminal import ROOT, equal, is_given_back, started
-
-sys.path.insert(0, str(ROOT / "tests" / "models"))
-import gpt  # noqa: E402
+from .terminal import equal, is_given_back, started
 
 
 def q_gives_the_terminal_back():
@@ -29,28 +23,12 @@ def ctrl_c_gives_the_terminal_back():
 
 
 def signals_and_crashes_give_the_terminal_back():
-    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGSEGV, signal.SIGABRT):
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGSEGV, signal.SIGBUS,
+                   signal.SIGABRT):
         with started("the-fat-cat") as terminal:
             os.kill(terminal.pid, number)
             equal(terminal.end(), ("ended", -number))
             is_given_back(terminal)
-
-
-def a_model_that_is_cut_short_meanwhile_is_told():
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.safetensors"
-        gpt.write_safetensors(path, gpt.random_weights(1, 264, 9, 4, "in-out", 1))
-        with started("--model", str(path), "--model-heads", "4", "--text", "A B") as terminal:
-            os.truncate(path, 5000)
-            for _ in range(40):  # to a step whose cell needs a weight of the file
-                os.write(terminal.master, b"n")
-                terminal.read(0.1)
-                if b"cut short" in terminal.bytes:
-                    break
-            equal(terminal.end(), ("ended", 2))
-            is_given_back(terminal)
-            assert (b"qkv: model.safetensors: the file was cut short while it was read"
-                    in terminal.bytes[terminal.bytes.rindex(b"\x1b[?1049l"):])
 
 
 def ctrl_z_stops_and_fg_draws_again():
