@@ -114,9 +114,10 @@ class BackWork {
     call_.step = "gradient";
     call_.inputs = {&grad_output_, there.inputs[operand]};
     call_.names = {"dY", there.names[operand]};
-    for (const std::size_t need : rule.saved) {
-      call_.inputs.push_back(need == BackwardRule::result ? &inputs_[0] : there.inputs[need]);
-      call_.names.push_back(need == BackwardRule::result ? "Y" : there.names[need]);
+    for (const Role saved : rule.saved) {
+      const auto k = static_cast<std::size_t>(saved);
+      call_.inputs.push_back(saved == Role::output ? &inputs_[0] : there.inputs[k]);
+      call_.names.push_back(saved == Role::output ? "Y" : there.names[k]);
     }
   }
   BackWork(const BackWork&) = delete;
