@@ -14,33 +14,19 @@ struct OperandRef {
   const Options* options = nullptr;
 };
 
+/// A tensor that a gradient is computed from: operand k is `Role{k}`.
+enum class Role : std::size_t {
+  output = static_cast<std::size_t>(-1),  ///< the step's result
+  other = static_cast<std::size_t>(-2),   ///< of two operands, the one whose gradient is not wanted
+  self = static_cast<std::size_t>(-3),    ///< the operand whose gradient is wanted
+};
+
 /// The backward rule for one operand: the gradient operation and the tensors that it takes, as in
 /// gradient(dY, X, …). These are the result's gradient, the operand itself, then `saved`.
 struct BackwardRule {
-  /// The entry of `saved` that stands for the step's result.
-  static constexpr std::size_t result = static_cast<std::size_t>(-1);
-
   const Operation* operation = nullptr;  ///< nullptr if no gradient flows: to ids, masks
-  std::vector<std::size_t> saved = {};   ///< indices of the step's operands, or `result`
+  std::vector<Role> saved = {};          ///< operands of the step, or its output
 };
-
-/// An operand's gradient operation and the one tensor that it saves, if any.
-struct GradientBy {
-  static constexpr std::size_t nothing = BackwardRule::result - 1;
-
-  const Operation* operation = nullptr;
-  std::size_t saved = nothing;
-};
-
-/// Returns the rule of an operation by its operand. The last of `gradients` serves all that follow.
-/// Example: `backward_by<GradientBy{&score_grad_queries, 1}, GradientBy{&score_grad_keys, 0}>`
-template <GradientBy... gradients>
-BackwardRule backward_by(const OperandRef& use) {
-  constexpr GradientBy all[] = {gradients...};
-  const GradientBy own = use.operand < std::size(all) ? all[use.operand] : *std::rbegin(all);
-  if (own.saved == GradientBy::nothing) return {own.operation};
-  return {own.operation, {own.saved}};
-}
 
 /// Returns the rule of an operation through which no gradient flows.
 BackwardRule no_backward(const OperandRef& use);

@@ -197,13 +197,19 @@ struct Operation {
   Tensor compute(const Call& call) const;
 };
 
+/// Returns a cell by the template `Maths::cell`, for one number type.
+template <class Maths, class N>
+N evaluated(const Cell<N>& cell) {
+  return Maths::cell(cell);
+}
+
 /// Returns the operation with the data of `words` and the maths of `Maths`: `form`, the template
 /// `cell`, and those of `compute`, `in_place`, `range`, `intermediates` and `remark` that it has.
 template <class Maths>
 constexpr Operation operation_of(Operation words) {
   words.form = Maths::form;
-  words.cell = {Maths::template cell<double>, Maths::template cell<Interval>,
-                Maths::template cell<Expression>, Maths::template cell<Decimal>};
+  words.cell = {evaluated<Maths, double>, evaluated<Maths, Interval>, evaluated<Maths, Expression>,
+                evaluated<Maths, Decimal>};
   words.max_operands = std::max(words.min_operands, words.max_operands);
   if constexpr (requires { Maths::compute; }) words.formula = Maths::compute;
   if constexpr (requires { Maths::in_place; }) words.in_place = Maths::in_place;

@@ -51,8 +51,8 @@ StepRecipe one_gradient(const StepRecipe& step, std::size_t k, std::string name,
                   {std::move(grad_output), step.of[k]},
                   step.options,
                   step.name};
-  for (const std::size_t need : rule.saved) {
-    made.of.push_back(need == BackwardRule::result ? step.name : step.of[need]);
+  for (const Role saved : rule.saved) {
+    made.of.push_back(saved == Role::output ? step.name : step.of[static_cast<std::size_t>(saved)]);
   }
   return made;
 }

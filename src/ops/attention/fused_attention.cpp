@@ -87,7 +87,7 @@ class FusedKernel {
       const std::span<double> row = weights.subspan(i * width, width);
       std::ranges::copy(row, scores.begin());
       for (const InPlaceKernel& step : works_) step.work({matrix, first + i, keys.from, scores});
-      softmax_of_long_row(scores, row);
+      softmax_of_row(scores, row, true);
       if (!sinks_.empty()) share_with_sink(scores, row, sinks_[matrix]);
     }
   }

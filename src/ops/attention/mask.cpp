@@ -1,17 +1,9 @@
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
 #include <map>
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "ops/attention/score.hpp"
-#include "ops/attention/visible_keys.hpp"
-#include "ops/catalogue.hpp"
-#include "ops/kinds/formula.hpp"
-#include "ops/kinds/gradient.hpp"
+#include "ops/kinds/kinds.hpp"
 
 namespace qkv::inline ops {
 namespace {
@@ -253,7 +245,14 @@ constexpr Mistake mask_mistakes[] = {
 };
 
 // Hidden cells get 0. The masked scores show which those are, whatever the kind of mask.
-struct MaskBackward {
+struct GradMasked {
+  static constexpr GradientWords words{
+      "Back through the mask",
+      "A score that was hidden has no part in what came after: its gradient is 0. The others pass "
+      "as they are.",
+      "The zeros stand where the mask was."};
+  static constexpr Role needs[] = {Role::output};
+
   static Form form(const Call&) {
     return {{"query key", "query key", "query key"}, "query key", "{0}, 0 where {2} is -inf"};
   }
@@ -261,20 +260,20 @@ struct MaskBackward {
   template <class N>
   static N cell(const Cell<N>& c) {
     const bool hidden =
-        c.input(first_saved).at(c.matrix_index(first_saved), c.row, c.column) == -infinity;
+        c.input(saved_output).at(c.matrix_index(saved_output), c.row, c.column) == -infinity;
     return hidden ? N(0.0) : c(grad_output)(c.row, c.column);
   }
 
   static Tensor compute(const Call& call, Tensor whole) {
     return by_rows(call, std::move(whole), 2, [&](const Operands& of, std::span<double> cells) {
       thread_local Scratch changes, scores;
-      std::ranges::transform(of.row(grad_output, changes), of.row(first_saved, scores),
+      std::ranges::transform(of.row(grad_output, changes), of.row(saved_output, scores),
                              cells.begin(), unless_hidden);
     });
   }
 
   static std::optional<InPlaceKernel> in_place(const Call& call) {
-    const Tensor& masked = *call.inputs[first_saved];
+    const Tensor& masked = *call.inputs[saved_output];
     const Tensor& own = *call.inputs[self];
     if (own.shape() != masked.shape() || call.inputs[grad_output]->shape() != masked.shape())
       return {};
@@ -296,15 +295,6 @@ constexpr Mistake mask_backward_mistakes[] = {
     {"mask.skipped", "The gradient went back to what was hidden, too.",
      "A hidden score has no part in the loss: its gradient is 0.", first_operand, masking_evidence},
 };
-
-constinit const Operation mask_gradient = gradient_of<Gradient<MaskBackward>>({
-    .title = "Back through the mask",
-    .says = "A score that was hidden has no part in what came after: its gradient is 0. The others "
-            "pass as they are.",
-    .notice = "The zeros stand where the mask was.",
-    .mistakes = mask_backward_mistakes,
-    .in_place = MaskBackward::in_place,
-});
 
 constexpr std::string_view kinds[] = {"causal", "sliding_window", "prefix", "padding", "given"};
 using Numbers = OptionRule::Numbers;
@@ -468,7 +458,7 @@ constinit const Operation mask_operation = operation_of<Mask>({
     .options = mask_options,
     .masks_cells = true,
     .mistakes = mask_mistakes,
-    .backward = backward_by<GradientBy{&mask_gradient, BackwardRule::result}, GradientBy{}>,
+    .backward = backward_by<With<GradMasked, mask_backward_mistakes>, NoGradient>,
 });
 
 }  // namespace qkv::inline ops

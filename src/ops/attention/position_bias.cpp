@@ -1,18 +1,7 @@
-#include "ops/catalogue.hpp"
-
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <bit>
-#include <cmath>
 #include <memory>
-#include <vector>
 
-#include "ops/attention/visible_keys.hpp"
-#include "ops/heads/head_axis.hpp"
-#include "ops/kinds/formula.hpp"
-#include "ops/result.hpp"
-#include "ops/shape_rule.hpp"
+#include "ops/kinds/kinds.hpp"
 
 namespace qkv::inline ops {
 namespace {
@@ -128,7 +117,13 @@ struct RelativeBias {
 };
 
 // The gradient of a table's number: the sum over all scores that it was added to.
-struct GradBuckets {
+struct GradTable : OwnCells {
+  static constexpr GradientWords words{"Back to the table of distances",
+                                       "A number of the table was added to all scores of its "
+                                       "distance: their gradients are added up.",
+                                       "Distances that the text does not have get 0."};
+  static constexpr Role needs[] = {Role::other};
+
   static Form form(const Call&) {
     return {{"query key", "bucket head", "query key"},
             "bucket head",
@@ -137,8 +132,7 @@ struct GradBuckets {
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    Call there = *c.call;
-    there.inputs = {c.call->inputs[first_saved], c.call->inputs[self]};
+    const Call there = forward_call(*c.call, {saved_other, self});
     const PositionBuckets buckets(there);
     const Tensor& change = c.input(grad_output);
     const std::size_t heads = head_count(*there.inputs[0]);
@@ -157,18 +151,11 @@ struct GradBuckets {
   }
 };
 
-constinit const Operation bias_grad_scores = gradient_of<Gradient<IdentityBackward>>({
-    .title = "Back to the scores before the bias",
-    .says = "What was added does not depend on the score: the gradient passes.",
-    .notice = "The same numbers.",
-});
-
-constinit const Operation bias_grad_table = gradient_of<GradBuckets>({
-    .title = "Back to the table of distances",
-    .says = "A number of the table was added to all scores of its distance: their gradients are "
-            "added up.",
-    .notice = "Distances that the text does not have get 0.",
-});
+struct GradBiased : IdentityBackward {
+  static constexpr GradientWords words{
+      "Back to the scores before the bias",
+      "What was added does not depend on the score: the gradient passes.", "The same numbers."};
+};
 
 }  // namespace
 
@@ -181,7 +168,7 @@ constinit const Operation relative_bias_operation = operation_of<RelativeBias>({
     .operands = R"(["scores", "table"])",
     .min_operands = 2,
     .options = relative_bias_options,
-    .backward = backward_by<GradientBy{&bias_grad_scores}, GradientBy{&bias_grad_table, 0}>,
+    .backward = backward_by<GradBiased, GradTable>,
 });
 
 namespace {
@@ -320,7 +307,14 @@ constexpr Mistake alibi_mistakes[] = {
 };
 
 // The gradient of a slope: minus the sum of its head's score gradients times their distances.
-struct GradSlopes {
+struct GradSlopes : OwnCells {
+  static constexpr GradientWords words{
+      "Back to the slopes",
+      "A steeper slope takes more from every score of its head, the further apart the two tokens "
+      "are: the gradients times the distances are added up, with the other sign.",
+      "One number for each head."};
+  static constexpr Role needs[] = {Role::other};
+
   static Form form(const Call&) {
     return {
         {"query key", "1 inner", "query key"}, "1 inner", "−the sum of {0} ∘ distance, by head"};
@@ -328,8 +322,7 @@ struct GradSlopes {
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    Call there = *c.call;
-    there.inputs = {c.call->inputs[first_saved]};
+    const Call there = forward_call(*c.call, {saved_other});
     const Distance distance(there);
     const Tensor& change = c.input(grad_output);
     const std::size_t heads = head_count(*there.inputs[0]);
@@ -345,18 +338,11 @@ struct GradSlopes {
   }
 };
 
-constinit const Operation alibi_grad_scores = gradient_of<Gradient<IdentityBackward>>({
-    .title = "Back to the scores before the penalty",
-    .says = "The penalty does not depend on the score: the gradient passes.",
-    .notice = "The same numbers.",
-});
-
-constinit const Operation alibi_grad_slopes = gradient_of<GradSlopes>({
-    .title = "Back to the slopes",
-    .says = "A steeper slope takes more from every score of its head, the further apart the two "
-            "tokens are: the gradients times the distances are added up, with the other sign.",
-    .notice = "One number for each head.",
-});
+struct GradLowered : IdentityBackward {
+  static constexpr GradientWords words{
+      "Back to the scores before the penalty",
+      "The penalty does not depend on the score: the gradient passes.", "The same numbers."};
+};
 
 }  // namespace
 
@@ -370,7 +356,7 @@ constinit const Operation alibi_operation = operation_of<Alibi>({
     .max_operands = 2,
     .options = alibi_options,
     .mistakes = alibi_mistakes,
-    .backward = backward_by<GradientBy{&alibi_grad_scores}, GradientBy{&alibi_grad_slopes, 0}>,
+    .backward = backward_by<GradLowered, GradSlopes>,
 });
 
 }  // namespace qkv::inline ops

@@ -1,13 +1,5 @@
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-
 #include "ops/attention/score.hpp"
-#include "ops/catalogue.hpp"
-#include "ops/kinds/formula.hpp"
-#include "ops/kinds/gradient.hpp"
-#include "ops/result.hpp"
+#include "ops/kinds/kinds.hpp"
 #include "text/number.hpp"
 
 namespace qkv::inline ops {
@@ -44,10 +36,8 @@ struct Softcap {
   }
 
   static std::optional<InPlaceKernel> in_place(const Call& call) {
-    const auto work = [cap = cap_of(call)](const RowPart& row) {
-      for (double& cell : row.cells) cell = capped(cell, cap);
-    };
-    return InPlaceKernel{frame_of_scores(call, form(call)), work, true};
+    return cellwise_kernel(frame_of_scores(call, form(call)),
+                           [cap = cap_of(call)](double x) { return capped(x, cap); });
   }
 };
 
@@ -80,29 +70,24 @@ constexpr Mistake softcap_mistakes[] = {
 };
 
 // dX = dY ∘ (1 − (Y / cap)²).
-struct SoftcapBackward {
+struct GradCapped {
+  static constexpr GradientWords words{
+      "Back through the cap",
+      "Near 0 a score passes nearly as it is, and so does its gradient; the nearer it came to the "
+      "cap, the less of its gradient is left.",
+      "No number is further from 0 than what arrived."};
+  static constexpr Role needs[] = {Role::output};
+
   static Form form(const Call& call) {
     return {{"row column"}, "row column", fmt::format("{{0}} ∘ (1 − ({{2}} / {})²)", cap_of(call))};
   }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const N share = c(first_saved)(c.row, c.column) / N(cap_of(*c.call));
-    if constexpr (std::is_same_v<N, Interval>) {
-      return c(grad_output)(c.row, c.column) * (N(1.0) - square(share));
-    } else {
-      return c(grad_output)(c.row, c.column) * (N(1.0) - share * share);
-    }
+    const N share = c(saved_output)(c.row, c.column) / N(cap_of(*c.call));
+    return c(grad_output)(c.row, c.column) * (N(1.0) - squared(share));
   }
 };
-
-constinit const Operation softcap_gradient = gradient_of<Gradient<SoftcapBackward>>({
-    .title = "Back through the cap",
-    .says =
-        "Near 0 a score passes nearly as it is, and so does its gradient; the nearer it came to "
-        "the cap, the less of its gradient is left.",
-    .notice = "No number is further from 0 than what arrived.",
-});
 
 }  // namespace
 
@@ -115,7 +100,7 @@ constinit const Operation softcap_operation = operation_of<Softcap>({
     .operands = R"(["scores"])",
     .options = softcap_options,
     .mistakes = softcap_mistakes,
-    .backward = backward_by<GradientBy{&softcap_gradient, BackwardRule::result}>,
+    .backward = backward_by<GradCapped>,
 });
 
 namespace {
@@ -190,16 +175,11 @@ struct Scale {
     return {{"row column"}, "row column", division_text(divisor_of(call))};
   }
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return divided(c, divisor_of(*c.call));
-  }
+  static auto cell(const auto& c) { return divided(c, divisor_of(*c.call)); }
 
   static std::optional<InPlaceKernel> in_place(const Call& call) {
-    const auto divide = [divisor = divisor_of(call).value()](const RowPart& row) {
-      for (double& cell : row.cells) cell /= divisor;
-    };
-    return InPlaceKernel{frame_of_scores(call, form(call)), divide, true};
+    return cellwise_kernel(frame_of_scores(call, form(call)),
+                           [divisor = divisor_of(call).value()](double x) { return x / divisor; });
   }
 
   static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
@@ -302,22 +282,20 @@ constexpr EquivalentPlacement on_the_queries{
 };
 
 // Y = S / c: dS = dY / c.
-struct ScaleBackward {
-  static Divisor divisor(const Call& call) {
-    Call forward = call;
-    forward.inputs = {call.inputs[self]};
-    forward.names = {call.names[self]};
-    return divisor_of(forward);
-  }
+struct GradScaled {
+  static constexpr GradientWords words{
+      "Back through the scale",
+      "The scores were divided by a number, so that a change of them counts for less by just as "
+      "much: the gradient is divided by it, too.",
+      "It is divided by the same number as on the way there."};
+
+  static Divisor divisor(const Call& call) { return divisor_of(forward_call(call, {self})); }
 
   static Form form(const Call& call) {
     return {{"row column", "row column"}, "row column", division_text(divisor(call))};
   }
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return divided(c, divisor(*c.call));
-  }
+  static auto cell(const auto& c) { return divided(c, divisor(*c.call)); }
 
   static Tensor compute(const Call& call, Tensor whole) {
     const double by = divisor(call).value();
@@ -330,12 +308,12 @@ struct ScaleBackward {
 };
 
 std::vector<Tensor> scaled_twice_back(const StepView& step) {
-  const double by = ScaleBackward::divisor(call_of(step)).value();
+  const double by = GradScaled::divisor(call_of(step)).value();
   return multiplied_by(step, 1 / (by * by));
 }
 
 std::vector<Tensor> scale_multiplied_back(const StepView& step) {
-  return multiplied_by(step, ScaleBackward::divisor(call_of(step)).value());
+  return multiplied_by(step, GradScaled::divisor(call_of(step)).value());
 }
 
 constexpr Mistake scale_backward_mistakes[] = {
@@ -346,14 +324,6 @@ constexpr Mistake scale_backward_mistakes[] = {
     {"scale.multiplied", "The gradient was multiplied where it is to be divided.",
      "The scores were divided; so is their gradient.", scale_multiplied_back},
 };
-
-constinit const Operation scale_gradient = gradient_of<Gradient<ScaleBackward>>({
-    .title = "Back through the scale",
-    .says = "The scores were divided by a number, so that a change of them counts for less by just "
-            "as much: the gradient is divided by it, too.",
-    .notice = "It is divided by the same number as on the way there.",
-    .mistakes = scale_backward_mistakes,
-});
 
 }  // namespace
 
@@ -369,7 +339,7 @@ constinit const Operation scale_operation = operation_of<Scale>({
     .options = scale_options,
     .equivalent_placement = on_the_queries,
     .mistakes = scale_mistakes,
-    .backward = backward_by<GradientBy{&scale_gradient}>,
+    .backward = backward_by<With<GradScaled, scale_backward_mistakes>>,
 });
 
 }  // namespace qkv::inline ops

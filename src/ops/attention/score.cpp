@@ -1,10 +1,7 @@
 #include "ops/attention/score.hpp"
 
-#include "ops/catalogue.hpp"
 #include "ops/heads/grouped_queries.hpp"
-#include "ops/heads/head_axis.hpp"
-#include "ops/kinds/formula.hpp"
-#include "ops/kinds/product.hpp"
+#include "ops/kinds/kinds.hpp"
 
 namespace qkv::inline ops {
 namespace {
@@ -153,20 +150,21 @@ constexpr Mistake score_mistakes[] = {
     needless_mask(),
 };
 
-constinit const Operation score_grad_queries = product_gradient<GradFirst<ScoreAxes>>({
-    .title = "Back to the queries",
-    .says = "A query met every key. So its gradient is all keys added up, each as often as the "
-            "gradient of the score between the two says.",
-    .notice = "A query whose scores have no gradient learns nothing.",
-});
+struct GradQueries : ProductGradient<GradFirst<ScoreAxes>> {
+  static constexpr GradientWords words{
+      "Back to the queries",
+      "A query met every key. So its gradient is all keys added up, each as often as the gradient "
+      "of the score between the two says.",
+      "A query whose scores have no gradient learns nothing."};
+};
 
-constinit const Operation score_grad_keys = product_gradient<GradSecond<ScoreAxes>>({
-    .title = "Back to the keys",
-    .says = "A key met every query. So its gradient is all queries added up, each as often as the "
-            "gradient of the score between the two says: the gradients of the scores are turned "
-            "over.",
-    .notice = "A key that is hidden from every query gets 0.",
-});
+struct GradKeys : ProductGradient<GradSecond<ScoreAxes>> {
+  static constexpr GradientWords words{
+      "Back to the keys",
+      "A key met every query. So its gradient is all queries added up, each as often as the "
+      "gradient of the score between the two says: the gradients of the scores are turned over.",
+      "A key that is hidden from every query gets 0."};
+};
 
 }  // namespace
 
@@ -180,7 +178,7 @@ constinit const Operation score_operation = operation_of<Score>({
     .operands = R"(["Q", "K"])",
     .min_operands = 2,
     .mistakes = score_mistakes,
-    .backward = backward_by<GradientBy{&score_grad_queries, 1}, GradientBy{&score_grad_keys, 0}>,
+    .backward = backward_by<GradQueries, GradKeys>,
 });
 
 }  // namespace qkv::inline ops

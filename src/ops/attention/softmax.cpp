@@ -1,20 +1,8 @@
 #include "ops/attention/softmax.hpp"
 
-#include <fmt/format.h>
-
-#include <cmath>
-#include <numbers>
-#include <numeric>
-
 #include "ops/attention/score.hpp"
 #include "ops/attention/softmax_backward.hpp"
-#include "ops/catalogue.hpp"
-#include "ops/heads/head_axis.hpp"
-#include "ops/kinds/formula.hpp"
-#include "ops/kinds/line.hpp"
-#include "ops/numbers/functions.hpp"
-#include "ops/shape_rule.hpp"
-#include "tensor/parallel.hpp"
+#include "ops/kinds/kinds.hpp"
 #include "tensor/row_kernels.hpp"
 
 namespace qkv::inline ops {
@@ -132,20 +120,10 @@ std::vector<Tensor> sinks_kept(const StepView& step) {
   return {with_column(weights, At::back), before, std::move(moved)};
 }
 
-// A number that joins the sum of each line of a head and gets no weight of its own.
-template <class N>
-using Sink = std::optional<N>;
+}  // namespace
 
 template <class N>
-Sink<N> sink_of(const Cell<N>& c) {
-  if (!has_sinks(*c.call)) return {};
-  return number_of_head(c);
-}
-
-// e^(x_i - top) / Σ_j e^(x_j - top), where top is the line's largest number: any other gives the
-// same, but this one never overflows. A line in which everything is hidden has zeros.
-template <class N>
-N weight(const Line<N>& line, std::size_t i, const Sink<N>& sink) {
+N softmax_cell(const Line<N>& line, std::size_t i, const Sink<N>& sink) {
   N top = largest(line);
   if (as_double(top) == -infinity) return 0.0;
   if (sink && as_double(*sink) > as_double(top)) top = *sink;
@@ -157,7 +135,7 @@ N weight(const Line<N>& line, std::size_t i, const Sink<N>& sink) {
 // A softmax rises with its own score and falls with every other. Its extremes are at two corners:
 // own score highest and others lowest, and the reverse.
 template <>
-Interval weight(const Line<Interval>& line, std::size_t i, const Sink<Interval>& sink) {
+Interval softmax_cell(const Line<Interval>& line, std::size_t i, const Sink<Interval>& sink) {
   const auto corner = [&](bool own_high) {
     std::vector<double> scores(line.size());
     for (std::size_t j = 0; j < scores.size(); ++j) {
@@ -165,10 +143,16 @@ Interval weight(const Line<Interval>& line, std::size_t i, const Sink<Interval>&
     }
     Sink<double> other;
     if (sink) other = own_high ? sink->low : sink->high;
-    return weight(Line<double>{{scores, 1, scores.size()}, 0, false}, i, other);
+    return softmax_cell(Line<double>{{scores, 1, scores.size()}, 0, false}, i, other);
   };
   return {corner(false), corner(true)};
 }
+
+template double softmax_cell(const Line<double>&, std::size_t, const Sink<double>&);
+template Expression softmax_cell(const Line<Expression>&, std::size_t, const Sink<Expression>&);
+template Decimal softmax_cell(const Line<Decimal>&, std::size_t, const Sink<Decimal>&);
+
+namespace {
 
 // The weights of a line of scores; zeros if everything is hidden.
 constexpr double (*power_of)(double, double) = power;
@@ -194,12 +178,18 @@ Matrix softmax(const Matrix& scores, Along along) {
   return weights;
 }
 
+template <class N>
+Sink<N> sink_of(const Cell<N>& c) {
+  if (!has_sinks(*c.call)) return {};
+  return number_of_head(c);
+}
+
 Tensor softmax_of_long_rows(const Call& call, Tensor weights) {
   constexpr std::size_t operations = 4;
   return by_rows(call, std::move(weights), operations,
                  [](const Operands& of, std::span<double> cells) {
                    thread_local Scratch scratch;
-                   softmax_of_long_row(of.row(0, scratch), cells);
+                   softmax_of_row(of.row(0, scratch), cells, true);
                  });
 }
 
@@ -236,7 +226,7 @@ struct Softmax {
       if (is_alone(c, -infinity)) return 1.0;
       if (!line(i).is_exact()) return line(i);
     }
-    return weight(line, i, sink);
+    return softmax_cell(line, i, sink);
   }
 
   static Tensor compute(const Call& call) {
@@ -372,10 +362,8 @@ constexpr Mistake softmax_mistakes[] = {
 
 }  // namespace
 
-void softmax_of_long_row(std::span<const double> scores, std::span<double> weights) {
-  if (softmax_row(scores, weights)) return;
-  const std::array size = {std::size_t{1}, scores.size()};
-  view_as<2>(weights, size) = softmax(view_as<2>(scores, size), Along::rows);
+void softmax_of_row(std::span<const double> scores, std::span<double> weights, bool is_large) {
+  if (!is_large || !softmax_row(scores, weights)) softmax_of_line(scores, weights);
 }
 
 constinit const Operation softmax_operation = operation_of<Softmax>({

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "ops/kinds/line.hpp"
 #include "ops/operation.hpp"
 #include "tensor/tensor.hpp"
 
@@ -21,8 +23,19 @@ void share_with_sink(std::span<const double> scores, std::span<double> weights, 
 /// A mistake of the weighted sum: the sink's weight is given to a value.
 std::vector<Tensor> sinks_in_values(const StepView& step);
 
-/// Computes the softmax of a long row, whose last digits are never compared; zeros if all is
-/// hidden.
-void softmax_of_long_row(std::span<const double> scores, std::span<double> weights);
+/// Computes the softmax of a row; zeros if all is hidden. The last digits of a large tensor's rows
+/// are never compared: those take a faster way.
+void softmax_of_row(std::span<const double> scores, std::span<double> weights, bool is_large);
+
+/// A number that joins the sum of each line of a head and gets no weight of its own.
+template <class N>
+using Sink = std::optional<N>;
+
+/// Returns number `i` of a line's softmax, e^(x_i − top) / Σ_j e^(x_j − top). The top is the line's
+/// largest number: any other gives the same, but this one never overflows. 0 if all is hidden.
+template <class N>
+N softmax_cell(const Line<N>& line, std::size_t i, const Sink<N>& sink = {});
+template <>
+Interval softmax_cell(const Line<Interval>& line, std::size_t i, const Sink<Interval>& sink);
 
 }  // namespace qkv::inline ops

@@ -1,26 +1,13 @@
 #include "ops/attention/softmax_backward.hpp"
 
-#include <algorithm>
-
-#include "ops/heads/head_axis.hpp"
-#include "ops/kinds/formula.hpp"
-#include "ops/kinds/line.hpp"
+#include "ops/kinds/kinds.hpp"
 #include "tensor/row_kernels.hpp"
 
 namespace qkv::inline ops {
 namespace {
 
-template <class N>
-Line<N> line_of_operand(const Cell<N>& c, std::size_t k) {
-  const bool down = is_columnwise(*c.call);
-  return {c(k), down ? c.column : c.row, down};
-}
-
-Form form_of_gradient(const Call& call, const char* rows, const char* columns) {
-  return {{"row column"},
-          "row column",
-          is_columnwise(call) ? columns : rows,
-          is_columnwise(call) ? rows : columns};
+Form form_of_gradient(const Call& call, const char* rows) {
+  return along_lines(call, {{"row column"}, "row column", rows});
 }
 
 // The range of a · (d − d · a − rest), where the others of the line add `rest`. It is linear in the
@@ -43,15 +30,23 @@ Interval share_of_change(Interval a, Interval d, Interval rest) {
 
 // A = softmax(S): dS = A ∘ (dA − row sums of A ∘ dA).
 struct SoftmaxBackward {
+  static constexpr GradientWords words{
+      "Back through softmax",
+      "A score that grows raises its own weight and lowers all others of its row, since they sum "
+      "to 1. So the row's mean of the weights' gradients, each counted as often as its weight "
+      "says, "
+      "is subtracted from each of them; what is left is multiplied by the weight.",
+      "Each row sums to 0, but where a sink has its share: what one score gains, the others lose."};
+  static constexpr Role needs[] = {Role::output};
+
   static Form form(const Call& call) {
-    return form_of_gradient(call, "{2} ∘ ({0} − row sums of {2} ∘ {0})",
-                            "{2} ∘ ({0} − column sums of {2} ∘ {0})");
+    return form_of_gradient(call, "{2} ∘ ({0} − row sums of {2} ∘ {0})");
   }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const Line<N> change = line_of_operand(c, grad_output);
-    const Line<N> weights = line_of_operand(c, first_saved);
+    const Line<N> change = line_of(c, grad_output);
+    const Line<N> weights = line_of(c, saved_output);
     const std::size_t i = index_in_line(c);
     if constexpr (std::is_same_v<N, Interval>) {
       Interval rest = 0.0;
@@ -67,20 +62,20 @@ struct SoftmaxBackward {
   static Tensor compute(const Call& call, Tensor whole) {
     if (is_columnwise(call)) {
       return by_operands(call, std::move(whole), [](const Operands& of) -> Matrix {
-        return worked(of(grad_output), of(first_saved), Along::columns);
+        return worked(of(grad_output), of(saved_output), Along::columns);
       });
     }
     constexpr std::size_t operations = 4;
     return by_rows(call, std::move(whole), operations,
                    [](const Operands& of, std::span<double> cells) {
                      thread_local Scratch scratch;
-                     row_gradient(of.row(grad_output, scratch), of.row(first_saved), cells);
+                     row_gradient(of.row(grad_output, scratch), of.row(saved_output), cells);
                    });
   }
 
   // An infinite gradient makes nan with a weight of 0, and only stored values are searched for nan.
   static std::optional<InPlaceKernel> in_place(const Call& call) {
-    const Tensor& weights = *call.inputs[first_saved];
+    const Tensor& weights = *call.inputs[saved_output];
     const Tensor& own = *call.inputs[self];
     const Tensor& change = *call.inputs[grad_output];
     if (is_columnwise(call) || own.shape() != weights.shape() ||
@@ -117,7 +112,7 @@ std::vector<Tensor> softmax_gradient_by(const StepView& step) {
   const Call call = call_of(step);
   return {unbroadcast(call, by_operands(call, broadcast_frame(call, SoftmaxBackward::form(call)),
                                         [&](const Operands& of) {
-                                          return formula(of(grad_output), of(first_saved),
+                                          return formula(of(grad_output), of(saved_output),
                                                          along_of(call));
                                         }))};
 }
@@ -145,30 +140,27 @@ constexpr Mistake softmax_backward_mistakes[] = {
      softmax_gradient_by<other_axis>},
 };
 
-constinit const Operation softmax_gradient = gradient_of<Gradient<SoftmaxBackward>>({
-    .title = "Back through softmax",
-    .says = "A score that grows raises its own weight and lowers all others of its row, since "
-            "they sum to 1. So the row's mean of the weights' gradients, each counted as often as "
-            "its weight says, is subtracted from each of them; what is left is multiplied by the "
-            "weight.",
-    .notice = "Each row sums to 0, but where a sink has its share: what one score gains, the "
-              "others lose.",
-    .mistakes = softmax_backward_mistakes,
-    .in_place = SoftmaxBackward::in_place,
-});
-
 // Y = A / sums of A: dA = (dY − row sums of Y ∘ dY) / sums of A.
-struct NormaliseBackward {
+struct GradNormalised {
+  static constexpr GradientWords words{
+      "Back through the division by the sum",
+      "A number that grows raises its own share and lowers all others of its row. So the row's "
+      "mean "
+      "of the gradients, each counted as often as its share says, is subtracted from each of them; "
+      "what is left is divided by the row's sum.",
+      "To make all numbers of a row larger by the same factor changes no share, and counts for "
+      "nothing."};
+  static constexpr Role needs[] = {Role::output};
+
   static Form form(const Call& call) {
-    return form_of_gradient(call, "({0} − row sums of {2} ∘ {0}) / row sums of {1}",
-                            "({0} − column sums of {2} ∘ {0}) / column sums of {1}");
+    return form_of_gradient(call, "({0} − row sums of {2} ∘ {0}) / row sums of {1}");
   }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const Line<N> change = line_of_operand(c, grad_output);
-    const Line<N> numbers = line_of_operand(c, self);
-    const Line<N> shares = line_of_operand(c, first_saved);
+    const Line<N> change = line_of(c, grad_output);
+    const Line<N> numbers = line_of(c, self);
+    const Line<N> shares = line_of(c, saved_output);
     const N total = sum<N>(numbers.size(), [&](std::size_t j) { return numbers(j); });
     if constexpr (!std::is_same_v<N, Interval>) {
       if (as_double(total) == 0) return 0.0;  // a line of zeros has no shares
@@ -178,17 +170,17 @@ struct NormaliseBackward {
   }
 };
 
-constinit const Operation normalise_gradient = gradient_of<Gradient<NormaliseBackward>>({
-    .title = "Back through the division by the sum",
-    .says = "A number that grows raises its own share and lowers all others of its row. So the "
-            "row's mean of the gradients, each counted as often as its share says, is subtracted "
-            "from each of them; what is left is divided by the row's sum.",
-    .notice = "To make all numbers of a row larger by the same factor changes no share, and "
-              "counts for nothing.",
-});
-
 // A sink's gradient: minus the sum over its head's lines of the sink's weight · Σ_j w_j · dw_j.
-struct GradSinks {
+struct GradSinks : OwnCells {
+  static constexpr GradientWords words{
+      "Back to the sinks",
+      "A larger sink takes weight from all keys of its head's rows. So in each row the gradients "
+      "of "
+      "the weights, each counted as often as its weight says, are added up and multiplied by the "
+      "sink's share, with the other sign; then the rows are added up.",
+      "One number for each head."};
+  static constexpr Role needs[] = {Role::output};
+
   static Form form(const Call&) {
     return {{"query key", "1 inner", "query key"},
             "1 inner",
@@ -197,7 +189,7 @@ struct GradSinks {
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const Tensor& weights = c.input(first_saved);
+    const Tensor& weights = c.input(saved_output);
     const bool down = is_columnwise(*c.call);
     const std::size_t lines = down ? weights.columns() : weights.rows();
     const std::size_t heads = head_count(weights);
@@ -205,7 +197,7 @@ struct GradSinks {
     const std::size_t head = flat_index(c);
     return N(0.0) - sum<N>(batches * lines, [&](std::size_t t) {
              const std::size_t m = t / lines * heads + head;
-             const Line<N> line{c.of(first_saved, m), t % lines, down};
+             const Line<N> line{c.of(saved_output, m), t % lines, down};
              const Line<N> change{c.of(grad_output, m), t % lines, down};
              const N kept = sum<N>(line.size(), [&](std::size_t j) { return line(j); });
              const N all = sum<N>(line.size(), [&](std::size_t j) { return line(j) * change(j); });
@@ -214,39 +206,45 @@ struct GradSinks {
   }
 };
 
-constinit const Operation softmax_grad_sinks = gradient_of<GradSinks>({
-    .title = "Back to the sinks",
-    .says = "A larger sink takes weight from all keys of its head's rows. So in each row the "
-            "gradients of the weights, each counted as often as its weight says, are added up and "
-            "multiplied by the sink's share, with the other sign; then the rows are added up.",
-    .notice = "One number for each head.",
-});
-
 // Y = A / given sums: dA = dY / sums, and d sums is minus the row sums of Y ∘ dY / sums.
-struct GradShared {
+template <class N>
+N by_given_sum(const N& number, const N& total) {
+  if constexpr (!std::is_same_v<N, Interval>) {
+    if (as_double(total) == 0) return 0.0;  // a line of zeros has no shares
+  }
+  return number / total;
+}
+
+struct GradShared : CellwiseGradient<"{0} / {2}",
+                                     [](const auto& change, const auto& total) {
+                                       return by_given_sum(change, total);
+                                     },
+                                     Role::other> {
+  static constexpr GradientWords words{
+      "Back to what was divided",
+      "What is divided by a number changes the quotient by so much less: the gradient is divided, "
+      "too.",
+      "Divided by the same sums."};
+
   static Form form(const Call& call) {
-    return {{"row column", "row column", axes_that_repeat(*call.inputs[first_saved])},
+    return {{"row column", "row column", axes_that_repeat(*call.inputs[saved_other])},
             "row column",
             "{0} / {2}"};
-  }
-
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    const N total = repeated(c(first_saved), c);
-    if constexpr (!std::is_same_v<N, Interval>) {
-      if (as_double(total) == 0) return 0.0;  // a line of zeros has no shares
-    }
-    return c(grad_output)(c.row, c.column) / total;
   }
 };
 
 struct GradSums {
+  static constexpr GradientWords words{
+      "Back to the sums",
+      "A larger sum makes every quotient of its row smaller: the gradients times the quotients are "
+      "added up and divided by the sum, with the other sign.",
+      "One number for each row."};
+  static constexpr Role needs[] = {Role::output};
+
   static Form form(const Call& call) {
-    return {
-        {"row column", axes_that_repeat(*call.inputs[self]), "row column"},
-        "row column",
-        is_columnwise(call) ? "−column sums of {0} ∘ {2} / {1}" : "−row sums of {0} ∘ {2} / {1}",
-        is_columnwise(call) ? "−row sums of {0} ∘ {2} / {1}" : "−column sums of {0} ∘ {2} / {1}"};
+    return along_lines(call, {{"row column", axes_that_repeat(*call.inputs[self]), "row column"},
+                              "row column",
+                              "−row sums of {0} ∘ {2} / {1}"});
   }
 
   template <class N>
@@ -255,34 +253,19 @@ struct GradSums {
     if constexpr (!std::is_same_v<N, Interval>) {
       if (as_double(total) == 0) return 0.0;
     }
-    return N(0.0) - c(grad_output)(c.row, c.column) * c(first_saved)(c.row, c.column) / total;
+    return N(0.0) - c(grad_output)(c.row, c.column) * c(saved_output)(c.row, c.column) / total;
   }
 };
-
-constinit const Operation normalise_grad_shared = gradient_of<Gradient<GradShared>>({
-    .title = "Back to what was divided",
-    .says = "What is divided by a number changes the quotient by so much less: the gradient is "
-            "divided, too.",
-    .notice = "Divided by the same sums.",
-});
-
-constinit const Operation normalise_grad_sums = gradient_of<Gradient<GradSums>>({
-    .title = "Back to the sums",
-    .says = "A larger sum makes every quotient of its row smaller: the gradients times the "
-            "quotients are added up and divided by the sum, with the other sign.",
-    .notice = "One number for each row.",
-});
 
 }  // namespace
 
 BackwardRule softmax_backward(const OperandRef& use) {
-  return {use.operand == 0 ? &softmax_gradient : &softmax_grad_sinks, {BackwardRule::result}};
+  return backward_by<With<SoftmaxBackward, softmax_backward_mistakes>, GradSinks>(use);
 }
 
 BackwardRule normalise_backward(const OperandRef& use) {
-  if (use.operands == 1) return {&normalise_gradient, {BackwardRule::result}};
-  if (use.operand == 0) return {&normalise_grad_shared, {1}};
-  return {&normalise_grad_sums, {BackwardRule::result}};
+  if (use.operands == 1) return rule_of<GradNormalised>(use);
+  return backward_by<GradShared, GradSums>(use);
 }
 
 }  // namespace qkv::inline ops

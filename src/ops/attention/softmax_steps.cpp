@@ -1,14 +1,6 @@
-#include <algorithm>
-#include <cmath>
-
 #include "ops/attention/score.hpp"
 #include "ops/attention/softmax_backward.hpp"
-#include "ops/catalogue.hpp"
-#include "ops/heads/head_axis.hpp"
-#include "ops/kinds/formula.hpp"
-#include "ops/kinds/gradient.hpp"
-#include "ops/kinds/line.hpp"
-#include "ops/shape_rule.hpp"
+#include "ops/kinds/kinds.hpp"
 
 namespace qkv::inline ops {
 namespace {
@@ -104,7 +96,13 @@ constexpr Mistake shift_mistakes[] = {
 };
 
 // The largest of a line gets minus the sum of the line's gradients, shared if several are largest.
-struct ShiftBackward {
+struct GradShifted {
+  static constexpr GradientWords words{
+      "Back through the subtraction of the largest",
+      "The largest number was subtracted from its whole row, itself too: the sum of the row's "
+      "gradients is subtracted from its own.",
+      "Where a softmax followed, the row's gradients sum to 0, and nothing changes here."};
+
   static Form form(const Call& call) {
     return {{"row column"},
             "row column",
@@ -114,42 +112,29 @@ struct ShiftBackward {
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const bool down = is_columnwise(*c.call);
-    const Line<N> change{c(grad_output), down ? c.column : c.row, down};
-    const Tensor& numbers = c.input(self);
-    const auto number = [&](std::size_t j) {
-      return numbers.at(c.matrix_index(self), down ? j : c.row, down ? c.column : j);
-    };
+    const Line<N> change = line_of(c, grad_output);
+    const Line<N> own = line_of(c, self);
     const std::size_t i = index_in_line(c);
-    const N all = sum<N>(change.size(), [&](std::size_t j) { return change(j); });
+    const N all = sum<N>(change.size(), change);
     if constexpr (std::is_same_v<N, Interval>) {
-      const Line<N> own{c(self), change.index, down};
-      double low = -infinity;  // the range of the largest of the others
-      double high = -infinity;
-      for (std::size_t j = 0; j < own.size(); ++j) {
-        if (j == i) continue;
-        low = std::max(low, own(j).low);
-        high = std::max(high, own(j).high);
-      }
-      if (own(i).high < low) return change(i);
-      if (own(i).low > high) return change(i) - all;
+      const Interval others = largest_of_others(own, i);
+      if (own(i).high < others.low) return change(i);
+      if (own(i).low > others.high) return change(i) - all;
       return hull(change(i), change(i) - all);
+    } else {
+      const Tensor& numbers = c.input(self);
+      const auto number = [&](std::size_t j) {
+        return numbers.at(c.matrix_index(self), own.down ? j : c.row, own.down ? c.column : j);
+      };
+      double top = number(0);
+      for (std::size_t j = 1; j < change.size(); ++j) top = std::max(top, number(j));
+      if (number(i) != top) return change(i);
+      double as_large = 0;
+      for (std::size_t j = 0; j < change.size(); ++j) as_large += number(j) == top ? 1 : 0;
+      return as_large == 1 ? change(i) - all : change(i) - all / N(as_large);
     }
-    double top = number(0);
-    for (std::size_t j = 1; j < change.size(); ++j) top = std::max(top, number(j));
-    if (number(i) != top) return change(i);
-    double as_large = 0;
-    for (std::size_t j = 0; j < change.size(); ++j) as_large += number(j) == top ? 1 : 0;
-    return as_large == 1 ? change(i) - all : change(i) - all / N(as_large);
   }
 };
-
-constinit const Operation shift_gradient = gradient_of<Gradient<ShiftBackward>>({
-    .title = "Back through the subtraction of the largest",
-    .says = "The largest number was subtracted from its whole row, itself too: the sum of the "
-            "row's gradients is subtracted from its own.",
-    .notice = "Where a softmax followed, the row's gradients sum to 0, and nothing changes here.",
-});
 
 }  // namespace
 
@@ -163,7 +148,7 @@ constinit const Operation shift_operation = operation_of<Shift>({
     .operands = R"(["scores"])",
     .options = line_options,
     .mistakes = shift_mistakes,
-    .backward = backward_by<GradientBy{&shift_gradient}>,
+    .backward = backward_by<GradShifted>,
 });
 
 namespace {
@@ -178,10 +163,7 @@ struct Exp {
   }
 
   static std::optional<InPlaceKernel> in_place(const Call& call) {
-    const auto work = [](const RowPart& row) {
-      for (double& cell : row.cells) cell = std::exp(cell);
-    };
-    return InPlaceKernel{frame_of(call, form(call)), work, true};
+    return cellwise_kernel(frame_of(call, form(call)), [](double x) { return std::exp(x); });
   }
 };
 
@@ -210,15 +192,12 @@ constexpr Mistake exp_mistakes[] = {
 };
 
 // The derivative of e^x is e^x, the step's result.
-using ExpBackward =
-    CellGradient<"{0} ∘ {2}", first_saved,
-                 [](const auto& change, const auto& power) { return change * power; }>;
-
-constinit const Operation exp_gradient = gradient_of<Gradient<ExpBackward>>({
-    .title = "Back through e^x",
-    .says = "e^x climbs as steeply as it is high: the gradient is multiplied by e^x itself.",
-    .notice = "What became 0 sends nothing back.",
-});
+struct GradExp : CellwiseGradient<"{0} ∘ {2}", std::multiplies<>{}, Role::output> {
+  static constexpr GradientWords words{
+      "Back through e^x",
+      "e^x climbs as steeply as it is high: the gradient is multiplied by e^x itself.",
+      "What became 0 sends nothing back."};
+};
 
 }  // namespace
 
@@ -232,7 +211,7 @@ constinit const Operation exp_operation = operation_of<Exp>({
     .operands = R"(["shifted"])",
     .least = 0,
     .mistakes = exp_mistakes,
-    .backward = backward_by<GradientBy{&exp_gradient, BackwardRule::result}>,
+    .backward = backward_by<GradExp>,
 });
 
 namespace {

@@ -1,9 +1,6 @@
 #include "ops/attention/softmax.hpp"
-#include "ops/catalogue.hpp"
 #include "ops/heads/grouped_queries.hpp"
-#include "ops/heads/head_axis.hpp"
-#include "ops/kinds/formula.hpp"
-#include "ops/kinds/product.hpp"
+#include "ops/kinds/kinds.hpp"
 
 namespace qkv::inline ops {
 namespace {
@@ -74,23 +71,21 @@ constexpr Mistake weighted_sum_mistakes[] = {
     other_heads,
 };
 
-constinit const Operation weighted_sum_grad_weights =
-    product_gradient<GradFirst<WeightsTimesValues>>({
-        .title = "Back to the weights",
-        .says =
-            "How much the loss would change if a query took more of a value: the gradient of its "
-            "context times that value, feature by feature, added up.",
-        .notice = "Which key should each query have taken less of?",
-    });
+struct GradWeights : ProductGradient<GradFirst<WeightsTimesValues>> {
+  static constexpr GradientWords words{
+      "Back to the weights",
+      "How much the loss would change if a query took more of a value: the gradient of its context "
+      "times that value, feature by feature, added up.",
+      "Which key should each query have taken less of?"};
+};
 
-constinit const Operation weighted_sum_grad_values =
-    product_gradient<GradSecond<WeightsTimesValues>>({
-        .title = "Back to the values",
-        .says =
-            "A value went to every query, as often as its weight said. The gradients come back by "
-            "the same weights and are added up.",
-        .notice = "A value that no query looked at gets 0.",
-    });
+struct GradValues : ProductGradient<GradSecond<WeightsTimesValues>> {
+  static constexpr GradientWords words{
+      "Back to the values",
+      "A value went to every query, as often as its weight said. The gradients come back by the "
+      "same weights and are added up.",
+      "A value that no query looked at gets 0."};
+};
 
 }  // namespace
 
@@ -103,8 +98,7 @@ constinit const Operation weighted_sum_operation = operation_of<WeightedSum>({
     .operands = R"(["A", "V"])",
     .min_operands = 2,
     .mistakes = weighted_sum_mistakes,
-    .backward = backward_by<GradientBy{&weighted_sum_grad_weights, 1},
-                            GradientBy{&weighted_sum_grad_values, 0}>,
+    .backward = backward_by<GradWeights, GradValues>,
 });
 
 }  // namespace qkv::inline ops

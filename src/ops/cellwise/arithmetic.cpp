@@ -1,47 +1,24 @@
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <functional>
-
-#include "ops/catalogue.hpp"
-#include "ops/kinds/formula.hpp"
-#include "ops/kinds/line.hpp"
-#include "ops/numbers/functions.hpp"
+#include "ops/kinds/kinds.hpp"
 
 namespace qkv::inline ops {
 namespace {
 
-struct Subtract {
-  static Form form(const Call& call) { return pairwise_form(call, "{0} − {1}"); }
+using Subtract = Pairwise<"{0} − {1}", std::minus<>{}, [](Interval) -> Interval { return 0.0; }>;
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    if constexpr (std::is_same_v<N, Interval>) {
-      if (has_equal_operands(c)) return 0.0;
-    }
-    return c(0)(c.row, c.column) - beside(c);
-  }
-
-  static Tensor compute(const Call& call) { return pairwise(call, form(call), std::minus<>()); }
+// C = A − B: dA = dC, dB = −dC.
+struct GradMinuend : IdentityBackward {
+  static constexpr GradientWords words{
+      "Back to what was subtracted from",
+      "It changes the difference by as much as it changes itself: the gradient passes.",
+      "The same numbers."};
 };
 
-// C = A − B: dB = −dC.
-using NegativeBackward = CellwiseGradient<"−{0}", [](const auto& change) { return 0.0 - change; }>;
-
-constinit const Operation subtract_grad_first = gradient_of<Gradient<IdentityBackward>>({
-    .title = "Back to what was subtracted from",
-    .says = "It changes the difference by as much as it changes itself: the gradient passes.",
-    .notice = "The same numbers.",
-    .mistakes = cellwise_backward_mistakes<IdentityBackward>,
-});
-
-constinit const Operation subtract_grad_second = gradient_of<Gradient<NegativeBackward>>({
-    .title = "Back to what was subtracted",
-    .says =
-        "The more is subtracted, the less is left: the gradient comes back with the other sign.",
-    .notice = "Every sign is turned.",
-    .mistakes = cellwise_backward_mistakes<NegativeBackward>,
-});
+struct GradSubtrahend : CellwiseGradient<"−{0}", [](const auto& change) { return 0.0 - change; }> {
+  static constexpr GradientWords words{
+      "Back to what was subtracted",
+      "The more is subtracted, the less is left: the gradient comes back with the other sign.",
+      "Every sign is turned."};
+};
 
 }  // namespace
 
@@ -53,7 +30,7 @@ constinit const Operation subtract_operation = operation_of<Subtract>({
     .notice = "Where the two are equal, 0 is left.",
     .operands = R"(["A", "B"])",
     .min_operands = 2,
-    .backward = backward_by<GradientBy{&subtract_grad_first}, GradientBy{&subtract_grad_second}>,
+    .backward = backward_by<Repeated<GradMinuend>, Repeated<GradSubtrahend>>,
 });
 
 namespace {
@@ -61,49 +38,38 @@ namespace {
 // Division by 0 has no value, not an infinite one.
 double quotient(double a, double b) { return b == 0 ? std::nan("") : a / b; }
 
-struct Divide {
-  static Form form(const Call& call) { return pairwise_form(call, "{0} / {1}, cell by cell"); }
+template <class N>
+N quotient(const N& a, const N& b) {
+  return a / b;
+}
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    const N a = c(0)(c.row, c.column);
-    const N b = beside(c);
-    if constexpr (std::is_same_v<N, double>) {
-      return quotient(a, b);
-    } else if constexpr (std::is_same_v<N, Interval>) {
-      const bool is_one = has_equal_operands(c) && (b.low > 0 || b.high < 0);
-      return is_one ? Interval(1.0) : a / b;
-    } else {
-      return a / b;
-    }
-  }
+// A number divided by itself.
+Interval quotient_of_same(Interval x) { return x.low > 0 || x.high < 0 ? Interval(1.0) : x / x; }
 
-  static Tensor compute(const Call& call) { return pairwise(call, form(call), quotient); }
-};
+using Divide =
+    Pairwise<"{0} / {1}, cell by cell", [](const auto& a, const auto& b) { return quotient(a, b); },
+             quotient_of_same>;
 
 // C = A / B: dA = dC / B, dB = −dC ∘ C / B.
-using GradNumerator = CellwiseGradient<"{0} / {2}", std::divides<>{}, first_saved>;
-using GradDivisor = CellwiseGradient<"−{0} ∘ {2} / {1}",
-                                     [](const auto& change, const auto& b, const auto& c) {
-                                       return 0.0 - change * c / b;
-                                     },
-                                     self, first_saved>;
+struct GradNumerator : CellwiseGradient<"{0} / {2}", std::divides<>{}, Role::other> {
+  static constexpr GradientWords words{
+      "Back to what was divided",
+      "What is divided by a number changes the quotient by so much less: the gradient is divided, "
+      "too.",
+      "Divided by the same numbers."};
+};
 
-constinit const Operation divide_grad_numerator = gradient_of<Gradient<GradNumerator>>({
-    .title = "Back to what was divided",
-    .says = "What is divided by a number changes the quotient by so much less: the gradient is "
-            "divided, too.",
-    .notice = "Divided by the same numbers.",
-    .mistakes = cellwise_backward_mistakes<GradNumerator>,
-});
-
-constinit const Operation divide_grad_divisor = gradient_of<Gradient<GradDivisor>>({
-    .title = "Back to what it was divided by",
-    .says = "A larger divisor makes the quotient smaller: the gradient is multiplied by the "
-            "quotient, divided by the divisor, and gets the other sign.",
-    .notice = "The larger the divisor, the less a change of it counts.",
-    .mistakes = cellwise_backward_mistakes<GradDivisor>,
-});
+struct GradDivisor : CellwiseGradient<"−{0} ∘ {2} / {1}",
+                                      [](const auto& change, const auto& b, const auto& c) {
+                                        return 0.0 - change * c / b;
+                                      },
+                                      Role::self, Role::output> {
+  static constexpr GradientWords words{
+      "Back to what it was divided by",
+      "A larger divisor makes the quotient smaller: the gradient is multiplied by the quotient, "
+      "divided by the divisor, and gets the other sign.",
+      "The larger the divisor, the less a change of it counts."};
+};
 
 }  // namespace
 
@@ -116,41 +82,31 @@ constinit const Operation divide_operation = operation_of<Divide>({
     .operands = R"(["A", "B"])",
     .min_operands = 2,
     .undefined = "a number was divided by 0; look for zeros in the second operand",
-    .backward = backward_by<GradientBy{&divide_grad_numerator, 1},
-                            GradientBy{&divide_grad_divisor, BackwardRule::result}>,
+    .backward = backward_by<Repeated<GradNumerator>, Repeated<GradDivisor>>,
 });
 
 namespace {
 
-struct Maximum {
-  static Form form(const Call& call) { return pairwise_form(call, "max({0}, {1}), cell by cell"); }
+template <class N>
+N larger(const N& a, const N& b) {
+  return nan_max_of<N>(2, [&](std::size_t k) { return k == 0 ? a : b; });
+}
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return nan_max_of<N>(2,
-                         [&](std::size_t k) { return k == 0 ? c(0)(c.row, c.column) : beside(c); });
-  }
-
-  static Tensor compute(const Call& call) {
-    return pairwise(call, form(call), [](double a, double b) { return nan_max(a, b); });
-  }
-};
+using Maximum = Pairwise<"max({0}, {1}), cell by cell",
+                         [](const auto& a, const auto& b) { return larger(a, b); }>;
 
 // The larger one gets the gradient; of two equal ones each gets half.
-using MaximumBackward =
-    CellwiseGradient<"{0}, where {1} > {2}",
-                     [](const auto& change, const auto& own, const auto& other) {
-                       return max_backward(change, own, other);
-                     },
-                     self, first_saved>;
-
-constinit const Operation maximum_gradient = gradient_of<Gradient<MaximumBackward>>({
-    .title = "Back to the larger of two",
-    .says = "Only the larger of the two is seen in the result: it gets the gradient, and the other "
-            "gets 0. Two that are equal share it.",
-    .notice = "A cell that was not the larger one learns nothing.",
-    .mistakes = cellwise_backward_mistakes<MaximumBackward>,
-});
+struct GradMaximum : CellwiseGradient<"{0}, where {1} > {2}",
+                                      [](const auto& change, const auto& own, const auto& other) {
+                                        return max_backward(change, own, other);
+                                      },
+                                      Role::self, Role::other> {
+  static constexpr GradientWords words{
+      "Back to the larger of two",
+      "Only the larger of the two is seen in the result: it gets the gradient, and the other gets "
+      "0. Two that are equal share it.",
+      "A cell that was not the larger one learns nothing."};
+};
 
 }  // namespace
 
@@ -162,7 +118,7 @@ constinit const Operation maximum_operation = operation_of<Maximum>({
     .notice = "No cell is below either of its two.",
     .operands = R"(["A", "B"])",
     .min_operands = 2,
-    .backward = backward_by<GradientBy{&maximum_gradient, 1}, GradientBy{&maximum_gradient, 0}>,
+    .backward = backward_by<GradMaximum>,
 });
 
 namespace {
@@ -208,7 +164,18 @@ constexpr Mistake gradient_step_mistakes[] = {
 };
 
 // W_new = W − rate · G: dW = dW_new, dG = −rate · dW_new.
-struct ByRate {
+struct GradWeight : IdentityBackward {
+  static constexpr GradientWords words{
+      "Back to the weight before the step",
+      "The step moves the weight by what does not depend on it: the gradient passes.",
+      "The same numbers."};
+};
+
+struct GradOfGradient {
+  static constexpr GradientWords words{"Back to the gradient of the step",
+                                       "The step goes against the gradient, by the rate.",
+                                       "The sign is turned."};
+
   static Form form(const Call& call) {
     return {{"row column"}, "row column", fmt::format("−{} · {{0}}", rate_of(call))};
   }
@@ -218,18 +185,6 @@ struct ByRate {
     return N(-rate_of(*c.call)) * c(grad_output)(c.row, c.column);
   }
 };
-
-constinit const Operation step_grad_weight = gradient_of<Gradient<IdentityBackward>>({
-    .title = "Back to the weight before the step",
-    .says = "The step moves the weight by what does not depend on it: the gradient passes.",
-    .notice = "The same numbers.",
-});
-
-constinit const Operation step_grad_gradient = gradient_of<Gradient<ByRate>>({
-    .title = "Back to the gradient of the step",
-    .says = "The step goes against the gradient, by the rate.",
-    .notice = "The sign is turned.",
-});
 
 }  // namespace
 
@@ -243,21 +198,12 @@ constinit const Operation gradient_step_operation = operation_of<GradientStep>({
     .min_operands = 2,
     .options = gradient_step_options,
     .mistakes = gradient_step_mistakes,
-    .backward = backward_by<GradientBy{&step_grad_weight}, GradientBy{&step_grad_gradient}>,
+    .backward = backward_by<GradWeight, GradOfGradient>,
 });
 
 namespace {
 
-struct Add {
-  static Form form(const Call& call) { return pairwise_form(call, "{0} + {1}"); }
-
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return c(0)(c.row, c.column) + beside(c);
-  }
-
-  static Tensor compute(const Call& call) { return pairwise(call, form(call), std::plus<>()); }
-};
+using Add = Pairwise<"{0} + {1}", std::plus<>{}>;
 
 // Only one operand stays.
 template <std::size_t kept>
@@ -290,14 +236,13 @@ constexpr Mistake add_mistakes[] = {
      "Which two matrices does the sum take?", wrong_operand},
 };
 
-constinit const Operation add_gradient = gradient_of<Gradient<IdentityBackward>>({
-    .title = "Back through a sum",
-    .says =
-        "What was added changes the sum by as much as it changes itself: the gradient passes as "
-        "it is. Where one row stood for many, theirs are added up.",
-    .notice = "A residual is a road on which no gradient gets lost.",
-    .mistakes = cellwise_backward_mistakes<IdentityBackward>,
-});
+struct GradAdd : IdentityBackward {
+  static constexpr GradientWords words{
+      "Back through a sum",
+      "What was added changes the sum by as much as it changes itself: the gradient passes as it "
+      "is. Where one row stood for many, theirs are added up.",
+      "A residual is a road on which no gradient gets lost."};
+};
 
 }  // namespace
 
@@ -310,7 +255,7 @@ constinit const Operation add_operation = operation_of<Add>({
     .operands = R"(["A", "B"])",
     .min_operands = 2,
     .mistakes = add_mistakes,
-    .backward = backward_by<GradientBy{&add_gradient}>,
+    .backward = backward_by<Repeated<GradAdd>>,
 });
 
 }  // namespace qkv::inline ops

@@ -1,14 +1,4 @@
-#include <algorithm>
-#include <cmath>
-#include <numbers>
-
-#include "ops/catalogue.hpp"
-#include "ops/cell.hpp"
-#include "ops/kinds/formula.hpp"
-#include "ops/kinds/gradient.hpp"
-#include "ops/numbers/functions.hpp"
-#include "ops/shape_rule.hpp"
-#include "tensor/parallel.hpp"
+#include "ops/kinds/kinds.hpp"
 #include "tensor/row_kernels.hpp"
 
 // Cell-wise functions of one number.
@@ -25,24 +15,24 @@ Expression positive_part(const Expression& x) {
 using Relu = CellFunction<"max(0, {0})", [](const auto& x) { return positive_part(x); }>;
 
 // dX = dY where X > 0, else 0.
-struct ReluBackward {
-  static Form form(const Call&) { return {{"row column"}, "row column", "{0}, 0 where {1} ≤ 0"}; }
-
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    const N change = c(grad_output)(c.row, c.column);
-    if constexpr (std::is_same_v<N, Interval>) {
-      const Interval x = c(self)(c.row, c.column);
-      return x.low > 0 ? change : x.high <= 0 ? Interval(0.0) : hull(0.0, change);
-    } else if constexpr (std::is_same_v<N, Decimal>) {
-      const Decimal x = c(self)(c.row, c.column);
-      if (!x.is_exact()) return x;
-      return x.value() > 0 ? change : Decimal(0.0);
-    } else {
-      const double x = c.input(self).at(c.matrix_index(self), c.row, c.column);
-      return std::isnan(x) ? N(x) : x > 0 ? change : N(0.0);
-    }
+template <class N>
+N if_positive(const N& change, const N& x) {
+  if constexpr (std::is_same_v<N, Interval>) {
+    return x.low > 0 ? change : x.high <= 0 ? Interval(0.0) : hull(0.0, change);
+  } else {
+    if (std::isnan(as_double(x))) return x;
+    return as_double(x) > 0 ? change : N(0.0);
   }
+}
+
+struct GradRelu
+    : CellwiseGradient<"{0}, 0 where {1} ≤ 0",
+                       [](const auto& change, const auto& x) { return if_positive(change, x); },
+                       Role::self> {
+  static constexpr GradientWords words{
+      "Back through ReLU",
+      "Where the number was kept, its gradient passes; where it became 0, nothing does.",
+      "A neuron that is off for every token learns nothing."};
 };
 
 // What else is taken for a cell's function: x · Φ(x) in both forms, x · σ(x) and x · σ(1.702 x).
@@ -76,12 +66,6 @@ constexpr Mistake activation_mistakes[] = {
      by_other<&gelu_operation>},
 };
 
-constinit const Operation relu_gradient = gradient_of<Gradient<ReluBackward>>({
-    .title = "Back through ReLU",
-    .says = "Where the number was kept, its gradient passes; where it became 0, nothing does.",
-    .notice = "A neuron that is off for every token learns nothing.",
-});
-
 }  // namespace
 
 constinit const Operation relu_operation = operation_of<Relu>({
@@ -91,7 +75,7 @@ constinit const Operation relu_operation = operation_of<Relu>({
     .notice = "How many numbers are left?",
     .operands = R"(["H"])",
     .mistakes = activation_mistakes,
-    .backward = backward_by<GradientBy{&relu_gradient}>,
+    .backward = backward_by<GradRelu>,
 });
 
 namespace {
@@ -132,10 +116,8 @@ void gelu_long_row(std::span<const double> x, std::span<double> cells) {
 
 // Falls to one minimum, then rises: extremes are at the ends or at the minimum.
 Interval range(Interval x, bool exact) {
-  const double lowest = exact ? -0.7517915246935645 : -0.7524614220710162;
-  Interval ends = hull(gelu(x.low, exact), gelu(x.high, exact));
-  if (x.low < lowest && lowest < x.high) ends = hull(ends, gelu(lowest, exact));
-  return ends;
+  return range_with_turns(x, {exact ? -0.7517915246935645 : -0.7524614220710162},
+                          [&](double at) { return gelu(at, exact); });
 }
 
 struct Gelu {
@@ -182,15 +164,16 @@ N slope(const N& x, bool exact) {
 // Falls, rises and falls again, steepest where x² is about 2: extremes are at the ends or there.
 Interval slope_range(Interval x, bool exact) {
   const double steepest = exact ? std::numbers::sqrt2 : 1.4185040087908283;
-  Interval found = hull(slope(x.low, exact), slope(x.high, exact));
-  for (const double turning_point : {-steepest, steepest}) {
-    if (x.low < turning_point && turning_point < x.high)
-      found = hull(found, slope(turning_point, exact));
-  }
-  return found;
+  return range_with_turns(x, {-steepest, steepest}, [&](double at) { return slope(at, exact); });
 }
 
-struct GeluBackward {
+struct GradGelu {
+  static constexpr GradientWords words{
+      "Back through GELU",
+      "The gradient is multiplied by how steeply GELU climbs at each number: nearly 1 far to the "
+      "right, nearly 0 far to the left, and a little below 0 on the way there.",
+      "Where is the slope negative?"};
+
   static Form form(const Call& call) {
     return {{"row column"},
             "row column",
@@ -246,14 +229,6 @@ constexpr Mistake gelu_backward_mistakes[] = {
      "Take the derivative of the form that the step has: tanh or erf.", mixed_forms},
 };
 
-constinit const Operation gelu_gradient = gradient_of<Gradient<GeluBackward>>({
-    .title = "Back through GELU",
-    .says = "The gradient is multiplied by how steeply GELU climbs at each number: nearly 1 far "
-            "to the right, nearly 0 far to the left, and a little below 0 on the way there.",
-    .notice = "Where is the slope negative?",
-    .mistakes = gelu_backward_mistakes,
-});
-
 }  // namespace
 
 constinit const Operation gelu_operation = operation_of<Gelu>({
@@ -265,7 +240,7 @@ constinit const Operation gelu_operation = operation_of<Gelu>({
     .operands = R"(["H"])",
     .options = gelu_options,
     .mistakes = activation_mistakes,
-    .backward = backward_by<GradientBy{&gelu_gradient}>,
+    .backward = backward_by<With<GradGelu, gelu_backward_mistakes>>,
 });
 
 namespace {
@@ -273,13 +248,17 @@ namespace {
 // nan where there is no logarithm or root.
 double logarithm(double x) { return x > 0 ? std::log(x) : std::nan(""); }
 Interval logarithm(Interval x) { return x.high > 0 ? log(x) : everything; }
-Expression logarithm(const Expression& x) { return log(x); }
-Decimal logarithm(Decimal x) { return log(x); }
+template <class N>
+N logarithm(const N& x) {
+  return log(x);
+}
 
-double root(double x) { return std::sqrt(x); }
 Interval root(Interval x) { return x.high >= 0 ? sqrt(x) : everything; }
-Expression root(const Expression& x) { return sqrt(x); }
-Decimal root(Decimal x) { return sqrt(x); }
+template <class N>
+N root(const N& x) {
+  using std::sqrt;
+  return sqrt(x);
+}
 
 using Log = CellFunction<"ln {0}", [](const auto& x) { return logarithm(x); }>;
 using Sqrt = CellFunction<"√{0}", [](const auto& x) { return root(x); }>;
@@ -289,64 +268,55 @@ using Tanh = CellFunction<"tanh {0}", [](const auto& x) {
   return tanh(x);
 }>;
 
-double squared(double x) { return x * x; }
-Interval squared(Interval x) { return square(x); }
-Expression squared(const Expression& x) { return x * x; }
-Decimal squared(Decimal x) { return x * x; }
-
 // The sigmoid's derivative, y · (1 − y) of its result y, which is largest in the middle.
 template <class N>
 N share_slope(const N& y) {
   return y * (N(1.0) - y);
 }
-Interval share_slope(Interval y) {
-  Interval ends = hull(share_slope(y.low), share_slope(y.high));
-  if (y.low < 0.5 && 0.5 < y.high) ends = hull(ends, 0.25);
-  return ends;
-}
+Interval share_slope(Interval y) { return range_with_turns(y, {0.5}, share_slope<double>); }
 
-using LogBackward =
-    CellGradient<"{0} / {1}", self, [](const auto& change, const auto& x) { return change / x; }>;
+struct GradLog : CellwiseGradient<"{0} / {1}", std::divides<>{}, Role::self> {
+  static constexpr GradientWords words{"Back through the logarithm",
+                                       "A logarithm climbs the less steeply the larger its number "
+                                       "is: the gradient is divided by the "
+                                       "number.",
+                                       "Small numbers get large gradients."};
+};
 
-using SqrtBackward =
-    CellGradient<"{0} / (2 · {2})", first_saved,
-                 [](const auto& change, const auto& root) { return change / (2.0 * root); }>;
+struct GradSqrt
+    : CellwiseGradient<"{0} / (2 · {2})",
+                       [](const auto& change, const auto& root) { return change / (2.0 * root); },
+                       Role::output> {
+  static constexpr GradientWords words{
+      "Back through the root",
+      "A root climbs the less steeply the larger it is: the gradient is divided by twice the root.",
+      "Small numbers get large gradients."};
+};
 
-using SigmoidBackward =
-    CellGradient<"{0} ∘ {2} ∘ (1 − {2})", first_saved,
-                 [](const auto& change, const auto& y) { return change * share_slope(y); }>;
+struct GradSigmoid
+    : CellwiseGradient<"{0} ∘ {2} ∘ (1 − {2})",
+                       [](const auto& change, const auto& y) { return change * share_slope(y); },
+                       Role::output> {
+  static constexpr GradientWords words{
+      "Back through the sigmoid",
+      "The sigmoid climbs most steeply where it is a half, and hardly near 0 and 1: the gradient "
+      "is "
+      "multiplied by the sigmoid and by 1 less the sigmoid.",
+      "No number is further from 0 than a quarter of what arrived."};
+};
 
-using TanhBackward =
-    CellGradient<"{0} ∘ (1 − {2} ∘ {2})", first_saved,
-                 [](const auto& change, const auto& y) { return change * (1.0 - squared(y)); }>;
+struct GradTanh : CellwiseGradient<"{0} ∘ (1 − {2} ∘ {2})",
+                                   [](const auto& change, const auto& y) {
+                                     return change * (1.0 - squared(y));
+                                   },
+                                   Role::output> {
+  static constexpr GradientWords words{
+      "Back through tanh",
+      "tanh climbs most steeply at 0, and hardly where it is near 1 or -1: the gradient is "
+      "multiplied by 1 less the square of tanh.",
+      "No number is further from 0 than what arrived."};
+};
 
-constinit const Operation log_gradient = gradient_of<Gradient<LogBackward>>({
-    .title = "Back through the logarithm",
-    .says = "A logarithm climbs the less steeply the larger its number is: the gradient is divided "
-            "by the number.",
-    .notice = "Small numbers get large gradients.",
-});
-
-constinit const Operation sqrt_gradient = gradient_of<Gradient<SqrtBackward>>({
-    .title = "Back through the root",
-    .says = "A root climbs the less steeply the larger it is: the gradient is divided by twice the "
-            "root.",
-    .notice = "Small numbers get large gradients.",
-});
-
-constinit const Operation sigmoid_gradient = gradient_of<Gradient<SigmoidBackward>>({
-    .title = "Back through the sigmoid",
-    .says = "The sigmoid climbs most steeply where it is a half, and hardly near 0 and 1: the "
-            "gradient is multiplied by the sigmoid and by 1 less the sigmoid.",
-    .notice = "No number is further from 0 than a quarter of what arrived.",
-});
-
-constinit const Operation tanh_gradient = gradient_of<Gradient<TanhBackward>>({
-    .title = "Back through tanh",
-    .says = "tanh climbs most steeply at 0, and hardly where it is near 1 or -1: the gradient is "
-            "multiplied by 1 less the square of tanh.",
-    .notice = "No number is further from 0 than what arrived.",
-});
 }  // namespace
 
 constinit const Operation log_operation = operation_of<Log>({
@@ -357,7 +327,7 @@ constinit const Operation log_operation = operation_of<Log>({
     .notice = "Ten times as large is 2.3026 more.",
     .operands = R"(["A"])",
     .undefined = "only numbers above 0 have a logarithm",
-    .backward = backward_by<GradientBy{&log_gradient}>,
+    .backward = backward_by<GradLog>,
 });
 
 constinit const Operation sqrt_operation = operation_of<Sqrt>({
@@ -368,7 +338,7 @@ constinit const Operation sqrt_operation = operation_of<Sqrt>({
     .notice = "Four times as large is twice as large here.",
     .operands = R"(["A"])",
     .undefined = "only numbers from 0 up have a square root",
-    .backward = backward_by<GradientBy{&sqrt_gradient, BackwardRule::result}>,
+    .backward = backward_by<GradSqrt>,
 });
 
 constinit const Operation sigmoid_operation = operation_of<Sigmoid>({
@@ -378,7 +348,7 @@ constinit const Operation sigmoid_operation = operation_of<Sigmoid>({
             "is in the middle.",
     .notice = "A number and its negative make 1 together.",
     .operands = R"(["A"])",
-    .backward = backward_by<GradientBy{&sigmoid_gradient, BackwardRule::result}>,
+    .backward = backward_by<GradSigmoid>,
 });
 
 constinit const Operation tanh_operation = operation_of<Tanh>({
@@ -388,7 +358,7 @@ constinit const Operation tanh_operation = operation_of<Tanh>({
             "to 1 or -1.",
     .notice = "The sign stays.",
     .operands = R"(["A"])",
-    .backward = backward_by<GradientBy{&tanh_gradient, BackwardRule::result}>,
+    .backward = backward_by<GradTanh>,
 });
 
 }  // namespace qkv::inline ops

@@ -1,14 +1,6 @@
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
 #include <stdexcept>
 
-#include "ops/catalogue.hpp"
-#include "ops/cell.hpp"
-#include "ops/kinds/formula.hpp"
-#include "ops/kinds/gradient.hpp"
-#include "tensor/tensor.hpp"
+#include "ops/kinds/kinds.hpp"
 
 namespace qkv::inline ops {
 namespace {
@@ -47,10 +39,7 @@ struct Embed {
     return {{"1 token", "id d_model"}, "token d_model", "the rows of {1} that {0} names"};
   }
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return c.of(1, 0)(id_of(c), c.column);
-  }
+  static auto cell(const auto& c) { return c.of(1, 0)(id_of(c), c.column); }
 
   static Tensor compute(const Call& call) {
     check_ids(call);
@@ -73,7 +62,14 @@ struct Embed {
 };
 
 // Each token's gradient goes to the table's row that it looked up; a repeated row gets the sum.
-struct EmbedBackward {
+struct GradTable : OwnCells {
+  static constexpr GradientWords words{"Back to the table",
+                                       "Each token's gradient goes to the row of the table that it "
+                                       "fetched. A word that stands twice "
+                                       "in the text adds up both.",
+                                       "The rows of words that are not in the text get 0."};
+  static constexpr Role needs[] = {Role::other};
+
   static Form form(const Call&) {
     return {{"token d_model", "id d_model", "1 token"},
             "id d_model",
@@ -82,7 +78,7 @@ struct EmbedBackward {
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const Values& ids = c.input(first_saved).values;
+    const Values& ids = c.input(saved_other).values;
     const std::size_t length = c.input(grad_output).rows();
     std::vector<std::size_t> places;
     for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -100,7 +96,7 @@ struct EmbedBackward {
     const std::size_t width = result.columns();
     const std::span<const double> rows(call.inputs[grad_output]->values);
     std::size_t from = 0;
-    for (const double id : call.inputs[first_saved]->values) {
+    for (const double id : call.inputs[saved_other]->values) {
       if (!has_row(result, id)) refuse(call, "an id has no row in the table");
       double* to = cells.data() + static_cast<std::size_t>(id) * width;
       for (std::size_t j = 0; j < width; ++j) to[j] += rows[from++];
@@ -108,14 +104,6 @@ struct EmbedBackward {
     return result;
   }
 };
-
-constinit const Operation embed_gradient = gradient_of<EmbedBackward>({
-    .title = "Back to the table",
-    .says =
-        "Each token's gradient goes to the row of the table that it fetched. A word that stands "
-        "twice in the text adds up both.",
-    .notice = "The rows of words that are not in the text get 0.",
-});
 
 }  // namespace
 
@@ -129,7 +117,7 @@ constinit const Operation embed_operation = operation_of<Embed>({
     .operands = R"(["token_ids", "table"])",
     .min_operands = 2,
     .takes_ids = true,
-    .backward = backward_by<GradientBy{}, GradientBy{&embed_gradient, 0}>,
+    .backward = backward_by<NoGradient, GradTable>,
 });
 
 namespace {
@@ -209,15 +197,13 @@ Matrix rows_of(const Tensor& table, std::size_t first, std::size_t count) {
 struct Positions {
   static Form form(const Call& call) {
     if (is_learned(call)) {
-      return {{"token d_model", "position d_model"},
-              "token d_model",
-              "the first rows of {1}, one for each row of {0}",
-              "the first columns of {1}, one for each column of {0}"};
+      return with_columns({{"token d_model", "position d_model"},
+                           "token d_model",
+                           "the first rows of {1}, one for each row of {0}"});
     }
-    return {{"token d_model"},
-            "token d_model",
-            "sines and cosines of the position, one row for each row of {0}",
-            "sines and cosines of the position, one column for each column of {0}"};
+    return with_columns({{"token d_model"},
+                         "token d_model",
+                         "sines and cosines of the position, one row for each row of {0}"});
   }
 
   // Vaswani et al. (2017), section 3.5: PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) the
@@ -316,26 +302,25 @@ constexpr Mistake positions_mistakes[] = {
 };
 
 // The first rows of a learned table get the gradients; its other rows were not used.
-struct PositionsBackward {
+struct GradPositions : OwnCells {
+  static constexpr GradientWords words{"Back to the table of positions",
+                                       "Each position's gradient goes to its own row of the table.",
+                                       "Rows beyond the text's length get 0."};
+
   static Form form(const Call&) {
-    return {{"token d_model", "position d_model"},
-            "position d_model",
-            "the rows of {0}, then 0",
-            "the columns of {0}, then 0"};
+    return with_columns(
+        {{"token d_model", "position d_model"}, "position d_model", "the rows of {0}, then 0"});
   }
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    const auto change = c.of(grad_output, 0);
-    return c.row < change.rows ? change(c.row, c.column) : N(0.0);
+  static auto cell(const auto& c) {
+    return padded_cell(c, grad_output, Block::of(c.input(grad_output)));
+  }
+
+  static Tensor compute(const Call& call) {
+    const Tensor& change = *call.inputs[grad_output];
+    return padded(change, empty_gradient(call), Block::of(change));
   }
 };
-
-constinit const Operation positions_gradient = gradient_of<PositionsBackward>({
-    .title = "Back to the table of positions",
-    .says = "Each position's gradient goes to its own row of the table.",
-    .notice = "Rows beyond the text's length get 0.",
-});
 
 }  // namespace
 
@@ -350,7 +335,7 @@ constinit const Operation positions_operation = operation_of<Positions>({
     .options = positions_options,
     .shape_only = true,
     .mistakes = positions_mistakes,
-    .backward = backward_by<GradientBy{}, GradientBy{&positions_gradient}>,
+    .backward = backward_by<NoGradient, GradPositions>,
 });
 
 }  // namespace qkv::inline ops

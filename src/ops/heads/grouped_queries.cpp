@@ -1,13 +1,6 @@
 #include "ops/heads/grouped_queries.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
-#include "ops/catalogue.hpp"
-#include "ops/heads/head_axis.hpp"
-#include "ops/kinds/formula.hpp"
-#include "ops/kinds/gradient.hpp"
+#include "ops/kinds/kinds.hpp"
 
 namespace qkv::inline ops {
 namespace {
@@ -63,10 +56,7 @@ struct RepeatKv {
             fmt::format("each head of {{0}}, {} times", call.options->number("times", 1))};
   }
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return c.of(0, c.matrix / times_of(*c.call))(c.row, c.column);
-  }
+  static auto cell(const auto& c) { return copied_head(c, 0, times_of(*c.call)); }
 
   static Tensor compute(const Call& call) {
     refuse_without_heads(call, " to repeat");
@@ -99,18 +89,17 @@ constexpr Mistake repeat_mistakes[] = {
 };
 
 // The gradient of a head: the sum over its copies.
-struct RepeatBackward {
+struct GradGroup : OwnCells {
+  static constexpr GradientWords words{
+      "Back to the head that a group shares",
+      "Every copy of a head sends a gradient back: those of a group are added up.",
+      "There are as many heads as before they were repeated."};
+
   static Form form(const Call&) {
     return {{"row column"}, "row column", "the sums of {0} over each group of heads"};
   }
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    const std::size_t times = times_of(*c.call);
-    return sum<N>(times, [&](std::size_t t) {
-      return c.of(grad_output, c.matrix * times + t)(c.row, c.column);
-    });
-  }
+  static auto cell(const auto& c) { return summed_heads(c, grad_output, times_of(*c.call)); }
 };
 
 std::vector<Tensor> one_copy_only(const StepView& step) {
@@ -129,13 +118,6 @@ constexpr Mistake repeat_backward_mistakes[] = {
      "Each query head of the group sends a gradient back: add them up.", one_copy_only},
 };
 
-constinit const Operation repeat_gradient = gradient_of<RepeatBackward>({
-    .title = "Back to the head that a group shares",
-    .says = "Every copy of a head sends a gradient back: those of a group are added up.",
-    .notice = "There are as many heads as before they were repeated.",
-    .mistakes = repeat_backward_mistakes,
-});
-
 }  // namespace
 
 constinit const Operation repeat_kv_operation = operation_of<RepeatKv>({
@@ -147,7 +129,7 @@ constinit const Operation repeat_kv_operation = operation_of<RepeatKv>({
     .operands = R"(["K"])",
     .options = repeat_options,
     .mistakes = repeat_mistakes,
-    .backward = backward_by<GradientBy{&repeat_gradient}>,
+    .backward = backward_by<With<GradGroup, repeat_backward_mistakes>>,
 });
 
 namespace {

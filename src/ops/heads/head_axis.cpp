@@ -1,12 +1,6 @@
 #include "ops/heads/head_axis.hpp"
 
-#include <fmt/format.h>
-
-#include "ops/catalogue.hpp"
-#include "ops/cell.hpp"
-#include "ops/kinds/formula.hpp"
-#include "ops/kinds/gradient.hpp"
-#include "ops/result.hpp"
+#include "ops/kinds/kinds.hpp"
 
 namespace qkv::inline ops {
 namespace {
@@ -16,12 +10,7 @@ struct SumHeads {
     return {{"row column"}, "row column", "the sum of {0} over the heads"};
   }
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    const std::size_t heads = head_count(c.input(0));
-    return sum<N>(heads,
-                  [&](std::size_t h) { return c.of(0, c.matrix * heads + h)(c.row, c.column); });
-  }
+  static auto cell(const auto& c) { return summed_heads(c, 0, head_count(c.input(0))); }
 
   static Tensor compute(const Call& call) {
     refuse_without_heads(call, " to add over");
@@ -50,22 +39,18 @@ constexpr Mistake sum_heads_mistakes[] = {
 };
 
 // Every head was added, so each gets the whole gradient.
-struct SumHeadsBackward {
+struct GradHeads : OwnCells {
+  static constexpr GradientWords words{
+      "Back to each head",
+      "Every head's numbers were added: each gets the gradient of the sum, whole.",
+      "All heads get the same."};
+
   static Form form(const Call&) {
     return {{"row column"}, "row column", "{0}, the same for each head"};
   }
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return c.of(grad_output, c.matrix / head_count(c.input(self)))(c.row, c.column);
-  }
+  static auto cell(const auto& c) { return copied_head(c, grad_output, head_count(c.input(self))); }
 };
-
-constinit const Operation sum_heads_gradient = gradient_of<SumHeadsBackward>({
-    .title = "Back to each head",
-    .says = "Every head's numbers were added: each gets the gradient of the sum, whole.",
-    .notice = "All heads get the same.",
-});
 
 }  // namespace
 
@@ -76,7 +61,7 @@ constinit const Operation sum_heads_operation = operation_of<SumHeads>({
     .notice = "The same as joining the heads and multiplying with the whole of W_O.",
     .operands = R"(["changes"])",
     .mistakes = sum_heads_mistakes,
-    .backward = backward_by<GradientBy{&sum_heads_gradient}>,
+    .backward = backward_by<GradHeads>,
 });
 
 namespace {
@@ -107,7 +92,7 @@ struct SwitchOff {
       refuse(call, fmt::format("there is no head {} in {}; its heads are 1 to {}", head,
                                call.names[0], head_count(all)));
     }
-    return cell_by_cell(call, uninitialised(all.axes), cell<double>);
+    return cell_by_cell(call, uninitialised(all.axes), evaluated<SwitchOff, double>);
   }
 
  private:
@@ -115,11 +100,12 @@ struct SwitchOff {
 };
 
 // The head that is off has gradient 0.
-constinit const Operation switch_off_gradient = gradient_of<SwitchOff>({
-    .title = "Back to the heads that are on",
-    .says = "The head that was switched off has no part in the loss: its gradient is 0.",
-    .notice = "The gradients of the other heads pass as they are.",
-});
+struct GradOthers : SwitchOff, OwnCells {
+  static constexpr GradientWords words{
+      "Back to the heads that are on",
+      "The head that was switched off has no part in the loss: its gradient is 0.",
+      "The gradients of the other heads pass as they are."};
+};
 
 }  // namespace
 
@@ -132,7 +118,7 @@ constinit const Operation switch_off_operation = operation_of<SwitchOff>({
     .notice = "Only one head has changed.",
     .operands = R"(["context"])",
     .options = switch_off_options,
-    .backward = backward_by<GradientBy{&switch_off_gradient}>,
+    .backward = backward_by<GradOthers>,
 });
 
 bool has_heads(const Tensor& tensor) {

@@ -1,11 +1,4 @@
-#include <fmt/format.h>
-
-#include <algorithm>
-
-#include "ops/catalogue.hpp"
-#include "ops/heads/head_axis.hpp"
-#include "ops/kinds/formula.hpp"
-#include "ops/kinds/gradient.hpp"
+#include "ops/kinds/kinds.hpp"
 
 namespace qkv::inline ops {
 namespace {
@@ -68,6 +61,28 @@ Tensor cut_into_heads(const Tensor& joined, Tensor heads) {
   return heads;
 }
 
+// Returns a cell of the heads that operand `k` was cut into, by its columns from `first` on or
+// rows.
+enum class CutAxis { columns, rows };
+template <class N>
+N cut_cell(const Cell<N>& c, std::size_t k, CutAxis axis, std::size_t first = 0) {
+  const std::size_t heads = c.output->matrices() / c.input(k).matrices();
+  const std::size_t head = c.matrix % heads;
+  const auto whole = c.of(k, c.matrix / heads);
+  return axis == CutAxis::rows ? whole(head * c.output->rows() + c.row, c.column)
+                               : whole(c.row, first + head * c.output->columns() + c.column);
+}
+
+// Returns a cell of the heads of operand `k` joined again.
+template <class N>
+N joined_cell(const Cell<N>& c, std::size_t k, CutAxis axis) {
+  const Tensor& parts = c.input(k);
+  const bool rows = axis == CutAxis::rows;
+  const std::size_t head = rows ? c.row / parts.rows() : c.column / parts.columns();
+  const auto part = c.of(k, c.matrix * head_count(parts) + head);
+  return rows ? part(c.row % parts.rows(), c.column) : part(c.row, c.column % parts.columns());
+}
+
 struct ConcatHeads {
   static Form form(const Call& call) {
     std::string formula = "the heads of {0} side by side";
@@ -80,11 +95,7 @@ struct ConcatHeads {
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    if (joins_one_tensor(*c.call)) {
-      const Tensor& heads = c.input(0);
-      const std::size_t head = c.column / heads.columns();
-      return c.of(0, c.matrix * head_count(heads) + head)(c.row, c.column % heads.columns());
-    }
+    if (joins_one_tensor(*c.call)) return joined_cell(c, 0, CutAxis::columns);
     std::size_t column = c.column;
     std::size_t k = 0;
     while (column >= c.input(k).columns()) column -= c.input(k++).columns();
@@ -184,28 +195,25 @@ constexpr Mistake concat_heads_mistakes[] = {
 };
 
 // Each head gets the gradient of its own columns.
-struct ConcatHeadsBackward {
+struct GradJoined : OwnCells {
+  static constexpr GradientWords words{
+      "Back to the heads",
+      "The heads stood side by side: each gets the gradients of its own columns.",
+      "No number changes; only where it stands."};
+
   static Form form(const Call&) {
-    return {{"row column"},
-            "row column",
-            "the columns of {0} that are {1}'s",
-            "the rows of {0} that are {1}'s"};
+    return with_columns({{"row column"}, "row column", "the columns of {0} that are {1}'s"});
   }
 
   // The joined column at which the operand begins: after the matrices before it.
-  static std::size_t first_column(const CellBase& c) {
+  static std::size_t first_column(const Call& call) {
     std::size_t first = 0;
-    for (std::size_t k = first_saved; k < c.call->inputs.size(); ++k) first += c.input(k).columns();
+    for (std::size_t k = saved(0); k < call.inputs.size(); ++k) first += call.inputs[k]->columns();
     return first;
   }
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    const Tensor& joined = c.input(grad_output);
-    const std::size_t heads = joined.matrices() == 0 ? 1 : c.output->matrices() / joined.matrices();
-    const std::size_t head = c.matrix % heads;
-    return c.of(grad_output, c.matrix / heads)(
-        c.row, first_column(c) + head * c.output->columns() + c.column);
+  static auto cell(const auto& c) {
+    return cut_cell(c, grad_output, CutAxis::columns, first_column(*c.call));
   }
 
   // The operand is one tensor of heads, or one of several matrices.
@@ -213,24 +221,18 @@ struct ConcatHeadsBackward {
     Tensor part = empty_gradient(call);
     const Tensor& joined = *call.inputs[grad_output];
     if (part.matrices() != joined.matrices()) return cut_into_heads(joined, std::move(part));
-    const std::size_t first = first_column({.call = &call, .output = &part});
+    const std::size_t first = first_column(call);
     put(xt::view(joined.array(), xt::all(), xt::all(), xt::range(first, first + part.columns())),
         part.values.mutable_span());
     return part;
   }
 };
 
-constinit const Operation concat_heads_gradient = gradient_of<ConcatHeadsBackward>({
-    .title = "Back to the heads",
-    .says = "The heads stood side by side: each gets the gradients of its own columns.",
-    .notice = "No number changes; only where it stands.",
-});
-
 // The rule saves the matrices before the operand: they determine its first column.
 BackwardRule concat_heads_backward(const OperandRef& use) {
-  BackwardRule way{&concat_heads_gradient};
-  for (std::size_t k = 0; k < use.operand; ++k) way.saved.push_back(k);
-  return way;
+  BackwardRule rule = rule_of<GradJoined>(use);
+  for (std::size_t k = 0; k < use.operand; ++k) rule.saved.push_back(Role{k});
+  return rule;
 }
 
 }  // namespace
@@ -262,7 +264,11 @@ constexpr OptionRule split_options[] = {
      .swaps_with_layout = true},
 };
 
-bool cuts_rows(const Call& call) { return call.options->word("axis", "columns") == "rows"; }
+CutAxis cut_axis(const Call& call) {
+  return call.options->word("axis", "columns") == "rows" ? CutAxis::rows : CutAxis::columns;
+}
+
+bool cuts_rows(const Call& call) { return cut_axis(call) == CutAxis::rows; }
 
 std::size_t count_of_heads(const Call& call) {
   const double heads = call.options->number("heads", 1);
@@ -284,14 +290,7 @@ struct SplitHeads {
             .makes_heads = true};
   }
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    const std::size_t heads = head_count(*c.output);
-    const std::size_t head = c.matrix % heads;
-    const auto whole = c.of(0, c.matrix / heads);
-    return cuts_rows(*c.call) ? whole(head * c.output->rows() + c.row, c.column)
-                              : whole(c.row, head * c.output->columns() + c.column);
-  }
+  static auto cell(const auto& c) { return cut_cell(c, 0, cut_axis(*c.call)); }
 
   static Tensor compute(const Call& call) {
     const std::size_t heads = count_of_heads(call);
@@ -355,20 +354,17 @@ constexpr Mistake split_heads_mistakes[] = {
 };
 
 // The gradients of the heads, joined as they were split.
-struct SplitHeadsBackward {
+struct GradSplit : OwnCells {
+  static constexpr GradientWords words{
+      "Back from the heads",
+      "Each head's gradient goes to the features that the head was cut from.",
+      "No number changes; only where it stands."};
+
   static Form form(const Call&) {
     return {{"row column"}, "row column", "the heads of {0}, put together"};
   }
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    const Tensor& parts = c.input(grad_output);
-    const std::size_t heads = head_count(parts);
-    const bool rows = cuts_rows(*c.call);
-    const std::size_t head = rows ? c.row / parts.rows() : c.column / parts.columns();
-    const auto part = c.of(grad_output, c.matrix * heads + head);
-    return rows ? part(c.row % parts.rows(), c.column) : part(c.row, c.column % parts.columns());
-  }
+  static auto cell(const auto& c) { return joined_cell(c, grad_output, cut_axis(*c.call)); }
 
   static Tensor compute(const Call& call) {
     const Tensor& parts = *call.inputs[grad_output];
@@ -376,12 +372,6 @@ struct SplitHeadsBackward {
     return side_by_side(parts, empty_gradient(call));
   }
 };
-
-constinit const Operation split_heads_gradient = gradient_of<SplitHeadsBackward>({
-    .title = "Back from the heads",
-    .says = "Each head's gradient goes to the features that the head was cut from.",
-    .notice = "No number changes; only where it stands.",
-});
 
 }  // namespace
 
@@ -395,7 +385,7 @@ constinit const Operation split_heads_operation = operation_of<SplitHeads>({
     .operands = R"(["Q_all"])",
     .options = split_options,
     .mistakes = split_heads_mistakes,
-    .backward = backward_by<GradientBy{&split_heads_gradient}>,
+    .backward = backward_by<GradSplit>,
 });
 
 }  // namespace qkv::inline ops

@@ -4,38 +4,18 @@
 
 namespace qkv::inline ops {
 
-Form pairwise_form(const Call& call, std::string_view formula) {
-  const Tensor& a = *call.inputs[0];
-  const Tensor& b = *call.inputs[1];
-  const bool one_row = b.rows() == 1 && a.rows() != 1;
-  const bool one_column = b.columns() == 1 && a.columns() != 1;
-  const std::string_view second = one_row && one_column ? "1 1"
-                                  : one_row             ? "1 column"
-                                  : one_column          ? "row 1"
-                                                        : "row column";
-  return {{"row column", second}, "row column", std::string(formula)};
-}
-
-std::string_view axes_that_repeat(const Tensor& operand) {
-  if (operand.rows() == 1) return operand.columns() == 1 ? "1 1" : "1 column";
-  return operand.columns() == 1 ? "row 1" : "row column";
-}
-
-Form cellwise_form(const Call& call, std::string formula) {
-  Form form{{"row column"}, "row column", std::move(formula)};
-  for (std::size_t k = 1; k < call.inputs.size(); ++k) {
-    form.operands.push_back(axes_that_repeat(*call.inputs[k]));
+Form with_columns(Form form) {
+  constexpr std::string_view row = "row";
+  constexpr std::string_view column = "column";
+  const std::string_view text = form.formula;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string_view rest = text.substr(at);
+    const bool is_row = rest.starts_with(row);
+    const bool is_column = rest.starts_with(column);
+    form.formula_by_columns += is_row ? column : is_column ? row : rest.substr(0, 1);
+    at += is_row ? row.size() : is_column ? column.size() : 1;
   }
   return form;
-}
-
-Tensor IdentityBackward::compute(const Call& call, Tensor whole) {
-  const Values& change = call.inputs[grad_output]->values;
-  if (change.size() != whole.values.size()) {
-    return cell_by_cell(call, std::move(whole), cell<double>);
-  }
-  whole.values = change;  // shared, not copied
-  return whole;
 }
 
 std::vector<Tensor> first_operand(const StepView& step) { return {step.operand()}; }

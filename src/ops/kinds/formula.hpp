@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "ops/cell.hpp"
-#include "ops/kinds/gradient.hpp"
+#include "ops/result.hpp"
 #include "ops/shape_rule.hpp"
 #include "tensor/tensor.hpp"
 
@@ -60,6 +60,9 @@ Tensor by_operands(const Call& call, const Form& form,
 Tensor by_rows(const Call& call, Tensor result, std::size_t operations,
                const std::function<void(const Operands& of, std::span<double> cells)>& fill);
 
+/// Returns the form with its formula for tokens as columns: "row" and "column" change places.
+Form with_columns(Form form);
+
 /// The step's first operand as its result: what the step does was skipped.
 std::vector<Tensor> first_operand(const StepView& step);
 
@@ -68,101 +71,5 @@ Tensor with_operand(const StepView& step, std::size_t k, const Tensor& other);
 
 /// Returns the axes of a result of the first operand's kind: it keeps the width behind its scores.
 Tensor frame_of_scores(const Call& call, const Form& form);
-
-/// A formula's text as a template argument.
-template <std::size_t size>
-struct FormulaText {
-  char letters[size] = {};
-
-  consteval FormulaText(const char (&text)[size]) {  // NOLINT: a literal is a text
-    std::ranges::copy(text, letters);
-  }
-};
-
-/// The maths of a function of each cell by itself.
-/// Example: `CellFunction<"ln {0}", [](const auto& x) { return logarithm(x); }>`
-template <FormulaText formula, auto function>
-struct CellFunction {
-  static Form form(const Call&) { return {{"row column"}, "row column", formula.letters}; }
-
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return function(c(0)(c.row, c.column));
-  }
-};
-
-/// The maths of its gradient, from a cell of the output's gradient and the same of operand `k`.
-template <FormulaText formula, std::size_t k, auto function>
-struct CellGradient {
-  static Form form(const Call&) { return {{"row column"}, "row column", formula.letters}; }
-
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return function(c(grad_output)(c.row, c.column), c(k)(c.row, c.column));
-  }
-};
-
-/// Returns the form of a cell-by-cell operation on two operands. The second has the size of the
-/// first, or is one row, one column or one number, which repeats.
-Form pairwise_form(const Call& call, std::string_view formula);
-
-/// Returns the second operand's number for a cell.
-template <class N>
-N beside(const Cell<N>& c) {
-  const auto b = c(1);
-  return b(b.rows == 1 ? 0 : c.row, b.columns == 1 ? 0 : c.column);
-}
-
-/// True if both operands are one matrix: bounds of a number then hold for both.
-inline bool has_equal_operands(const CellBase& c) { return c.call->inputs[0] == c.call->inputs[1]; }
-
-/// Returns `function` of each number of the first operand and the second's for the same cell.
-/// Example: `pairwise(call, form(call), std::plus<>())`
-template <class Function>
-Tensor pairwise(const Call& call, const Form& form, Function function) {
-  return by_rows(call, output_of(call, form), 1, [&](const Operands& of, std::span<double> cells) {
-    const std::span<const double> a = of.row(0);
-    const std::span<const double> b = of.row(1);
-    if (b.size() == a.size()) {
-      std::ranges::transform(a, b, cells.begin(), function);
-    } else {
-      std::ranges::transform(a, cells.begin(), [&](double x) { return function(x, b[0]); });
-    }
-  });
-}
-
-/// Returns the axes of an operand that may be one row, one column or one number.
-std::string_view axes_that_repeat(const Tensor& operand);
-
-/// Returns an operand's number for a cell; one row, one column or one number repeats.
-template <class N>
-N repeated(const OperandMatrix<N>& operand, const CellBase& c) {
-  return operand(operand.rows == 1 ? 0 : c.row, operand.columns == 1 ? 0 : c.column);
-}
-
-/// Returns the form of a gradient whose cells each depend on the cell in the same place.
-Form cellwise_form(const Call& call, std::string formula);
-
-/// The maths of a gradient from the output's gradient and `operands` at the same place.
-/// Example: `CellwiseGradient<"{0} / {2}", std::divides<>{}, first_saved>`
-template <FormulaText formula, auto function, std::size_t... operands>
-struct CellwiseGradient {
-  static Form form(const Call& call) { return cellwise_form(call, formula.letters); }
-
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return function(c(grad_output)(c.row, c.column), repeated(c(operands), c)...);
-  }
-};
-
-/// The gradient of the output, unchanged: the gradient of a sum, to either operand.
-struct IdentityBackward : CellwiseGradient<"{0}", std::identity{}> {
-  static Tensor compute(const Call& call, Tensor whole);
-};
-
-/// Mistakes of such a gradient if a row or a head of the operand is repeated.
-template <class Maths>
-inline constexpr Mistake cellwise_backward_mistakes[] = {heads_not_summed<Maths>,
-                                                         rows_not_summed<Maths>};
 
 }  // namespace qkv::inline ops

@@ -159,6 +159,17 @@ Tensor axes_of_whole(const Call& call, const Form& form) {
 
 BackwardRule no_backward(const OperandRef&) { return {}; }
 
+Call forward_call(const Call& call, std::initializer_list<std::size_t> operands) {
+  Call forward = call;
+  forward.inputs.clear();
+  forward.names.clear();
+  for (const std::size_t k : operands) {
+    forward.inputs.push_back(call.inputs[k]);
+    forward.names.push_back(call.names[k]);
+  }
+  return forward;
+}
+
 Tensor empty_gradient(const Call& call) {
   return uninitialised(as_matrix({.axes = call.inputs[self]->axes, .values = {}}).axes);
 }

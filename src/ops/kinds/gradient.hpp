@@ -1,15 +1,29 @@
 #pragma once
 
+#include <algorithm>
+#include <initializer_list>
+#include <span>
+#include <type_traits>
+
 #include "ops/backward_rule.hpp"
 #include "ops/cell.hpp"
 #include "ops/result.hpp"
 
 namespace qkv::inline ops {
 
-/// Operands of every gradient operation: the output's gradient, the operand itself, saved tensors.
+/// Operands of every gradient operation: the output's gradient and the operand itself.
 inline constexpr std::size_t grad_output = 0;
 inline constexpr std::size_t self = 1;
-inline constexpr std::size_t first_saved = 2;
+
+/// The operand of a gradient operation that is the k-th tensor its rule saves.
+constexpr std::size_t saved(std::size_t k) { return 2 + k; }
+
+/// The same for a rule that saves the output alone, and for one that saves the other operand alone.
+inline constexpr std::size_t saved_output = saved(0);
+inline constexpr std::size_t saved_other = saved(0);
+
+/// Returns the forward call of a gradient's call, of those of its operands.
+Call forward_call(const Call& call, std::initializer_list<std::size_t> operands);
 
 /// Returns the operand's gradient with uninitialised cells; a vector's is a row.
 Tensor empty_gradient(const Call& call);
@@ -63,14 +77,14 @@ struct Gradient {
   static N cell(const Cell<N>& c) {
     const BroadcastCells repeats(c, form(*c.call));
     return sum<N>(repeats.size(),
-                  [&](std::size_t place) { return Maths::cell(repeats.at(c, place)); });
+                  [&](std::size_t place) -> N { return Maths::cell(repeats.at(c, place)); });
   }
 
   static Tensor whole(const Call& call) {
     if constexpr (requires { Maths::compute; }) {
       return Maths::compute(call, broadcast_frame(call, form(call)));
     } else {
-      return cell_by_cell(call, broadcast_frame(call, form(call)), Maths::template cell<double>);
+      return cell_by_cell(call, broadcast_frame(call, form(call)), evaluated<Maths, double>);
     }
   }
 
@@ -99,17 +113,77 @@ inline constexpr Mistake rows_not_summed{
     "It was used in every row: add up what each of them sends back.",
     Gradient<Maths>::rows_not_summed};
 
-/// Returns the gradient operation with the data of `words` and the maths of `Maths`. The
+/// The words of a gradient operation.
+struct GradientWords {
+  std::string_view title;
+  std::string_view says;
+  std::string_view notice;
+};
+
+/// A base of gradients whose cells are the operand's own: they leave no parts to be summed.
+struct OwnCells {};
+
+/// `Maths` with a table of mistakes.
+template <class Maths, const auto& table>
+struct With : Maths {
+  static constexpr std::span<const Mistake> mistakes = table;
+};
+
+/// `Maths` of an operand that may be one row or one head for many, with the mistakes of its sums.
+template <class Maths>
+struct Repeated : Maths {
+  static constexpr Mistake mistakes[] = {heads_not_summed<Maths>, rows_not_summed<Maths>};
+};
+
+/// Returns the gradient operation of `Maths`, which has `words` and may have `mistakes`. The
 /// evaluator has checked that the output's gradient has the output's shape.
 template <class Maths>
-constexpr Operation gradient_of(Operation words) {
-  words.name = backward_name;
-  words.min_operands = 2;
-  words.max_operands = 1026;  // of one of 1024 matrices that were joined
+constexpr Operation gradient_of() {
+  constexpr bool has_own_cells = std::is_base_of_v<OwnCells, Maths>;
+  using Summed = std::conditional_t<has_own_cells, Maths, Gradient<Maths>>;
+  Operation words{.name = backward_name,
+                  .title = Maths::words.title,
+                  .says = Maths::words.says,
+                  .notice = Maths::words.notice,
+                  .min_operands = 2,
+                  .max_operands = 1026};  // of one of 1024 matrices that were joined
+  if constexpr (requires { Maths::mistakes; }) words.mistakes = Maths::mistakes;
+  if constexpr (requires { Maths::in_place; }) words.in_place = Maths::in_place;
   words.formula = [](const Call& call) {
-    return cell_by_cell(call, empty_gradient(call), Maths::template cell<double>);
+    return cell_by_cell(call, empty_gradient(call), evaluated<Summed, double>);
   };
-  return operation_of<Maths>(words);
+  return operation_of<Summed>(words);
+}
+
+template <class Maths>
+inline constinit const Operation gradient_operation = gradient_of<Maths>();
+
+/// Returns the backward rule for an operand whose gradient is that of `Maths`. It saves what
+/// `Maths::needs` lists.
+template <class Maths>
+BackwardRule rule_of(const OperandRef& use) {
+  BackwardRule rule{&gradient_operation<Maths>};
+  if constexpr (requires { Maths::needs; }) {
+    for (const Role need : Maths::needs) {
+      rule.saved.push_back(need == Role::other ? Role{1 - use.operand} : need);
+    }
+  }
+  return rule;
+}
+
+/// No gradient flows to this operand.
+struct NoGradient {};
+template <>
+inline BackwardRule rule_of<NoGradient>(const OperandRef& use) {
+  return no_backward(use);
+}
+
+/// Returns the rule of an operation by its operand. The last of `Maths` serves all that follow.
+/// Example: `backward_by<GradQueries, GradKeys>`
+template <class... Maths>
+BackwardRule backward_by(const OperandRef& use) {
+  constexpr BackwardRule (*rules[])(const OperandRef&) = {rule_of<Maths>...};
+  return rules[std::min(use.operand, sizeof...(Maths) - 1)](use);
 }
 
 }  // namespace qkv::inline ops

@@ -8,11 +8,15 @@
 
 namespace qkv::inline ops {
 
+Form along_lines(const Call& call, Form by_rows) {
+  Form form = with_columns(std::move(by_rows));
+  if (is_columnwise(call)) std::swap(form.formula, form.formula_by_columns);
+  return form;
+}
+
 Form form_of_lines(const Call& call, std::string_view before, std::string_view after) {
-  const auto along = [&](bool down) {
-    return fmt::format("{}each {}{}", before, down ? "column" : "row", after);
-  };
-  return {{"row column"}, "row column", along(is_columnwise(call)), along(!is_columnwise(call))};
+  return along_lines(call,
+                     {{"row column"}, "row column", fmt::format("{}each row{}", before, after)});
 }
 
 bool is_columnwise(const Call& call) { return call.options->word("axis", "rows") == "columns"; }

@@ -31,6 +31,10 @@ inline constexpr OptionRule line_options[] = {
 /// Returns the form: "each row" or "each column" stands between `before` and `after`.
 Form form_of_lines(const Call& call, std::string_view before, std::string_view after);
 
+/// Returns the form of a step along rows, or that along columns if the step runs down them: "row"
+/// and "column" change places.
+Form along_lines(const Call& call, Form by_rows);
+
 /// True if the step runs down the columns (`axis = "columns"`), not along the rows.
 bool is_columnwise(const Call& call);
 
@@ -39,11 +43,11 @@ inline Along along_of(const Call& call) {
   return is_columnwise(call) ? Along::columns : Along::rows;
 }
 
-/// Returns the line of the first operand that holds the cell.
+/// Returns the line of operand `k` that holds the cell.
 template <class N>
-Line<N> line_of(const Cell<N>& cell) {
+Line<N> line_of(const Cell<N>& cell, std::size_t k = 0) {
   const bool down = is_columnwise(*cell.call);
-  return {cell(0), down ? cell.column : cell.row, down};
+  return {cell(k), down ? cell.column : cell.row, down};
 }
 
 /// Returns the cell's index in its line.
@@ -136,17 +140,21 @@ N max_backward(const N& change, const N& own, const N& other) {
   }
 }
 
+/// Returns the range of the largest of all numbers of a line but number `i`.
+inline Interval largest_of_others(const Line<Interval>& line, std::size_t i) {
+  Interval top{-infinity, -infinity};
+  for (std::size_t j = 0; j < line.size(); ++j) {
+    if (j != i) top = {std::max(top.low, line(j).low), std::max(top.high, line(j).high)};
+  }
+  return top;
+}
+
 /// Returns the gradient of a line's maximum to its number `i`: `change`, shared equally among equal
 /// maxima.
 template <class N>
 N line_max_backward(const N& change, const Line<N>& line, std::size_t i) {
   if constexpr (std::is_same_v<N, Interval>) {
-    Interval others{-infinity, -infinity};
-    for (std::size_t j = 0; j < line.size(); ++j) {
-      if (j == i) continue;
-      others = {std::max(others.low, line(j).low), std::max(others.high, line(j).high)};
-    }
-    return max_backward(change, line(i), others);
+    return max_backward(change, line(i), largest_of_others(line, i));
   } else {
     double as_large = 1;
     const double own = as_double(line(i));

@@ -57,10 +57,7 @@ struct ProductMaths {
             .shares_heads = Axes::shares_heads};
   }
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return product_cell(c, Axes::right);
-  }
+  static auto cell(const auto& c) { return product_cell(c, Axes::right); }
 
   static Tensor compute(const Call& call) { return product(call, form(call), Axes::right); }
 
@@ -81,7 +78,7 @@ template <class Axes>
 struct GradFirst {
   static constexpr std::string_view axes[] = {Axes::result, Axes::first, Axes::second};
   static constexpr Factor left{grad_output, false};
-  static constexpr Factor right{first_saved, Axes::right == RightSide::as_is};
+  static constexpr Factor right{saved_other, Axes::right == RightSide::as_is};
 };
 
 /// To its second: Aᵀ·dC, or dCᵀ·A.
@@ -89,8 +86,8 @@ template <class Axes>
 struct GradSecond {
   static constexpr bool is_upright = Axes::right == RightSide::as_is;
   static constexpr std::string_view axes[] = {Axes::result, Axes::second, Axes::first};
-  static constexpr Factor left{is_upright ? first_saved : grad_output, true};
-  static constexpr Factor right{is_upright ? grad_output : first_saved, false};
+  static constexpr Factor left{is_upright ? saved_other : grad_output, true};
+  static constexpr Factor right{is_upright ? grad_output : saved_other, false};
 };
 
 /// Returns the form "{0} · {2}ᵀ", with its formula for tokens as columns.
@@ -148,11 +145,11 @@ inline constexpr Mistake product_backward_mistakes[] = {
     heads_not_summed<ProductBackward<Own>>,
 };
 
-/// Returns the gradient operation of the product `Own` with the data of `words`.
+/// The gradient of the product `Own` with what every such gradient needs.
 template <class Own>
-constexpr Operation product_gradient(Operation words) {
-  words.mistakes = product_backward_mistakes<Own>;
-  return gradient_of<Gradient<ProductBackward<Own>>>(words);
-}
+struct ProductGradient : ProductBackward<Own> {
+  static constexpr Role needs[] = {Role::other};
+  static constexpr std::span<const Mistake> mistakes = product_backward_mistakes<Own>;
+};
 
 }  // namespace qkv::inline ops

@@ -1,16 +1,5 @@
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <numbers>
-
-#include "ops/catalogue.hpp"
-#include "ops/kinds/formula.hpp"
-#include "ops/kinds/gradient.hpp"
-#include "ops/kinds/line.hpp"
-#include "ops/numbers/functions.hpp"
-#include "tensor/parallel.hpp"
-#include "tensor/row_kernels.hpp"
+#include "ops/attention/softmax.hpp"
+#include "ops/kinds/kinds.hpp"
 
 namespace qkv::inline ops {
 namespace {
@@ -194,12 +183,14 @@ Decimal RowLoss<Decimal>::value() const {
 
 // d logits = (softmax − target) · dL, divided by the number of rows if the loss is their mean.
 struct CrossEntropyBackward {
-  static Call forward(const Call& call) {
-    Call there = call;
-    there.inputs = {call.inputs[self], call.inputs[first_saved]};
-    there.names = {call.names[self], call.names[first_saved]};
-    return there;
-  }
+  static constexpr GradientWords words{
+      "Back from the loss to the logits",
+      "The probability that softmax gives, less what was due: 1 at the target, 0 elsewhere. Where "
+      "the loss is the mean of the rows, this is divided by their number.",
+      "Each row sums to 0. A minus stands where a larger logit would make the loss smaller."};
+  static constexpr Role needs[] = {Role::other};
+
+  static Call forward(const Call& call) { return forward_call(call, {self, saved_other}); }
 
   static double rows_of(const Call& call) { return static_cast<double>(call.inputs[self]->rows()); }
 
@@ -216,7 +207,8 @@ struct CrossEntropyBackward {
   template <class N>
   static N cell(const Cell<N>& c) {
     const Call there = forward(*c.call);
-    const N difference = share_of_column(c) - target_of(c, there);
+    const N difference =
+        softmax_cell(Line<N>{c(self), c.row, false}, c.column) - target_of(c, there);
     const N change = c(grad_output)(reduction_of(*c.call) == "none" ? c.row : 0, 0);
     const N result = difference * change;
     return reduction_of(*c.call) == "mean" ? result / N(rows_of(*c.call)) : result;
@@ -230,52 +222,20 @@ struct CrossEntropyBackward {
     constexpr std::size_t operations = 16;
     return by_rows(
         call, std::move(whole), operations, [&](const Operands& of, std::span<double> cells) {
-          shares_of(of.row(self), cells, is_large);
+          softmax_of_row(of.row(self), cells, is_large);
           const double change = of.row(grad_output)[0];
           const CellBase at{.call = &there, .output = of.at().output, .matrix = of.at().matrix};
           const std::size_t id = with_ids ? id_of(at, of.at().row) : 0;
           for (std::size_t j = 0; j < cells.size(); ++j) {
-            const double expected = with_ids ? (j == id ? 1 : 0) : of.row(first_saved)[j];
+            const double expected = with_ids ? (j == id ? 1 : 0) : of.row(saved_other)[j];
             cells[j] = (cells[j] - expected) * change / by;
           }
         });
   }
 
-  static void shares_of(std::span<const double> logits, std::span<double> shares, bool is_large) {
-    if (is_large && softmax_row(logits, shares)) return;
-    const double top = *std::ranges::max_element(logits);
-    double all = 0;
-    for (std::size_t j = 0; j < logits.size(); ++j) all += shares[j] = power(logits[j], top);
-    for (double& share : shares) share /= all;
-  }
-
-  template <class N>
-  static N share_of_column(const Cell<N>& c) {
-    const Line<N> row{c(self), c.row, false};
-    if constexpr (std::is_same_v<N, Interval>) {
-      return {corner(row, c.column, false), corner(row, c.column, true)};
-    } else {
-      const N top = largest(row);
-      return power(row(c.column), top) /
-             sum<N>(row.size(), [&](std::size_t j) { return power(row(j), top); });
-    }
-  }
-
-  // It rises with its own logit and falls with every other.
-  static double corner(const Line<Interval>& row, std::size_t own, bool high) {
-    std::vector<double> logits(row.size());
-    for (std::size_t j = 0; j < logits.size(); ++j) {
-      logits[j] = (j == own) == high ? row(j).high : row(j).low;
-    }
-    const double top = max_of(logits);
-    double all = 0;
-    for (const double logit : logits) all += power(logit, top);
-    return power(logits[own], top) / all;
-  }
-
   template <class N>
   static N target_of(const Cell<N>& c, const Call& there) {
-    if (!are_ids(there)) return c(first_saved)(c.row, c.column);
+    if (!are_ids(there)) return c(saved_other)(c.row, c.column);
     const CellBase at{.call = &there, .output = c.output, .matrix = c.matrix};
     return id_of(at, c.row) == c.column ? 1.0 : 0.0;
   }
@@ -313,7 +273,7 @@ std::vector<Tensor> with_ids_moved(const StepView& step, bool are_ids, std::size
 }
 
 std::vector<Tensor> targets_from_one_back(const StepView& step) {
-  return with_ids_moved(step, are_ids(CrossEntropyBackward::forward(call_of(step))), first_saved);
+  return with_ids_moved(step, are_ids(CrossEntropyBackward::forward(call_of(step))), saved_other);
 }
 
 constexpr std::string_view targets_from_one_says =
@@ -329,15 +289,6 @@ constexpr Mistake cross_entropy_backward_mistakes[] = {
     {"cross-entropy.sum", "The rows were not averaged: the gradient of a sum.",
      "Divide by the number of rows.", not_averaged},
 };
-
-constinit const Operation cross_entropy_gradient = gradient_of<Gradient<CrossEntropyBackward>>({
-    .title = "Back from the loss to the logits",
-    .says = "The probability that softmax gives, less what was due: 1 at the target, 0 elsewhere. "
-            "Where the loss is the mean of the rows, this is divided by their number.",
-    .notice = "Each row sums to 0. A minus stands where a larger logit would make the loss "
-              "smaller.",
-    .mistakes = cross_entropy_backward_mistakes,
-});
 
 constexpr std::string_view reductions[] = {"mean", "sum", "none"};
 constexpr OptionRule cross_entropy_options[] = {
@@ -471,7 +422,8 @@ constinit const Operation cross_entropy_operation = operation_of<CrossEntropy>({
     .min_operands = 2,
     .options = cross_entropy_options,
     .mistakes = cross_entropy_mistakes,
-    .backward = backward_by<GradientBy{&cross_entropy_gradient, 1}, GradientBy{}>,
+    .backward =
+        backward_by<With<CrossEntropyBackward, cross_entropy_backward_mistakes>, NoGradient>,
 });
 
 }  // namespace qkv::inline ops

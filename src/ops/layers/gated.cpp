@@ -1,15 +1,4 @@
-#include <algorithm>
-#include <cmath>
-#include <functional>
-#include <vector>
-
-#include "ops/catalogue.hpp"
-#include "ops/cell.hpp"
-#include "ops/kinds/formula.hpp"
-#include "ops/kinds/gradient.hpp"
-#include "ops/numbers/functions.hpp"
-#include "ops/shape_rule.hpp"
-#include "tensor/tensor.hpp"
+#include "ops/kinds/kinds.hpp"
 
 namespace qkv::inline ops {
 namespace {
@@ -44,20 +33,12 @@ N silu(const N& x) {
 }
 
 // Falls to one minimum, then rises: extremes are at the ends or at the minimum.
-Interval silu(Interval x) {
-  constexpr double lowest = -1.2784645427610738;
-  Interval ends = hull(silu(x.low), silu(x.high));
-  if (x.low < lowest && lowest < x.high) ends = hull(ends, silu(lowest));
-  return ends;
-}
+Interval silu(Interval x) { return range_with_turns(x, {-1.2784645427610738}, silu<double>); }
 
 struct Silu {
   static Form form(const Call&) { return {{"row column"}, "row column", "SiLU({0})"}; }
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return silu(c(0)(c.row, c.column));
-  }
+  static auto cell(const auto& c) { return silu(c(0)(c.row, c.column)); }
 
   static Tensor compute(const Call& call) {
     const auto x = call.inputs[0]->array();
@@ -110,22 +91,18 @@ N slope(const N& x) {
 // Falls, rises and falls again: extremes are at the ends or at the turning points.
 Interval slope(Interval x) {
   constexpr double steepest = 2.399357280515467;
-  Interval found = hull(slope(x.low), slope(x.high));
-  for (const double turning_point : {-steepest, steepest}) {
-    if (x.low < turning_point && turning_point < x.high) found = hull(found, slope(turning_point));
-  }
-  return found;
+  return range_with_turns(x, {-steepest, steepest}, slope<double>);
 }
 
-struct SiluBackward {
-  static Form form(const Call&) {
-    return {{"row column"}, "row column", "{0} ∘ σ({1}) · (1 + {1} · (1 − σ({1})))"};
-  }
-
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return c(grad_output)(c.row, c.column) * slope(c(self)(c.row, c.column));
-  }
+struct GradSilu
+    : CellwiseGradient<"{0} ∘ σ({1}) · (1 + {1} · (1 − σ({1})))",
+                       [](const auto& change, const auto& x) { return change * slope(x); },
+                       Role::self> {
+  static constexpr GradientWords words{
+      "Back through SiLU",
+      "The gradient is multiplied by how steeply SiLU climbs at each number, σ(x) being "
+      "1 / (1 + e^(−x)).",
+      "Where is the slope negative?"};
 
   static Tensor compute(const Call& call, Tensor whole) {
     constexpr std::size_t operations = 20;
@@ -137,13 +114,6 @@ struct SiluBackward {
   }
 };
 
-constinit const Operation silu_gradient = gradient_of<Gradient<SiluBackward>>({
-    .title = "Back through SiLU",
-    .says = "The gradient is multiplied by how steeply SiLU climbs at each number, σ(x) being "
-            "1 / (1 + e^(−x)).",
-    .notice = "Where is the slope negative?",
-});
-
 }  // namespace
 
 constinit const Operation silu_operation = operation_of<Silu>({
@@ -154,26 +124,13 @@ constinit const Operation silu_operation = operation_of<Silu>({
     .notice = "The lowest that a number can become is -0.2785, at x = -1.2785.",
     .operands = R"(["gate"])",
     .mistakes = silu_mistakes,
-    .backward = backward_by<GradientBy{&silu_gradient}>,
+    .backward = backward_by<GradSilu>,
 });
 
 namespace {
 
-struct Multiply {
-  static Form form(const Call& call) { return pairwise_form(call, "{0} · {1}, cell by cell"); }
-
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    if constexpr (std::is_same_v<N, Interval>) {
-      if (has_equal_operands(c)) return square(c(0)(c.row, c.column));
-    }
-    return c(0)(c.row, c.column) * beside(c);
-  }
-
-  static Tensor compute(const Call& call) {
-    return pairwise(call, form(call), std::multiplies<>());
-  }
-};
+using Multiply =
+    Pairwise<"{0} · {1}, cell by cell", std::multiplies<>{}, [](Interval x) { return square(x); }>;
 
 Tensor product(const StepView& step, const Tensor& a, const Tensor& b) {
   Call call = call_of(step);
@@ -242,25 +199,23 @@ constexpr Mistake multiply_mistakes[] = {
 };
 
 // C = A ∘ B: dA = dC ∘ B and dB = dC ∘ A.
-struct MultiplyBackward : CellwiseGradient<"{0} ∘ {2}", std::multiplies<>{}, first_saved> {
+struct GradFactor : CellwiseGradient<"{0} ∘ {2}", std::multiplies<>{}, Role::other> {
+  static constexpr GradientWords words{
+      "Back through a product, cell by cell",
+      "A number that was multiplied changes the product by as much as the other factor is: the "
+      "gradient is multiplied by the other factor. Where one number stood for many, theirs are "
+      "added up.",
+      "Where the other factor is 0, nothing comes back."};
+
   static Tensor compute(const Call& call, Tensor whole) {
     return by_rows(call, std::move(whole), 2, [](const Operands& of, std::span<double> cells) {
       const std::span<const double> change = of.row(grad_output);
-      const std::span<const double> other = of.row(first_saved);
+      const std::span<const double> other = of.row(saved_other);
       const std::size_t step = other.size() == 1 ? 0 : 1;
       for (std::size_t j = 0; j < cells.size(); ++j) cells[j] = change[j] * other[j * step];
     });
   }
 };
-
-constinit const Operation multiply_gradient = gradient_of<Gradient<MultiplyBackward>>({
-    .title = "Back through a product, cell by cell",
-    .says = "A number that was multiplied changes the product by as much as the other factor is: "
-            "the gradient is multiplied by the other factor. Where one number stood for many, "
-            "theirs are added up.",
-    .notice = "Where the other factor is 0, nothing comes back.",
-    .mistakes = cellwise_backward_mistakes<MultiplyBackward>,
-});
 
 }  // namespace
 
@@ -274,7 +229,7 @@ constinit const Operation multiply_operation = operation_of<Multiply>({
     .operands = R"(["A", "B"])",
     .min_operands = 2,
     .mistakes = multiply_mistakes,
-    .backward = backward_by<GradientBy{&multiply_gradient, 1}, GradientBy{&multiply_gradient, 0}>,
+    .backward = backward_by<Repeated<GradFactor>>,
 });
 
 }  // namespace qkv::inline ops

@@ -1,15 +1,5 @@
-#include <algorithm>
-#include <cmath>
-#include <numeric>
-#include <vector>
-
-#include "ops/catalogue.hpp"
-#include "ops/kinds/formula.hpp"
+#include "ops/kinds/kinds.hpp"
 #include "ops/layers/norm_backward.hpp"
-#include "ops/numbers/functions.hpp"
-#include "ops/numbers/interval.hpp"
-#include "ops/result.hpp"
-#include "ops/shape_rule.hpp"
 
 namespace qkv::inline ops {
 namespace {
@@ -149,8 +139,6 @@ constexpr OptionRule layer_norm_options[] = {
      .numbers = OptionRule::Numbers::not_negative},
 };
 
-double eps_of(const Call& call) { return call.options->number("eps", 1e-5); }
-
 double mean_of(const ArrayView<1>& x) {
   return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
 }
@@ -163,10 +151,9 @@ double variance_of(const ArrayView<1>& x, double mean) {
 
 struct LayerNorm {
   static Form form(const Call&) {
-    return {{"row column", "1 column", "1 column"},
-            "row column",
-            "(each row of {0} − its mean) / √(its variance + ε) · {1} + {2}",
-            "(each column of {0} − its mean) / √(its variance + ε) · {1} + {2}"};
+    return with_columns({{"row column", "1 column", "1 column"},
+                         "row column",
+                         "(each row of {0} − its mean) / √(its variance + ε) · {1} + {2}"});
   }
 
   // Ba, Kiros and Hinton (2016): the variance is divided by the width, not by the width less one.

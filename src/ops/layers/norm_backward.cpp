@@ -1,14 +1,6 @@
 #include "ops/layers/norm_backward.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <functional>
-#include <vector>
-
-#include "ops/kinds/formula.hpp"
-#include "ops/numbers/functions.hpp"
-#include "ops/numbers/interval.hpp"
+#include "ops/kinds/kinds.hpp"
 
 namespace qkv::inline ops {
 namespace {
@@ -95,8 +87,6 @@ Interval mean_value_bounds(
 
 enum class Norm { layer, rms };
 
-double eps_of(const Call& call) { return call.options->number("eps", 1e-5); }
-
 // A normalised row: x less its mean (not in RMS norm), divided by the root of its mean square.
 template <class N>
 struct NormedRow {
@@ -141,14 +131,11 @@ std::vector<N> row_of(const OperandMatrix<N>& matrix, std::size_t row) {
   return cells;
 }
 
-// 1 for Gemma's RMS norm, whose gain is stored less 1.
-double offset_of(const Call& call) { return call.options->flag("unit_offset", false) ? 1 : 0; }
-
 // The output's gradient times the gain, for each cell of a row.
 template <class N>
 std::vector<N> by_gain(const Cell<N>& c) {
   const auto change = c(grad_output);
-  const auto gain = c(first_saved);
+  const auto gain = c(saved_other);
   const double offset = offset_of(*c.call);
   std::vector<N> cells;
   for (std::size_t j = 0; j < change.columns; ++j) {
@@ -172,6 +159,14 @@ Interval norm_range(const std::vector<Interval>& x, const std::vector<Interval>&
 
 template <Norm norm>
 struct GradRow {
+  static constexpr GradientWords words{
+      "Back through the norm",
+      "A number of a row also moves the root that the whole row is divided by, and the mean where "
+      "that is subtracted. So the part of the gradients that only makes the whole row larger, or "
+      "moves all of it, is taken out.",
+      "A change that makes the whole row larger counts for nothing."};
+  static constexpr Role needs[] = {Role{1}};
+
   static Form form(const Call& call) {
     const std::string t = offset_of(call) == 0 ? "{0} · {2}" : "{0} · (1 + {2})";
     const std::string means = norm == Norm::layer ? "t − its row mean − x̂ · the row mean of t ∘ x̂"
@@ -204,7 +199,7 @@ struct GradRow {
                               std::span<double> cells) {
     const auto change = of.row(grad_output);
     const auto x = of.row(self);
-    const auto gain = of.row(first_saved);
+    const auto gain = of.row(saved_other);
     const NormedRow<double> row({x.begin(), x.end()}, norm, eps);
     const auto width = static_cast<double>(cells.size());
     double mean = 0;
@@ -225,16 +220,22 @@ struct GradRow {
 // The gradient of the gain: dY ∘ x̂, summed over the rows.
 template <Norm norm>
 struct GradGain {
+  static constexpr GradientWords words{
+      "Back to the gain",
+      "The gain met every row as it was normalised: the gradients times those numbers are added up "
+      "over the rows.",
+      "One number for each feature."};
+  static constexpr Role needs[] = {Role{0}};
+
   static Form form(const Call&) {
-    return {{"row column", "1 column", "row column"},
-            "row column",
-            "the column sums of {0} ∘ x̂, x̂ = {2} normalised",
-            "the row sums of {0} ∘ x̂, x̂ = {2} normalised"};
+    return with_columns({{"row column", "1 column", "row column"},
+                         "row column",
+                         "the column sums of {0} ∘ x̂, x̂ = {2} normalised"});
   }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const std::vector<N> x = row_of(c(first_saved), c.row);
+    const std::vector<N> x = row_of(c(saved_other), c.row);
     if constexpr (std::is_same_v<N, Interval>) {
       const auto at = [&](const auto& all) {
         using Number = typename std::decay_t<decltype(all)>::value_type;
@@ -251,7 +252,7 @@ struct GradGain {
     constexpr std::size_t operations = 16;
     return by_rows(call, std::move(whole), operations,
                    [&](const Operands& of, std::span<double> cells) {
-                     const auto x = of.row(first_saved);
+                     const auto x = of.row(saved_other);
                      const NormedRow<double> row({x.begin(), x.end()}, norm, eps_of(call));
                      const auto change = of.row(grad_output);
                      for (std::size_t j = 0; j < cells.size(); ++j) {
@@ -261,10 +262,14 @@ struct GradGain {
   }
 };
 
-struct GradBiasOfNorm : IdentityBackward {
+struct GradBias : IdentityBackward {
+  static constexpr GradientWords words{
+      "Back to the bias",
+      "The bias was added to every row, so its gradient is the sum of all rows'.",
+      "One number for each feature."};
+
   static Form form(const Call&) {
-    return {
-        {"row column", "1 column"}, "row column", "the column sums of {0}", "the row sums of {0}"};
+    return with_columns({{"row column", "1 column"}, "row column", "the column sums of {0}"});
   }
 };
 
@@ -282,7 +287,7 @@ std::vector<Tensor> gain_only(const StepView& step) {
                                     const NormedRow<double> row({x.begin(), x.end()}, norm, eps);
                                     for (std::size_t j = 0; j < cells.size(); ++j) {
                                       cells[j] = of.row(grad_output)[j] *
-                                                 (offset_of(call) + of.row(first_saved)[j]) /
+                                                 (offset_of(call) + of.row(saved_other)[j]) /
                                                  (divided ? row.root : 1);
                                     }
                                   })));
@@ -298,42 +303,14 @@ constexpr Mistake norm_backward_mistakes[] = {
 };
 
 template <Norm norm>
-constexpr Operation norm_grad_rows = gradient_of<Gradient<GradRow<norm>>>({
-    .title = "Back through the norm",
-    .says = "A number of a row also moves the root that the whole row is divided by, and the mean "
-            "where that is subtracted. So the part of the gradients that only makes the whole row "
-            "larger, or moves all of it, is taken out.",
-    .notice = "A change that makes the whole row larger counts for nothing.",
-    .mistakes = norm_backward_mistakes<norm>,
-});
-
-template <Norm norm>
-constexpr Operation norm_grad_gain = gradient_of<Gradient<GradGain<norm>>>({
-    .title = "Back to the gain",
-    .says = "The gain met every row as it was normalised: the gradients times those numbers are "
-            "added up over the rows.",
-    .notice = "One number for each feature.",
-    .mistakes = cellwise_backward_mistakes<GradGain<norm>>,
-});
-
-constinit const Operation norm_grad_bias = gradient_of<Gradient<GradBiasOfNorm>>({
-    .title = "Back to the bias",
-    .says = "The bias was added to every row, so its gradient is the sum of all rows'.",
-    .notice = "One number for each feature.",
-    .mistakes = cellwise_backward_mistakes<GradBiasOfNorm>,
-});
+BackwardRule norm_backward(const OperandRef& use) {
+  return backward_by<With<GradRow<norm>, norm_backward_mistakes<norm>>, Repeated<GradGain<norm>>,
+                     Repeated<GradBias>>(use);
+}
 
 }  // namespace
 
-BackwardRule layer_norm_backward(const OperandRef& use) {
-  if (use.operand == 0) return {&norm_grad_rows<Norm::layer>, {1}};
-  if (use.operand == 1) return {&norm_grad_gain<Norm::layer>, {0}};
-  return {&norm_grad_bias};
-}
-
-BackwardRule rms_norm_backward(const OperandRef& use) {
-  if (use.operand == 0) return {&norm_grad_rows<Norm::rms>, {1}};
-  return {&norm_grad_gain<Norm::rms>, {0}};
-}
+BackwardRule layer_norm_backward(const OperandRef& use) { return norm_backward<Norm::layer>(use); }
+BackwardRule rms_norm_backward(const OperandRef& use) { return norm_backward<Norm::rms>(use); }
 
 }  // namespace qkv::inline ops

@@ -1,10 +1,4 @@
-#include <algorithm>
-
-#include "ops/backward_rule.hpp"
-#include "ops/catalogue.hpp"
-#include "ops/heads/head_axis.hpp"
-#include "ops/kinds/formula.hpp"
-#include "ops/kinds/product.hpp"
+#include "ops/kinds/kinds.hpp"
 
 namespace qkv::inline ops {
 namespace {
@@ -15,52 +9,44 @@ struct RowsTimesRows : RowsTimesColumns {
   static constexpr RightSide right = RightSide::transposed;
 };
 
-constexpr Operation words_of_rows{
-    .title = "Back to what was projected",
-    .says =
-        "Each number of a row went into every column of the projection, by the weight between "
-        "the two. The gradient comes back by the same weights.",
-    .notice = "The weight is turned over, compared with the way there.",
+template <class Axes>
+struct GradRows : ProductGradient<GradFirst<Axes>> {
+  static constexpr GradientWords words{
+      "Back to what was projected",
+      "Each number of a row went into every column of the projection, by the weight between the "
+      "two. The gradient comes back by the same weights.",
+      "The weight is turned over, compared with the way there."};
 };
 
-constexpr Operation words_of_weight{
-    .title = "Back to the weight",
-    .says =
-        "A weight was used once for every token: the gradient adds up, over the tokens, what "
-        "went in times the gradient of what came out.",
-    .notice = "It has the weight's own shape. One step of training subtracts a little of it.",
+template <class Axes>
+struct GradWeight : ProductGradient<GradSecond<Axes>> {
+  static constexpr GradientWords words{
+      "Back to the weight",
+      "A weight was used once for every token: the gradient adds up, over the tokens, what went in "
+      "times the gradient of what came out.",
+      "It has the weight's own shape. One step of training subtracts a little of it."};
 };
-
-constinit const Operation grad_rows = product_gradient<GradFirst<RowsTimesColumns>>(words_of_rows);
-constinit const Operation grad_rows_out_in =
-    product_gradient<GradFirst<RowsTimesRows>>(words_of_rows);
-constinit const Operation grad_weight =
-    product_gradient<GradSecond<RowsTimesColumns>>(words_of_weight);
-constinit const Operation grad_weight_out_in =
-    product_gradient<GradSecond<RowsTimesRows>>(words_of_weight);
 
 struct GradBias : IdentityBackward {
+  static constexpr GradientWords words{
+      "Back to the bias",
+      "The bias was added to every token's row, so its gradient is the sum of all rows'.",
+      "One number for each feature."};
+
   static Form form(const Call&) {
-    return {{"row column", "1 column"},
-            "row column",
-            "the sums of the columns of {0}",
-            "the sums of the rows of {0}"};
+    return with_columns(
+        {{"row column", "1 column"}, "row column", "the sums of the columns of {0}"});
   }
 };
-
-constinit const Operation grad_bias = gradient_of<Gradient<GradBias>>({
-    .title = "Back to the bias",
-    .says = "The bias was added to every token's row, so its gradient is the sum of all rows'.",
-    .notice = "One number for each feature.",
-    .mistakes = cellwise_backward_mistakes<GradBias>,
-});
 
 /// The backward rule of project: to its rows, its weight in either layout, and its bias.
 BackwardRule project_backward(const OperandRef& use) {
   const bool out_in = use.options->word("layout", "in-out") == "out-in";
-  if (use.operand == 0) return {out_in ? &grad_rows_out_in : &grad_rows, {1}};
-  if (use.operand == 1) return {out_in ? &grad_weight_out_in : &grad_weight, {0}};
-  return {&grad_bias};
+  const auto rule =
+      out_in ? backward_by<GradRows<RowsTimesRows>, GradWeight<RowsTimesRows>, Repeated<GradBias>>
+             : backward_by<GradRows<RowsTimesColumns>, GradWeight<RowsTimesColumns>,
+                           Repeated<GradBias>>;
+  return rule(use);
 }
 
 constexpr std::string_view layouts[] = {"in-out", "out-in"};
@@ -90,10 +76,7 @@ struct Project {
     return form;
   }
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return product_cell(c, side_of_weight(*c.call));
-  }
+  static auto cell(const auto& c) { return product_cell(c, side_of_weight(*c.call)); }
 
   static Tensor compute(const Call& call) {
     // [row inner]·[inner column] → [row column]

@@ -1,13 +1,5 @@
-#include <cmath>
-#include <numeric>
-
-#include "ops/catalogue.hpp"
-#include "ops/kinds/formula.hpp"
-#include "ops/kinds/line.hpp"
+#include "ops/kinds/kinds.hpp"
 #include "ops/layers/norm_backward.hpp"
-#include "ops/numbers/functions.hpp"
-#include "ops/result.hpp"
-#include "ops/shape_rule.hpp"
 
 namespace qkv::inline ops {
 namespace {
@@ -21,17 +13,10 @@ constexpr OptionRule rms_norm_options[] = {
      .flag = true},
 };
 
-double eps_of(const Call& call) { return call.options->number("eps", 1e-5); }
-
-bool has_unit_offset(const Call& call) { return call.options->flag("unit_offset", false); }
-
-// Added to the gain before it multiplies a row.
-double offset_of(const Call& call) { return has_unit_offset(call) ? 1 : 0; }
-
 template <class N>
 N factor(const Cell<N>& c) {
   const N gain = c(1)(0, c.column);
-  return has_unit_offset(*c.call) ? N(1.0) + gain : gain;
+  return offset_of(*c.call) == 0 ? gain : N(1.0) + gain;
 }
 
 // A normalised cell, from its number and the sum of the squares of the others in its row.
@@ -49,12 +34,11 @@ Interval normed(Interval x, Interval others, double width, double eps) {
 
 struct RmsNorm {
   static Form form(const Call& call) {
-    const std::string_view gain = has_unit_offset(call) ? "(1 + {1})" : "{1}";
-    const auto each = [&](std::string_view line) {
-      return "each " + std::string(line) + " of {0} / √(the mean of its squares + ε) · " +
-             std::string(gain);
-    };
-    return {{"row column", "1 column"}, "row column", each("row"), each("column")};
+    const std::string_view gain = offset_of(call) == 0 ? "{1}" : "(1 + {1})";
+    return with_columns(
+        {{"row column", "1 column"},
+         "row column",
+         fmt::format("each row of {{0}} / √(the mean of its squares + ε) · {}", gain)});
   }
 
   // Zhang and Sennrich (2019): layer norm without the mean and without the bias.

@@ -1,13 +1,4 @@
-#include <fmt/format.h>
-
-#include "ops/catalogue.hpp"
-#include "ops/cell.hpp"
-#include "ops/kinds/formula.hpp"
-#include "ops/kinds/gradient.hpp"
-#include "ops/kinds/line.hpp"
-#include "ops/kinds/product.hpp"
-#include "ops/numbers/functions.hpp"
-#include "tensor/tensor.hpp"
+#include "ops/kinds/kinds.hpp"
 
 // Matrix product, transpose, and one number for each row or column: the largest, the sum, the mean.
 
@@ -22,19 +13,19 @@ struct Matmul : ProductMaths<RowsTimesColumns> {
   }
 };
 
-constinit const Operation matmul_grad_left = product_gradient<GradFirst<RowsTimesColumns>>({
-    .title = "Back to the left matrix",
-    .says = "The gradient of a product goes back to its left matrix through the right one, turned "
-            "over.",
-    .notice = "It has the left matrix's own shape.",
-});
+struct GradLeft : ProductGradient<GradFirst<RowsTimesColumns>> {
+  static constexpr GradientWords words{
+      "Back to the left matrix",
+      "The gradient of a product goes back to its left matrix through the right one, turned over.",
+      "It has the left matrix's own shape."};
+};
 
-constinit const Operation matmul_grad_right = product_gradient<GradSecond<RowsTimesColumns>>({
-    .title = "Back to the right matrix",
-    .says = "The gradient of a product goes back to its right matrix through the left one, turned "
-            "over.",
-    .notice = "It has the right matrix's own shape.",
-});
+struct GradRight : ProductGradient<GradSecond<RowsTimesColumns>> {
+  static constexpr GradientWords words{
+      "Back to the right matrix",
+      "The gradient of a product goes back to its right matrix through the left one, turned over.",
+      "It has the right matrix's own shape."};
+};
 
 }  // namespace
 
@@ -48,7 +39,7 @@ constinit const Operation matmul_operation = operation_of<Matmul>({
     .operands = R"(["A", "B"])",
     .min_operands = 2,
     .reverses_operands = true,
-    .backward = backward_by<GradientBy{&matmul_grad_left, 1}, GradientBy{&matmul_grad_right, 0}>,
+    .backward = backward_by<GradLeft, GradRight>,
 });
 
 namespace {
@@ -56,10 +47,7 @@ namespace {
 struct Transpose {
   static Form form(const Call&) { return {{"row column"}, "column row", "{0}ᵀ"}; }
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return c(0)(c.column, c.row);
-  }
+  static auto cell(const auto& c) { return c(0)(c.column, c.row); }
 
   static Tensor compute(const Call& call) {
     Tensor operand = as_matrix(*call.inputs[0]);
@@ -68,11 +56,11 @@ struct Transpose {
   }
 };
 
-constinit const Operation transpose_gradient = gradient_of<Transpose>({
-    .title = "Back through the turning over",
-    .says = "The gradient is turned over as the matrix was.",
-    .notice = "The same numbers, each in its operand's place.",
-});
+struct GradTransposed : Transpose, OwnCells {
+  static constexpr GradientWords words{"Back through the turning over",
+                                       "The gradient is turned over as the matrix was.",
+                                       "The same numbers, each in its operand's place."};
+};
 
 }  // namespace
 
@@ -82,7 +70,7 @@ constinit const Operation transpose_operation = operation_of<Transpose>({
     .says = "The matrix is turned over: its first row becomes the first column, and so on.",
     .notice = "The same numbers, each with its two indices exchanged.",
     .operands = R"(["A"])",
-    .backward = backward_by<GradientBy{&transpose_gradient}>,
+    .backward = backward_by<GradTransposed>,
 });
 
 namespace {
@@ -126,10 +114,7 @@ struct RowMax : RowStatistic<"the largest of", maxima> {
 };
 
 struct RowSum : RowStatistic<"the sum of", sums> {
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return sum_of(line_of(c));
-  }
+  static auto cell(const auto& c) { return sum_of(line_of(c)); }
 };
 
 struct RowMean : RowStatistic<"the mean of", means> {
@@ -145,27 +130,37 @@ Form form_of_gradient(const Call& call, std::string formula) {
       {is_columnwise(call) ? "1 column" : "row 1", "row column"}, "row column", std::move(formula)};
 }
 
-struct RowMaxBackward {
+struct GradMax {
+  static constexpr GradientWords words{"Back to the largest of each row",
+                                       "Only the largest number of a row is seen in the result: it "
+                                       "gets the gradient, and the others "
+                                       "get 0. Several that are equally large share it.",
+                                       "All of a row but its largest learns nothing."};
+
   static Form form(const Call& call) { return form_of_gradient(call, "{0}, where {1} is largest"); }
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    const bool down = is_columnwise(*c.call);
-    const Line<N> numbers{c(self), down ? c.column : c.row, down};
-    return line_max_backward(repeated(c(grad_output), c), numbers, index_in_line(c));
+  static auto cell(const auto& c) {
+    return line_max_backward(repeated(c(grad_output), c), line_of(c, self), index_in_line(c));
   }
 };
 
-struct RowSumBackward {
+struct GradSum {
+  static constexpr GradientWords words{
+      "Back to what was added up",
+      "Each number of a row changes the sum by as much as it changes itself: all get the sum's "
+      "gradient.",
+      "The same in the whole row."};
+
   static Form form(const Call& call) { return form_of_gradient(call, "{0}, the same for all"); }
-
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return repeated(c(grad_output), c);
-  }
+  static auto cell(const auto& c) { return repeated(c(grad_output), c); }
 };
 
-struct RowMeanBackward {
+struct GradMean {
+  static constexpr GradientWords words{
+      "Back to what the mean was taken of",
+      "Each number of a row has its equal share of the mean: all get that share of its gradient.",
+      "The same in the whole row."};
+
   static double count(const Call& call) {
     const Tensor& numbers = *call.inputs[self];
     return static_cast<double>(is_columnwise(call) ? numbers.rows() : numbers.columns());
@@ -181,27 +176,6 @@ struct RowMeanBackward {
   }
 };
 
-constinit const Operation row_max_gradient = gradient_of<Gradient<RowMaxBackward>>({
-    .title = "Back to the largest of each row",
-    .says = "Only the largest number of a row is seen in the result: it gets the gradient, and "
-            "the others get 0. Several that are equally large share it.",
-    .notice = "All of a row but its largest learns nothing.",
-});
-
-constinit const Operation row_sum_gradient = gradient_of<Gradient<RowSumBackward>>({
-    .title = "Back to what was added up",
-    .says = "Each number of a row changes the sum by as much as it changes itself: all get the "
-            "sum's gradient.",
-    .notice = "The same in the whole row.",
-});
-
-constinit const Operation row_mean_gradient = gradient_of<Gradient<RowMeanBackward>>({
-    .title = "Back to what the mean was taken of",
-    .says = "Each number of a row has its equal share of the mean: all get that share of its "
-            "gradient.",
-    .notice = "The same in the whole row.",
-});
-
 }  // namespace
 
 constinit const Operation row_max_operation = operation_of<RowMax>({
@@ -211,7 +185,7 @@ constinit const Operation row_max_operation = operation_of<RowMax>({
     .notice = "Which place in its row has each of them?",
     .operands = R"(["A"])",
     .options = line_options,
-    .backward = backward_by<GradientBy{&row_max_gradient}>,
+    .backward = backward_by<GradMax>,
 });
 
 constinit const Operation row_sum_operation = operation_of<RowSum>({
@@ -221,7 +195,7 @@ constinit const Operation row_sum_operation = operation_of<RowSum>({
     .notice = "Dividing each row by its sum makes shares of 1.",
     .operands = R"(["A"])",
     .options = line_options,
-    .backward = backward_by<GradientBy{&row_sum_gradient}>,
+    .backward = backward_by<GradSum>,
 });
 
 constinit const Operation row_mean_operation = operation_of<RowMean>({
@@ -232,7 +206,7 @@ constinit const Operation row_mean_operation = operation_of<RowMean>({
     .notice = "Each mean lies between the smallest and the largest of its row.",
     .operands = R"(["A"])",
     .options = line_options,
-    .backward = backward_by<GradientBy{&row_mean_gradient}>,
+    .backward = backward_by<GradMean>,
 });
 
 }  // namespace qkv::inline ops

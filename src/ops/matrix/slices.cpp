@@ -1,22 +1,12 @@
-#include <fmt/format.h>
-
-#include <algorithm>
-
-#include "ops/catalogue.hpp"
-#include "ops/heads/head_axis.hpp"
-#include "ops/kinds/formula.hpp"
-#include "ops/kinds/gradient.hpp"
-#include "ops/shape_rule.hpp"
+#include "ops/kinds/kinds.hpp"
 
 namespace qkv::inline ops {
 namespace {
 
 struct Append {
   static Form form(const Call&) {
-    return {{"row column", "inner column"},
-            "row column",
-            "the rows of {0}, then those of {1}",
-            "the columns of {0}, then those of {1}"};
+    return with_columns(
+        {{"row column", "inner column"}, "row column", "the rows of {0}, then those of {1}"});
   }
 
   template <class N>
@@ -119,33 +109,38 @@ constexpr Mistake append_mistakes[] = {
 template <bool is_new>
 struct AppendBackward {
   static Form form(const Call&) {
-    return {{"token column", "row column"},
-            "row column",
-            is_new ? "the last rows of {0}" : "the first rows of {0}",
-            is_new ? "the last columns of {0}" : "the first columns of {0}"};
+    return with_columns({{"token column", "row column"},
+                         "row column",
+                         is_new ? "the last rows of {0}" : "the first rows of {0}"});
   }
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    const auto change = c(grad_output);
-    const std::size_t first = is_new ? change.rows - c.input(self).rows() : 0;
-    return change(first + c.row, c.column);
+  static Block block(const Tensor& change, const Tensor& own) {
+    Block block = Block::of(change);
+    (is_new ? block.rows.from : block.rows.to) = is_new ? change.rows() - own.rows() : own.rows();
+    return block;
+  }
+
+  static auto cell(const auto& c) {
+    return block_cell(c, grad_output, block(c.input(grad_output), c.input(self)));
+  }
+
+  static Tensor compute(const Call& call, Tensor whole) {
+    const Tensor& change = *call.inputs[grad_output];
+    return block_of(change, std::move(whole), block(change, *call.inputs[self]));
   }
 };
 
-constinit const Operation append_grad_past = gradient_of<Gradient<AppendBackward<false>>>({
-    .title = "Back to the rows of before",
-    .says = "The rows stood first, as they were: they get their own gradients.",
-    .notice = "No number changes.",
-    .mistakes = cellwise_backward_mistakes<AppendBackward<false>>,
-});
+struct GradPast : AppendBackward<false> {
+  static constexpr GradientWords words{
+      "Back to the rows of before",
+      "The rows stood first, as they were: they get their own gradients.", "No number changes."};
+};
 
-constinit const Operation append_grad_new = gradient_of<Gradient<AppendBackward<true>>>({
-    .title = "Back to the rows that were new",
-    .says = "The rows stood last, as they were: they get their own gradients.",
-    .notice = "No number changes.",
-    .mistakes = cellwise_backward_mistakes<AppendBackward<true>>,
-});
+struct GradNew : AppendBackward<true> {
+  static constexpr GradientWords words{
+      "Back to the rows that were new",
+      "The rows stood last, as they were: they get their own gradients.", "No number changes."};
+};
 
 }  // namespace
 
@@ -158,7 +153,7 @@ constinit const Operation append_operation = operation_of<Append>({
     .operands = R"(["past_K", "K_new"])",
     .min_operands = 2,
     .mistakes = append_mistakes,
-    .backward = backward_by<GradientBy{&append_grad_past}, GradientBy{&append_grad_new}>,
+    .backward = backward_by<Repeated<GradPast>, Repeated<GradNew>>,
 });
 
 namespace {
@@ -169,15 +164,7 @@ constexpr OptionRule take_options[] = {
     {.name = "heads", .help = "which heads are taken", .span = true},
 };
 
-// A range counted from 0, without its end.
-struct Taken {
-  std::size_t from = 0;
-  std::size_t to = 0;
-
-  std::size_t size() const { return to - from; }
-};
-
-Taken taken_of(const Call& call, std::string_view option, std::size_t all) {
+IndexRange taken_of(const Call& call, std::string_view option, std::size_t all) {
   const OptionValue* value = call.options->find(option);
   if (!value) return {0, all};
   const OptionSpan& span = std::get<OptionSpan>(*value);
@@ -188,22 +175,14 @@ Taken taken_of(const Call& call, std::string_view option, std::size_t all) {
   return {static_cast<std::size_t>(span[0]) - 1, static_cast<std::size_t>(span[1])};
 }
 
-struct TakenPart {
-  Taken heads, rows, columns;
-
-  explicit TakenPart(const Call& call)
-      : heads(taken_of(call, "heads", head_count(*call.inputs[0]))),
-        rows(taken_of(call, "rows", call.inputs[0]->rows())),
-        columns(taken_of(call, "columns", call.inputs[0]->columns())) {}
-
-  // The operand's matrix from which matrix `m` of the result is taken.
-  std::size_t matrix(const Tensor& all, std::size_t m) const {
-    return m / heads.size() * head_count(all) + heads.from + m % heads.size();
-  }
-};
+Block taken_block(const Call& call) {
+  const Tensor& all = *call.inputs[0];
+  return {taken_of(call, "heads", head_count(all)), taken_of(call, "rows", all.rows()),
+          taken_of(call, "columns", all.columns())};
+}
 
 // The axis with the labels that remain; a batch's labels differ by sentence and are dropped.
-Axis cut(Axis axis, const Taken& taken) {
+Axis cut(Axis axis, const IndexRange& taken) {
   if (taken.size() == axis.size) return axis;
   const bool has_names = axis.labels.size() == axis.size;
   std::vector<std::string> labels;
@@ -226,15 +205,10 @@ struct Take {
     return {{"row column"}, "row column", (what.empty() ? "all" : what) + " of {0}"};
   }
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    const TakenPart part(*c.call);
-    const auto all = c.of(0, part.matrix(c.input(0), c.matrix));
-    return all(part.rows.from + c.row, part.columns.from + c.column);
-  }
+  static auto cell(const auto& c) { return block_cell(c, 0, taken_block(*c.call)); }
 
   static Tensor compute(const Call& call) {
-    const TakenPart part(call);
+    const Block part = taken_block(call);
     const Tensor& all = *call.inputs[0];
     AxisRoles axes(all);
     axes.columns = cut(axes.columns, part.columns);
@@ -245,65 +219,30 @@ struct Take {
     }
     Tensor result = uninitialised(axes.all());
     result.dot_width = all.dot_width;
-    for (std::size_t m = 0; !result.values.empty() && m < result.matrices(); ++m) {
-      const MatrixView whole = all.matrix(part.matrix(all, m));
-      xt::noalias(result.mutable_matrix(m)) =
-          xt::view(whole, xt::range(part.rows.from, part.rows.to),
-                   xt::range(part.columns.from, part.columns.to));
-    }
-    return result;
+    return block_of(all, std::move(result), part);
   }
 };
 
 // Cells that were taken get their gradient, all others 0.
-struct TakeBackward {
+struct GradTaken : OwnCells {
+  static constexpr GradientWords words{
+      "Back to what a part was taken of",
+      "The part that was taken gets its gradients; what stayed behind has no part in the loss.",
+      "The zeros stand where nothing was taken."};
+
   static Form form(const Call&) {
     return {{"row column"}, "row column", "{0} where it was taken from, else 0"};
   }
 
-  static Call forward(const Call& call) {
-    Call there = call;
-    there.inputs = {call.inputs[self]};
-    there.names = {call.names[self]};
-    return there;
-  }
-
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    const Call there = forward(*c.call);
-    const TakenPart part(there);
-    const std::size_t heads = head_count(*c.output);
-    const std::size_t head = c.matrix % heads;
-    const auto is_in = [](const Taken& taken, std::size_t i) {
-      return taken.from <= i && i < taken.to;
-    };
-    if (!is_in(part.heads, head) || !is_in(part.rows, c.row) || !is_in(part.columns, c.column)) {
-      return 0.0;
-    }
-    const std::size_t matrix = c.matrix / heads * part.heads.size() + head - part.heads.from;
-    return c.of(grad_output, matrix)(c.row - part.rows.from, c.column - part.columns.from);
+  static auto cell(const auto& c) {
+    return padded_cell(c, grad_output, taken_block(forward_call(*c.call, {self})));
   }
 
   static Tensor compute(const Call& call) {
-    Tensor whole = empty_gradient(call);
-    const TakenPart part(forward(call));
-    std::ranges::fill(whole.values.mutable_span(), 0.0);
-    const Tensor& change = *call.inputs[grad_output];
-    for (std::size_t m = 0; !change.values.empty() && m < change.matrices(); ++m) {
-      auto to = whole.mutable_matrix(part.matrix(whole, m));
-      xt::noalias(xt::view(to, xt::range(part.rows.from, part.rows.to),
-                           xt::range(part.columns.from, part.columns.to))) = change.matrix(m);
-    }
-    return whole;
+    return padded(*call.inputs[grad_output], empty_gradient(call),
+                  taken_block(forward_call(call, {self})));
   }
 };
-
-constinit const Operation take_gradient = gradient_of<TakeBackward>({
-    .title = "Back to what a part was taken of",
-    .says =
-        "The part that was taken gets its gradients; what stayed behind has no part in the loss.",
-    .notice = "The zeros stand where nothing was taken.",
-});
 
 }  // namespace
 
@@ -314,7 +253,7 @@ constinit const Operation take_operation = operation_of<Take>({
     .notice = "No number changes.",
     .operands = R"(["X"])",
     .options = take_options,
-    .backward = backward_by<GradientBy{&take_gradient}>,
+    .backward = backward_by<GradTaken>,
 });
 
 }  // namespace qkv::inline ops

@@ -1,18 +1,8 @@
-#include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <memory>
-#include <numbers>
 
-#include "ops/backward_rule.hpp"
-#include "ops/catalogue.hpp"
-#include "ops/heads/head_axis.hpp"
-#include "ops/kinds/formula.hpp"
-#include "ops/kinds/gradient.hpp"
-#include "ops/operation.hpp"
-#include "ops/result.hpp"
+#include "ops/kinds/kinds.hpp"
 #include "ops/rope/rotation.hpp"
-#include "ops/shape_rule.hpp"
 
 namespace qkv::inline ops {
 namespace {
@@ -222,14 +212,8 @@ constexpr Mistake rope_mistakes[] = {
 
 // The forward call with the output's gradient in place of the rows.
 Call forward(const Call& call) {
-  Call there = call;
-  there.inputs = {call.inputs[grad_output]};
-  there.names = {call.names[grad_output]};
-  if (call.inputs.size() > first_saved) {
-    there.inputs.push_back(call.inputs[first_saved]);
-    there.names.push_back(call.names[first_saved]);
-  }
-  return there;
+  if (call.inputs.size() == 2) return forward_call(call, {grad_output});
+  return forward_call(call, {grad_output, saved_other});
 }
 
 // x₁·cos θ − x₂·sin θ if it `subtracts`, or x₂·cos θ + x₁·sin θ.
@@ -279,20 +263,23 @@ N rotated_cell(const Cell<N>& c, const RopeOptions& rope, std::size_t angles, bo
 }
 
 // A rotation's transpose is the rotation by the opposite angle.
-struct RopeBackward {
+struct GradRotated {
+  static constexpr GradientWords words{
+      "Turn the gradient back",
+      "Each pair was turned by its position's angle; its gradient is turned back by the same.",
+      "No pair changes its length."};
+
   static Form form(const Call& call) {
-    const bool are_given = call.inputs.size() > first_saved;
-    return {{"row column", "row column", "row inner"},
-            "row column",
-            are_given ? "{0}, its pairs turned back by {2}"
-                      : "each row of {0}, its pairs turned back by position · base^(−2i/width)",
-            are_given ? ""
-                      : "each column of {0}, its pairs turned back by position · base^(−2i/width)"};
+    const bool are_given = call.inputs.size() > 2;
+    return with_columns(
+        {{"row column", "row column", "row inner"},
+         "row column",
+         are_given ? "{0}, its pairs turned back by {2}"
+                   : "each row of {0}, its pairs turned back by position · base^(−2i/width)"});
   }
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return rotated_cell(c, RopeOptions::of(forward(*c.call)), first_saved, true);
+  static auto cell(const auto& c) {
+    return rotated_cell(c, RopeOptions::of(forward(*c.call)), saved_other, true);
   }
 
   static Tensor compute(const Call& call, Tensor whole) {
@@ -305,6 +292,13 @@ struct RopeBackward {
 
 // A given angle moves its pair along a circle: dθ = dY_2 · Y_1 − dY_1 · Y_2.
 struct GradAngles {
+  static constexpr GradientWords words{
+      "Back to the angles",
+      "A larger angle moves its pair along the circle: what the loss gains is the gradient along "
+      "that way.",
+      "A pair at the centre has no way to go."};
+  static constexpr Role needs[] = {Role::output};
+
   static Form form(const Call&) {
     return {{"row column", "row inner", "row column"},
             "row inner",
@@ -313,12 +307,9 @@ struct GradAngles {
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    Call there = *c.call;
-    there.inputs = {c.call->inputs[first_saved], c.call->inputs[self]};
-    there.names = {c.call->names[first_saved], c.call->names[self]};
-    const RopeOptions rope = RopeOptions::of(there);
+    const RopeOptions rope = RopeOptions::of(forward_call(*c.call, {saved_output, self}));
     const auto change = c(grad_output);
-    const auto rotated_pairs = c(first_saved);
+    const auto rotated_pairs = c(saved_output);
     const bool halves = rope.pairing == Pairing::halves;
     const std::size_t first = halves ? c.column : 2 * c.column;
     const std::size_t second = halves ? c.column + rope.width / 2 : first + 1;
@@ -339,28 +330,11 @@ constexpr Mistake rope_backward_mistakes[] = {
      rotated_forward},
 };
 
-constinit const Operation rope_gradient = gradient_of<Gradient<RopeBackward>>({
-    .title = "Turn the gradient back",
-    .says =
-        "Each pair was turned by its position's angle; its gradient is turned back by the same.",
-    .notice = "No pair changes its length.",
-    .mistakes = rope_backward_mistakes,
-});
-
-constinit const Operation rope_grad_angles = gradient_of<Gradient<GradAngles>>({
-    .title = "Back to the angles",
-    .says = "A larger angle moves its pair along the circle: what the loss gains is the gradient "
-            "along that way.",
-    .notice = "A pair at the centre has no way to go.",
-    .mistakes = {},
-});
-
 /// The backward rule of rope: to the rows, and to the angles if those are given.
 BackwardRule rope_backward(const OperandRef& use) {
-  if (use.operand == 1) return {&rope_grad_angles, {BackwardRule::result}};
-  BackwardRule way{&rope_gradient};
-  if (use.operands == 2) way.saved = {1};
-  return way;
+  BackwardRule rule = backward_by<With<GradRotated, rope_backward_mistakes>, GradAngles>(use);
+  if (use.operand == 0 && use.operands == 2) rule.saved = {Role{1}};
+  return rule;
 }
 
 using Numbers = OptionRule::Numbers;
@@ -400,21 +374,17 @@ constexpr OptionRule rope_options[] = {
 struct Rope {
   static Form form(const Call& call) {
     const bool are_given = call.inputs.size() == 2;
-    return {
-        .operands = {"row column", "row inner"},
-        .output = "row column",
-        .formula = are_given ? "{0}, its pairs turned by {1}"
-                             : "each row of {0}, its pairs turned by position · base^(−2i/width)",
-        .formula_by_columns =
-            are_given ? "" : "each column of {0}, its pairs turned by position · base^(−2i/width)",
-        .shares_heads = true};
+    Form form = with_columns(
+        {{"row column", "row inner"},
+         "row column",
+         are_given ? "{0}, its pairs turned by {1}"
+                   : "each row of {0}, its pairs turned by position · base^(−2i/width)"});
+    form.shares_heads = true;
+    return form;
   }
 
   // Su and others (2021), "RoFormer": a pair of columns is rotated by its position's angle.
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return rotated_cell(c, RopeOptions::of(*c.call), 1, false);
-  }
+  static auto cell(const auto& c) { return rotated_cell(c, RopeOptions::of(*c.call), 1, false); }
 
   static std::optional<InPlaceKernel> in_place(const Call& call) {
     if (call.inputs.size() == 2) return {};

@@ -1,12 +1,5 @@
-#include <cmath>
-#include <numbers>
-
 #include "ops/attention/score.hpp"
-#include "ops/catalogue.hpp"
-#include "ops/kinds/formula.hpp"
-#include "ops/kinds/gradient.hpp"
-#include "ops/kinds/line.hpp"
-#include "ops/numbers/functions.hpp"
+#include "ops/kinds/kinds.hpp"
 #include "ops/tiles/tiles.hpp"
 
 namespace qkv::inline ops {
@@ -46,8 +39,7 @@ struct LogSumExp {
   static Form form(const Call& call) {
     if (is_from_sums(call)) return {{"query 1", "query 1"}, "query 1", "{0} + ln {1}"};
     if (call.inputs[0]->columns() == 0) refuse(call, operand_text(call, 0) + " has no scores");
-    const std::string sum = "ln of the sum of e^x over each ";
-    return {{"query key"}, "query 1", sum + "row of {0}", sum + "column of {0}"};
+    return with_columns({{"query key"}, "query 1", "ln of the sum of e^x over each row of {0}"});
   }
 
   template <class N>
@@ -92,49 +84,41 @@ constexpr Mistake log_sum_exp_mistakes[] = {
 
 // L = ln Σ e^S: dS = dL ∘ e^(S − L), which is dL times their softmax.
 struct GradScoresOfSum {
+  static constexpr GradientWords words{
+      "Back to the scores, by their softmax",
+      "A score that grows moves the log-sum-exp by its share of the row's powers, which is its "
+      "softmax: the gradient is multiplied by that.",
+      "Each row sums to what arrived."};
+  static constexpr Role needs[] = {Role::output};
+
   static Form form(const Call&) {
     return {{"query 1", "query key", "query 1"}, "query key", "{0} ∘ e^({1} − {2})"};
   }
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return c(grad_output)(c.row, 0) * power(c(self)(c.row, c.column), c(first_saved)(c.row, 0));
+  static auto cell(const auto& c) {
+    return c(grad_output)(c.row, 0) * power(c(self)(c.row, c.column), c(saved_output)(c.row, 0));
   }
 };
 
-// L = m + ln l: dl = dL / l.
-struct GradSumOfPowers {
+// L = m + ln l: dm = dL, dl = dL / l.
+struct GradMaximum : IdentityBackward {
+  static constexpr GradientWords words{
+      "Back to the maximum", "The maximum was added: the gradient passes.", "The same numbers."};
+};
+
+struct GradSumOfPowers : CellwiseGradient<"{0} / {1}", std::divides<>{}, Role::self> {
+  static constexpr GradientWords words{"Back to the sum",
+                                       "A logarithm climbs the less steeply the larger its number "
+                                       "is: the gradient is divided by the "
+                                       "sum.",
+                                       "Divided by the same numbers."};
+
   static Form form(const Call&) { return {{"query 1"}, "query 1", "{0} / {1}"}; }
-
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return c(grad_output)(c.row, 0) / c(self)(c.row, 0);
-  }
 };
-
-constinit const Operation lse_grad_scores = gradient_of<Gradient<GradScoresOfSum>>({
-    .title = "Back to the scores, by their softmax",
-    .says = "A score that grows moves the log-sum-exp by its share of the row's powers, which is "
-            "its softmax: the gradient is multiplied by that.",
-    .notice = "Each row sums to what arrived.",
-});
-
-constinit const Operation lse_grad_max = gradient_of<Gradient<IdentityBackward>>({
-    .title = "Back to the maximum",
-    .says = "The maximum was added: the gradient passes.",
-    .notice = "The same numbers.",
-});
-
-constinit const Operation lse_grad_sum = gradient_of<Gradient<GradSumOfPowers>>({
-    .title = "Back to the sum",
-    .says = "A logarithm climbs the less steeply the larger its number is: the gradient is divided "
-            "by the sum.",
-    .notice = "Divided by the same numbers.",
-});
 
 BackwardRule log_sum_exp_backward(const OperandRef& use) {
-  if (use.operands == 1) return {&lse_grad_scores, {BackwardRule::result}};
-  return {use.operand == 0 ? &lse_grad_max : &lse_grad_sum};
+  if (use.operands == 1) return rule_of<GradScoresOfSum>(use);
+  return backward_by<GradMaximum, GradSumOfPowers>(use);
 }
 
 }  // namespace
@@ -157,10 +141,7 @@ namespace {
 struct TileWeights {
   static Form form(const Call&) { return {{"query key", "query 1"}, "query key", "e^({0} − {1})"}; }
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return power(c(0)(c.row, c.column), c(1)(c.row, 0));
-  }
+  static auto cell(const auto& c) { return power(c(0)(c.row, c.column), c(1)(c.row, 0)); }
 };
 
 std::vector<Tensor> with_pairs(const StepView& step, double (*formula)(double score, double top)) {
@@ -215,41 +196,29 @@ constexpr Mistake tile_weights_mistakes[] = {
 };
 
 // P = e^(S − m): dS = dP ∘ P, and dm is minus the row sums of dS.
-struct GradTileScores {
+struct GradTileScores : CellwiseGradient<"{0} ∘ {2}", std::multiplies<>{}, Role::output> {
+  static constexpr GradientWords words{
+      "Back through the tile's powers",
+      "e^x climbs as steeply as it is high: the gradient is multiplied by the power itself.",
+      "A hidden score gets 0."};
+
   static Form form(const Call&) { return {{"query key"}, "query key", "{0} ∘ {2}"}; }
-
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return c(grad_output)(c.row, c.column) * c(first_saved)(c.row, c.column);
-  }
 };
 
-struct GradTileMax {
+struct GradTileMaximum
+    : CellwiseGradient<"", [](const auto& change, const auto& p) { return 0.0 - change * p; },
+                       Role::output> {
+  static constexpr GradientWords words{
+      "Back to the maximum",
+      "The maximum is subtracted from all scores of its row: it gets what they get together, with "
+      "the other sign.",
+      "In the end the maximum cancels out: its gradients sum to 0."};
+
   static Form form(const Call&) {
-    return {{"query key", "query 1", "query key"},
-            "query key",
-            "−row sums of {0} ∘ {2}",
-            "−column sums of {0} ∘ {2}"};
-  }
-
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return N(0.0) - c(grad_output)(c.row, c.column) * c(first_saved)(c.row, c.column);
+    return with_columns(
+        {{"query key", "query 1", "query key"}, "query key", "−row sums of {0} ∘ {2}"});
   }
 };
-
-constinit const Operation tile_grad_scores = gradient_of<Gradient<GradTileScores>>({
-    .title = "Back through the tile's powers",
-    .says = "e^x climbs as steeply as it is high: the gradient is multiplied by the power itself.",
-    .notice = "A hidden score gets 0.",
-});
-
-constinit const Operation tile_grad_max = gradient_of<Gradient<GradTileMax>>({
-    .title = "Back to the maximum",
-    .says = "The maximum is subtracted from all scores of its row: it gets what they get together, "
-            "with the other sign.",
-    .notice = "In the end the maximum cancels out: its gradients sum to 0.",
-});
 
 }  // namespace
 
@@ -264,8 +233,7 @@ constinit const Operation tile_weights_operation = operation_of<TileWeights>({
     .min_operands = 2,
     .least = 0,
     .mistakes = tile_weights_mistakes,
-    .backward = backward_by<GradientBy{&tile_grad_scores, BackwardRule::result},
-                            GradientBy{&tile_grad_max, BackwardRule::result}>,
+    .backward = backward_by<GradTileScores, GradTileMaximum>,
 });
 
 double not_rescaled(double before, double, double, double tile) { return before + tile; }
@@ -417,54 +385,54 @@ N share_of(const N& own, const N& other) {
 
 // O = s·O_1 + (1 − s)·O_2: dO_1 = s · dO.
 struct GradPart {
+  static constexpr GradientWords words{
+      "Back to a part's output",
+      "A part counts for its share of the powers: its gradient is that share of what arrives.",
+      "The two parts' gradients sum to what arrived."};
+  // What the rule saves: both log-sum-exps.
+  static constexpr std::size_t own_lse = saved(0), other_lse = saved(1);
+
   static Form form(const Call&) {
     return {{"query d_v", "query d_v", "query 1", "query 1"},
             "query d_v",
             "{0} ∘ e^({2} − L), L = ln(e^{2} + e^{3})"};
   }
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return c(grad_output)(c.row, c.column) * share_of(c(2)(c.row, 0), c(3)(c.row, 0));
+  static auto cell(const auto& c) {
+    return c(grad_output)(c.row, c.column) * share_of(c(own_lse)(c.row, 0), c(other_lse)(c.row, 0));
   }
 };
 
 // s grows with L_1 by s · (1 − s), so dL_1 is the sum of dO ∘ s · (O_1 − O).
 struct GradShare {
+  static constexpr GradientWords words{
+      "Back to a part's log-sum-exp",
+      "A larger log-sum-exp gives its part more and the other one less. How far the part's own "
+      "output is from the merged one, times what arrives, is added up over the features and "
+      "multiplied by the part's share.",
+      "The two are each other's negative."};
+  // What the rule saves: the other part's log-sum-exp, the part's output and the merged one.
+  static constexpr std::size_t other_lse = saved(0), part = saved(1), merged = saved(2);
+
   static Form form(const Call&) {
-    return {{"query d_v", "query 1", "query 1", "query d_v", "query d_v"},
-            "query d_v",
-            "row sums of {0} ∘ ({3} − {4}) · e^({1} − L), L = ln(e^{1} + e^{2})",
-            "column sums of {0} ∘ ({3} − {4}) · e^({1} − L), L = ln(e^{1} + e^{2})"};
+    return with_columns({{"query d_v", "query 1", "query 1", "query d_v", "query d_v"},
+                         "query d_v",
+                         "row sums of {0} ∘ ({3} − {4}) · e^({1} − L), L = ln(e^{1} + e^{2})"});
   }
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return c(grad_output)(c.row, c.column) * (c(3)(c.row, c.column) - c(4)(c.row, c.column)) *
-           share_of(c(self)(c.row, 0), c(first_saved)(c.row, 0));
+  static auto cell(const auto& c) {
+    return c(grad_output)(c.row, c.column) *
+           (c(part)(c.row, c.column) - c(merged)(c.row, c.column)) *
+           share_of(c(self)(c.row, 0), c(other_lse)(c.row, 0));
   }
 };
 
-constinit const Operation merge_grad_part = gradient_of<Gradient<GradPart>>({
-    .title = "Back to a part's output",
-    .says =
-        "A part counts for its share of the powers: its gradient is that share of what arrives.",
-    .notice = "The two parts' gradients sum to what arrived.",
-});
-
-constinit const Operation merge_grad_share = gradient_of<Gradient<GradShare>>({
-    .title = "Back to a part's log-sum-exp",
-    .says = "A larger log-sum-exp gives its part more and the other one less. How far the part's "
-            "own output is from the merged one, times what arrives, is added up over the features "
-            "and multiplied by the part's share.",
-    .notice = "The two are each other's negative.",
-});
-
 BackwardRule merge_backward(const OperandRef& use) {
   const std::size_t part = use.operand / 2 * 2;  // its output, then its log-sum-exp
-  const std::size_t other = 2 - part;
-  if (use.operand == part) return {&merge_grad_part, {part + 1, other + 1}};
-  return {&merge_grad_share, {other + 1, part, BackwardRule::result}};
+  const Role own_lse{part + 1};
+  const Role other_lse{3 - part};
+  if (use.operand == part) return {&gradient_operation<GradPart>, {own_lse, other_lse}};
+  return {&gradient_operation<GradShare>, {other_lse, Role{part}, Role::output}};
 }
 
 }  // namespace

@@ -1,10 +1,4 @@
-#include "ops/backward_rule.hpp"
-#include "ops/catalogue.hpp"
-#include "ops/kinds/formula.hpp"
-#include "ops/kinds/gradient.hpp"
-#include "ops/kinds/line.hpp"
-#include "ops/kinds/product.hpp"
-#include "ops/numbers/functions.hpp"
+#include "ops/kinds/kinds.hpp"
 #include "ops/tiles/tiles.hpp"
 
 namespace qkv::inline ops {
@@ -17,15 +11,10 @@ struct RunningMax {
       refuse(call, operand_text(call, tile) + " has no scores");
     }
     if (is_first_tile(call)) {
-      return {{"query key"},
-              "query 1",
-              "the largest of each row of {0}",
-              "the largest of each column of {0}"};
+      return with_columns({{"query key"}, "query 1", "the largest of each row of {0}"});
     }
-    return {{"query 1", "query key"},
-            "query 1",
-            "the largest of {0} and each row of {1}",
-            "the largest of {0} and each column of {1}"};
+    return with_columns(
+        {{"query 1", "query key"}, "query 1", "the largest of {0} and each row of {1}"});
   }
 
   // The maximum before, then the scores of the tile.
@@ -53,55 +42,57 @@ constexpr Mistake running_max_mistakes[] = {
 };
 
 // The gradient goes to the largest score or to the maximum before; equal ones share it.
-struct GradScoresOfMax {
+struct GradTileScores {
+  static constexpr GradientWords words{
+      "Back to the largest score",
+      "Only the largest score so far is seen in the result: if the tile has it, it gets the "
+      "gradient.",
+      "In the end the maximum cancels out: its gradients sum to 0."};
+
+  static bool has_before(const Call& call) { return call.inputs.size() > saved_other; }
+
   static Form form(const Call& call) {
     return {{"query 1", "query key", "query 1"},
             "query key",
-            call.inputs.size() > first_saved ? "{0}, where {1} is largest, and above {2}"
-                                             : "{0}, where {1} is largest"};
+            has_before(call) ? "{0}, where {1} is largest, and above {2}"
+                             : "{0}, where {1} is largest"};
   }
 
   template <class N>
   static N cell(const Cell<N>& c) {
     const Line<N> scores{c(self), c.row, false};
     N change = c(grad_output)(c.row, 0);
-    if (c.call->inputs.size() > first_saved) {
-      change = max_backward(change, nan_max_of<N>(scores.size(), scores), c(first_saved)(c.row, 0));
+    if (has_before(*c.call)) {
+      change = max_backward(change, nan_max_of<N>(scores.size(), scores), c(saved_other)(c.row, 0));
     }
     return line_max_backward(change, scores, c.column);
   }
 };
 
-struct GradMaxBefore {
+struct GradMaximumBefore {
+  static constexpr GradientWords words{
+      "Back to the maximum before",
+      "Where the maximum did not rise, the one from before gets the gradient.",
+      "0 where the tile has a larger score."};
+  static constexpr Role needs[] = {Role::other};
+
   static Form form(const Call&) {
     return {{"query 1", "query 1", "query key"}, "query 1", "{0}, where {1} is above all of {2}"};
   }
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const Line<N> scores{c(first_saved), c.row, false};
+    const Line<N> scores{c(saved_other), c.row, false};
     return max_backward(c(grad_output)(c.row, 0), c(self)(c.row, 0),
                         nan_max_of<N>(scores.size(), scores));
   }
 };
 
-constinit const Operation max_grad_scores = gradient_of<Gradient<GradScoresOfMax>>({
-    .title = "Back to the largest score",
-    .says = "Only the largest score so far is seen in the result: if the tile has it, it gets the "
-            "gradient.",
-    .notice = "In the end the maximum cancels out: its gradients sum to 0.",
-});
-
-constinit const Operation max_grad_before = gradient_of<Gradient<GradMaxBefore>>({
-    .title = "Back to the maximum before",
-    .says = "Where the maximum did not rise, the one from before gets the gradient.",
-    .notice = "0 where the tile has a larger score.",
-});
-
 BackwardRule running_max_backward(const OperandRef& use) {
-  if (use.operands == 1) return {&max_grad_scores};
-  if (use.operand == 0) return {&max_grad_before, {1}};
-  return {&max_grad_scores, {0}};
+  if (use.operands == 2 && use.operand == 0) return rule_of<GradMaximumBefore>(use);
+  BackwardRule rule = rule_of<GradTileScores>(use);
+  if (use.operands == 2) rule.saved = {Role{0}};
+  return rule;
 }
 
 }  // namespace
@@ -129,35 +120,62 @@ N factor(const Cell<N>& c, std::size_t then, std::size_t now) {
 // X = e^(m_old − m) · X_before + what the tile adds; `Axes` are those of X.
 template <class Axes>
 struct GradBefore {
+  static constexpr GradientWords words{
+      "Back to what was found before",
+      "It was rescaled to the new maximum, and its gradient is, too, by the same factor.",
+      "Where the maximum did not rise, the gradient passes as it is."};
+  static constexpr Role needs[] = {Role{1}, Role{2}};
+
   static Form form(const Call&) {
     return {{Axes::of, Axes::of, "query 1", "query 1"}, Axes::of, "{0} ∘ e^({2} − {3})"};
   }
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return c(grad_output)(c.row, c.column) * factor(c, first_saved, first_saved + 1);
+  static auto cell(const auto& c) {
+    return c(grad_output)(c.row, c.column) * factor(c, saved(0), saved(1));
   }
 };
 
-// The maximum before gets the gradient of its factor, the new maximum minus that.
-template <class Axes, bool is_before>
+// The maximum before gets the gradient of its factor. The rule saves the new one, and what was
+// found before.
+template <class Axes>
 struct GradMaximum {
-  static Form form(const Call&) {
-    const std::string_view rows = is_before ? "row sums of {0} ∘ {3} ∘ e^({1} − {2})"
-                                            : "−row sums of {0} ∘ {3} ∘ e^({2} − {1})";
-    const std::string_view columns = is_before ? "column sums of {0} ∘ {3} ∘ e^({1} − {2})"
-                                               : "−column sums of {0} ∘ {3} ∘ e^({2} − {1})";
-    return {{Axes::of, "query 1", "query 1", Axes::of},
-            Axes::of,
-            std::string(rows),
-            std::string(columns)};
+  static constexpr GradientWords words{
+      "Back to the maximum before",
+      "The factor e^(m_old − m) grows with the old maximum, as fast as it is large: the gradients "
+      "times what was rescaled are added up.",
+      "In the end the maximum cancels out: its gradients sum to 0."};
+  static constexpr Role needs[] = {Role{2}, Role{0}};
+
+  static Form form(const Call&) { return form_by("row sums of {0} ∘ {3} ∘ e^({1} − {2})"); }
+
+  static Form form_by(std::string formula) {
+    return with_columns({{Axes::of, "query 1", "query 1", Axes::of}, Axes::of, std::move(formula)});
   }
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    const N change = c(grad_output)(c.row, c.column) * c(first_saved + 1)(c.row, c.column) *
-                     (is_before ? factor(c, self, first_saved) : factor(c, first_saved, self));
-    return is_before ? change : N(0.0) - change;
+  static auto cell(const auto& c) { return rescaled(c) * factor(c, self, saved(0)); }
+
+  static auto rescaled(const auto& c) {
+    return c(grad_output)(c.row, c.column) * c(saved(1))(c.row, c.column);
+  }
+};
+
+// The new maximum gets minus that.
+template <class Axes>
+struct GradNewMaximum : GradMaximum<Axes> {
+  static constexpr GradientWords words{
+      "Back to the new maximum",
+      "The factor e^(m_old − m) shrinks with the new maximum, as fast as it is large: the "
+      "gradients "
+      "times what was rescaled are added up, with the other sign.",
+      "In the end the maximum cancels out: its gradients sum to 0."};
+  static constexpr Role needs[] = {Role{1}, Role{0}};
+
+  static Form form(const Call&) {
+    return GradMaximum<Axes>::form_by("−row sums of {0} ∘ {3} ∘ e^({2} − {1})");
+  }
+
+  static auto cell(const auto& c) {
+    return 0.0 - GradMaximum<Axes>::rescaled(c) * factor(c, saved(0), self);
   }
 };
 
@@ -169,93 +187,59 @@ struct OfOutput {
   static constexpr std::string_view of = "query d_v";
 };
 
-template <class Axes>
-constexpr Operation grad_before = gradient_of<Gradient<GradBefore<Axes>>>({
-    .title = "Back to what was found before",
-    .says = "It was rescaled to the new maximum, and its gradient is, too, by the same factor.",
-    .notice = "Where the maximum did not rise, the gradient passes as it is.",
-});
-
-template <class Axes>
-constexpr Operation grad_maximum_before = gradient_of<Gradient<GradMaximum<Axes, true>>>({
-    .title = "Back to the maximum before",
-    .says = "The factor e^(m_old − m) grows with the old maximum, as fast as it is large: the "
-            "gradients times what was rescaled are added up.",
-    .notice = "In the end the maximum cancels out: its gradients sum to 0.",
-});
-
-template <class Axes>
-constexpr Operation grad_new_maximum = gradient_of<Gradient<GradMaximum<Axes, false>>>({
-    .title = "Back to the new maximum",
-    .says = "The factor e^(m_old − m) shrinks with the new maximum, as fast as it is large: the "
-            "gradients times what was rescaled are added up, with the other sign.",
-    .notice = "In the end the maximum cancels out: its gradients sum to 0.",
-});
-
 // Each term of the sum gets the sum's gradient.
 struct GradTile {
+  static constexpr GradientWords words{"Back to the tile's weights",
+                                       "Each of them was added to the sum: all get its gradient.",
+                                       "The same in the whole row."};
+
   static Form form(const Call&) {
     return {{"query 1", "query key"}, "query key", "{0}, the same for each key"};
   }
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return c(grad_output)(c.row, 0);
-  }
+  static auto cell(const auto& c) { return c(grad_output)(c.row, 0); }
 };
 
-constinit const Operation sum_grad_tile = gradient_of<Gradient<GradTile>>({
-    .title = "Back to the tile's weights",
-    .says = "Each of them was added to the sum: all get its gradient.",
-    .notice = "The same in the whole row.",
-});
-
 // The tile adds P·V to the output.
-constinit const Operation output_grad_weights = product_gradient<GradFirst<WeightsTimesValues>>({
-    .title = "Back to the tile's weights",
-    .says = "How much the loss would change if a query took more of a value: the gradient of its "
-            "output times that value, feature by feature, added up.",
-    .notice = "The tile's keys alone are needed.",
-});
+struct GradWeights : ProductGradient<GradFirst<WeightsTimesValues>> {
+  static constexpr GradientWords words{
+      "Back to the tile's weights",
+      "How much the loss would change if a query took more of a value: the gradient of its output "
+      "times that value, feature by feature, added up.",
+      "The tile's keys alone are needed."};
+};
 
-constinit const Operation output_grad_values = product_gradient<GradSecond<WeightsTimesValues>>({
-    .title = "Back to the tile's values",
-    .says = "A value went to every query, as often as its weight said. The gradients come back by "
-            "the same weights and are added up.",
-    .notice = "A value that no query looked at gets 0.",
-});
+struct GradValues : ProductGradient<GradSecond<WeightsTimesValues>> {
+  static constexpr GradientWords words{
+      "Back to the tile's values",
+      "A value went to every query, as often as its weight said. The gradients come back by the "
+      "same weights and are added up.",
+      "A value that no query looked at gets 0."};
+};
 
-// The backward rule to the result before, the maximum before and the new one, operands 0 to 2.
-template <class Axes>
-BackwardRule rescaling_backward(std::size_t operand) {
-  if (operand == 0) return {&grad_before<Axes>, {1, 2}};
-  if (operand == 1) return {&grad_maximum_before<Axes>, {2, 0}};
-  return {&grad_new_maximum<Axes>, {1, 0}};
-}
-
-/// The backward rules of running_sum and of running_output.
+/// The backward rule of running_sum: to the sum and the maximum before, the new one and the tile.
 BackwardRule running_sum_backward(const OperandRef& use) {
-  if (use.operand + 1 == use.operands) return {&sum_grad_tile};
-  return rescaling_backward<OfSum>(use.operand);
+  if (use.operands == 1) return rule_of<GradTile>(use);
+  return backward_by<GradBefore<OfSum>, GradMaximum<OfSum>, GradNewMaximum<OfSum>, GradTile>(use);
 }
 
+/// The same of running_output, whose tile has weights and values.
 BackwardRule running_output_backward(const OperandRef& use) {
-  if (use.operand + 1 == use.operands) return {&output_grad_values, {use.operands - 2}};
-  if (use.operand + 2 == use.operands) return {&output_grad_weights, {use.operands - 1}};
-  return rescaling_backward<OfOutput>(use.operand);
+  const Role weights{use.operands - 2};
+  const Role values{use.operands - 1};
+  if (Role{use.operand} == values) return {&gradient_operation<GradValues>, {weights}};
+  if (Role{use.operand} == weights) return {&gradient_operation<GradWeights>, {values}};
+  return backward_by<GradBefore<OfOutput>, GradMaximum<OfOutput>, GradNewMaximum<OfOutput>>(use);
 }
 
 struct RunningSum {
   static Form form(const Call& call) {
     if (is_first_tile(call)) {
-      return {
-          {"query key"}, "query 1", "the sum of each row of {0}", "the sum of each column of {0}"};
+      return with_columns({{"query key"}, "query 1", "the sum of each row of {0}"});
     }
-    const std::string rescaled = "e^({1} − {2}) · {0} + the sum of each ";
-    return {{"query 1", "query 1", "query 1", "query key"},
-            "query 1",
-            rescaled + "row of {3}",
-            rescaled + "column of {3}"};
+    return with_columns({{"query 1", "query 1", "query 1", "query key"},
+                         "query 1",
+                         "e^({1} − {2}) · {0} + the sum of each row of {3}"});
   }
 
   template <class N>
