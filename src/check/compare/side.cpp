@@ -256,7 +256,15 @@ std::optional<std::string> matched(std::string_view pattern, std::string_view na
   return std::string(name.substr(before.size(), name.size() - before.size() - after.size()));
 }
 
-void map_names(const std::vector<NameMap>& maps, const ComparedSide& other, ComparedSide& side) {
+std::optional<std::string> matched(const NameMap& map, std::string_view name) {
+  auto star = matched(map.theirs, name);
+  return star && star->find('.') == std::string::npos ? star : std::nullopt;
+}
+
+void map_names(std::vector<NameMap> maps, const ComparedSide& other, ComparedSide& side) {
+  std::ranges::stable_sort(maps, std::greater(), [](const NameMap& map) {
+    return std::pair(map.theirs.find('*') == std::string::npos, map.theirs.size());
+  });
   const ComparedSideIndex known(other);
   std::set<std::string> names;
   for (const ComparedMatrix& matrix : side.matrices) names.insert(matrix.name);
@@ -264,7 +272,7 @@ void map_names(const std::vector<NameMap>& maps, const ComparedSide& other, Comp
   for (ComparedMatrix& matrix : side.matrices) {
     for (std::size_t m = 0; m < maps.size(); ++m) {
       const NameMap& map = maps[m];
-      const auto star = matched(map.theirs, matrix.name);
+      const auto star = matched(map, matrix.name);
       if (!star) continue;
       std::string name = map.ours;
       const std::size_t place = name.find('*');
