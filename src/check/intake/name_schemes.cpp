@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <numeric>
 #include <set>
 #include <span>
@@ -54,7 +56,8 @@ constexpr NameRule transformer_lens[] = {
 // Source: the names that llama.cpp's graph gives its tensors. Qcur and Kcur are named before and
 // after the rotation; the last one is kept.
 constexpr NameRule llama_cpp[] = {
-    {"inp_embd", "X|token_embeddings"},
+    {"inp_embd", "token_embeddings"},
+    {"inp_scaled", "X"},
     {"attn_norm-*", "h*.norm1"},
     {"Qcur-*", "h*.Q_rope|h*.Q"},
     {"Kcur-*", "h*.K_rope|h*.K"},
@@ -84,7 +87,7 @@ constexpr NameRule llama_cpp[] = {
     {"ffn_post_norm-*", "h*.norm2_out"},
     {"l_out-*", "h*.residual2"},
     {"result_norm", "norm"},
-    {"result_output", "logits"},
+    {"result_output", "capped_logits|logits"},
 };
 
 // Source: the modules of minGPT, nanoGPT and Hugging Face's GPT-2. Outputs have a module's path;
@@ -303,22 +306,31 @@ const NameScheme* scheme_called(const std::string& wanted) {
                   did_you_mean(wanted, names, fmt::format("write {}", fmt::join(names, ", ")))));
 }
 
-// Renames the arrays, and cuts those that stand for several steps. Of two arrays of one step the
-// first is taken.
+bool same_numbers(const ParsedArray& one, const ParsedArray& other) {
+  return std::ranges::equal(one.cells, other.cells, std::equal_to(), &Numeral::value,
+                            &Numeral::value);
+}
+
+// Renames the arrays, and cuts those that stand for several steps. Of several arrays of one step
+// (a module's and that of its last part) the first is taken; the others stay, if they differ.
 void rename(const Names& names, const Trace& trace, std::vector<NamedArray>& arrays) {
-  std::set<std::string> taken;
-  for (const NamedArray& array : arrays) taken.insert(array.name);
+  std::set<std::string> own;
+  for (const NamedArray& array : arrays) own.insert(array.name);
+  std::map<std::string, std::size_t> places;  // in `named`, of what was renamed
   std::vector<NamedArray> named;
   for (std::size_t a = 0; a < arrays.size(); ++a) {
     const std::vector<std::string>& ours = names[a];
-    const bool is_free =
-        std::ranges::none_of(ours, [&](const std::string& name) { return taken.contains(name); });
+    const auto first = ours.empty() ? places.end() : places.find(ours.front());
+    if (first != places.end() && same_numbers(named[first->second].written, arrays[a].written))
+      continue;
+    const bool is_free = std::ranges::none_of(
+        ours, [&](const std::string& name) { return own.contains(name) || places.contains(name); });
     std::vector<ParsedArray> parts;
     if (ours.size() > 1 && is_free) parts = cut_into(ours, trace, arrays[a].written);
     if (ours.size() == 1 && is_free) parts.push_back(std::move(arrays[a].written));
     if (parts.empty()) named.push_back(std::move(arrays[a]));
     for (std::size_t i = 0; i < parts.size(); ++i) {
-      taken.insert(ours[i]);
+      places[ours[i]] = named.size();
       named.push_back({ours[i], std::move(parts[i])});
     }
   }
