@@ -10,7 +10,7 @@ from typing import Any, Dict, Iterator, Mapping, Optional, Sequence
 
 from . import _arrays
 from ._program import options_of
-from ._verdict import Verdict, verdict_of
+from ._verdict import Verdict
 
 
 def tensor_of(output: Any) -> Any:
@@ -126,22 +126,22 @@ def verify(module: Any, ids: Sequence[int], config: Optional[Mapping[str, Any]] 
     numbers = torch.as_tensor(ids).reshape(-1)
     place = next((parameter.device for parameter in module.parameters()), numbers.device)
     known = dict(config) if config is not None else config_of(module)
-    with tempfile.TemporaryDirectory(dir=in_memory()) as name:
-        folder = Path(name) / type(module).__name__
-        folder.mkdir()
-        write_model(module, folder, known)
-        with undisturbed(module), record(module) as steps:
-            output = tensor_of(module(numbers[None].to(place)))
-        if output is not None and not any(step.rsplit(".", 1)[-1] == "lm_head" for step in steps):
-            steps["logits"] = output
-        file = Path(name) / "steps.safetensors"
-        _arrays.write(file, steps)
-        if "model_type" not in known and any(is_exact_gelu(inside) for inside in module.modules()):
-            options.setdefault("family", "nanogpt")
-        heads = None if "model_type" in known else known.get("n_head")
-        about = ["--model", str(folder), "--ids", ",".join(str(int(one)) for one in numbers),
-                 *options_of({"model_heads": heads})]
-        return verdict_of("compare", [str(file), *about, *options_of(options)], name)
+    place_of_files = tempfile.TemporaryDirectory(dir=in_memory())
+    folder = Path(place_of_files.name) / type(module).__name__
+    folder.mkdir()
+    write_model(module, folder, known)
+    with undisturbed(module), record(module) as steps:
+        output = tensor_of(module(numbers[None].to(place)))
+    if output is not None and not any(step.rsplit(".", 1)[-1] == "lm_head" for step in steps):
+        steps["logits"] = output
+    file = folder.with_name("steps.safetensors")
+    _arrays.write(file, steps)
+    if "model_type" not in known and any(is_exact_gelu(inside) for inside in module.modules()):
+        options.setdefault("family", "nanogpt")
+    heads = None if "model_type" in known else known.get("n_head")
+    about = ["--model", str(folder), "--ids", ",".join(str(int(one)) for one in numbers),
+             *options_of({"model_heads": heads})]
+    return Verdict(["compare", str(file), *about, *options_of(options)], place_of_files)
 
 
 def in_memory() -> Optional[str]:

@@ -27,16 +27,22 @@ class Verdict:
         mistakes: the mistakes that make the first wrong step's numbers, best first; each has "id" and "says".
     """
 
-    def __init__(self, report: Dict[str, Any], text: str, is_right: bool, page_of: Sequence[str]):
-        self.json = report
-        self._text = text
-        self._is_right = is_right
+    def __init__(self, command: Sequence[str], folder: tempfile.TemporaryDirectory, page_of: Sequence[str] = ()):
+        done = run(*command, "--json")
+        self.json: Dict[str, Any] = json.loads(done.text.replace(folder.name + "/", ""))
+        self._is_right = done.status == 0
+        self._command = command
+        self._folder = folder  # its files go with the verdict; the report is made of them when it is asked for
+        self._text: Optional[str] = None
         self._page_of = page_of
 
     def __bool__(self) -> bool:
         return self._is_right
 
     def __str__(self) -> str:
+        if self._text is None:
+            lines = run(*self._command).text.replace(self._folder.name + "/", "").splitlines(keepends=True)
+            self._text = "".join(line for line in lines if not line.startswith("Cell by cell: "))
         return self._text
 
     def __repr__(self) -> str:
@@ -60,7 +66,7 @@ class Verdict:
 
     def _repr_html_(self) -> str:
         """The report, and the page of the first wrong step as it should be, for a notebook."""
-        shown = f"<pre>{html.escape(self._text)}</pre>"
+        shown = f"<pre>{html.escape(str(self))}</pre>"
         if not self.first_wrong or not self._page_of:
             return shown
         with tempfile.TemporaryDirectory() as folder:
@@ -68,14 +74,6 @@ class Verdict:
             run("report", *self._page_of, "--step", self.first_wrong, "-o", page)
             frame = html.escape(page.read_text(encoding="utf-8"), quote=True)
         return f'{shown}<iframe srcdoc="{frame}" style="width: 100%; height: 30em; border: 0"></iframe>'
-
-
-def verdict_of(command: str, words: Sequence[str], folder: str, page_of: Sequence[str] = ()) -> Verdict:
-    """Runs `check` or `compare` for its JSON and for its report, which does not name the temporary folder."""
-    done = run(command, *words, "--json")
-    lines = run(command, *words).text.replace(folder + "/", "").splitlines(keepends=True)
-    text = "".join(line for line in lines if not line.startswith("Cell by cell: "))
-    return Verdict(json.loads(done.text.replace(folder + "/", "")), text, done.status == 0, page_of)
 
 
 def trace(lesson_or_model: Union[str, Path], **options: Any) -> Dict[str, np.ndarray]:
@@ -105,11 +103,11 @@ def check(lesson_or_model: Union[str, Path], arrays: Arrays, **options: Any) -> 
     Returns:
         A Verdict, true if nothing is wrong or undecided. Raises QkvError if nothing fits.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "arrays.safetensors"
-        _arrays.write(file, arrays)
-        about = [*subject(lesson_or_model), *options_of(options)]
-        return verdict_of("check", [*about, str(file)], folder, about)
+    folder = tempfile.TemporaryDirectory()
+    file = Path(folder.name) / "arrays.safetensors"
+    _arrays.write(file, arrays)
+    about = [*subject(lesson_or_model), *options_of(options)]
+    return Verdict(["check", *about, str(file)], folder, about)
 
 
 def compare(actual: Side, desired: Side, **options: Any) -> Verdict:
@@ -122,16 +120,16 @@ def compare(actual: Side, desired: Side, **options: Any) -> Verdict:
     Returns:
         A Verdict, true if all are the same within the tolerance. Raises QkvError if nothing is compared.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        words: List[str] = []
-        for name, side in (("actual", actual), ("desired", desired)):
-            if isinstance(side, Mapping):
-                file = Path(folder) / f"{name}.safetensors"
-                _arrays.write(file, side)
-                words.append(str(file))
-            else:
-                words += [str(side)] if Path(side).is_dir() and not is_model(side) else subject(side)
-        return verdict_of("compare", [*words, *options_of(options)], folder)
+    folder = tempfile.TemporaryDirectory()
+    words: List[str] = []
+    for name, side in (("actual", actual), ("desired", desired)):
+        if isinstance(side, Mapping):
+            file = Path(folder.name) / f"{name}.safetensors"
+            _arrays.write(file, side)
+            words.append(str(file))
+        else:
+            words += [str(side)] if Path(side).is_dir() and not is_model(side) else subject(side)
+    return Verdict(["compare", *words, *options_of(options)], folder)
 
 
 def is_model(path: Union[str, Path]) -> bool:
