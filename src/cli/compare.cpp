@@ -6,10 +6,12 @@
 
 #include "check/compare/compare.hpp"
 #include "check/compare/side.hpp"
+#include "check/intake/name_schemes.hpp"
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
 #include "cli/option_list.hpp"
 #include "formats/files/find_files.hpp"
+#include "formats/files/read_file.hpp"
 #include "formats/format.hpp"
 #include "lesson/library.hpp"
 #include "text/error.hpp"
@@ -29,6 +31,7 @@ struct CompareOptions {
   LessonSelection lesson;  ///< the model, and the changes to it or to a lesson
   ToleranceChoice tolerance;
   std::vector<std::string> maps;
+  std::optional<std::string> names;     ///< the scheme of the arrays' names
   std::vector<std::string> tolerances;  ///< of steps: "h*.scores=1e-4"
   std::optional<std::string> require;
   std::optional<std::size_t> batch;
@@ -51,12 +54,66 @@ bool is_lesson(const std::string& name, const CompareOptions& options) {
   return !is_readable(name);
 }
 
-ComparedSide side_of_files(const std::string& name, const OptionsOfFile& options_of) {
+// Returns an error message, or nothing if the text is "theirs=ours".
+std::string name_map_error(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals != std::string::npos && equals > 0 && equals + 1 < text.size()) return {};
+  return fmt::format(
+      "\"{}\" maps no name; write theirs=ours, as in attn_probs=attention_weights, or name a file "
+      "with one on each line",
+      text);
+}
+
+// A line of a file of maps without its comment and blanks.
+std::string_view map_in(std::string_view line) { return trimmed(line.substr(0, line.find('#'))); }
+
+// "theirs=ours", or a file that has one of these on each line.
+std::vector<NameMap> maps_of(const CompareOptions& options) {
+  std::vector<NameMap> maps;
+  const auto add = [&](std::string_view text) {
+    const std::size_t equals = text.find('=');
+    maps.push_back({.theirs = std::string(trimmed(text.substr(0, equals))),
+                    .ours = std::string(trimmed(text.substr(equals + 1)))});
+  };
+  for (const std::string& text : options.maps) {
+    if (text.find('=') != std::string::npos) {
+      add(text);
+      continue;
+    }
+    const std::string lines = read_bytes(text);
+    std::string_view rest = lines;
+    for (std::size_t number = 1; !rest.empty(); ++number) {
+      const std::size_t end = std::min(rest.find('\n'), rest.size());
+      const std::string_view map = map_in(rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+      if (map.empty()) continue;
+      if (const std::string why = name_map_error(map); !why.empty())
+        refuse(fmt::format("{}:{}", text, number), why);
+      add(map);
+    }
+  }
+  return maps;
+}
+
+ComparedSide side_of_files(const std::string& name, const OptionsOfFile& options_of,
+                           const std::optional<LoadedLesson>& lesson,
+                           const CompareOptions& options) {
   std::error_code ignored;
   if (!fs::exists(name, ignored)) {
     throw InputError(fmt::format("{}: there is no such file or directory", name));
   }
-  return compared_side(name, load_arrays(name, options_of));
+  ArrayCollection arrays = load_arrays(name, options_of);
+  std::string scheme;
+  if (lesson) {
+    const auto mapped = [maps = maps_of(options)](std::string_view array) {
+      return std::ranges::any_of(
+          maps, [&](const NameMap& map) { return matched(map, array).has_value(); });
+    };
+    scheme = adopt_scheme(options.names, lesson->trace, mapped, arrays.matrices);
+  }
+  ComparedSide side = compared_side(name, std::move(arrays));
+  side.scheme = std::move(scheme);
+  return side;
 }
 
 struct Sides {
@@ -64,16 +121,6 @@ struct Sides {
   ComparedSide desired;
   std::optional<LoadedLesson> lesson;  ///< if exactly one side is a lesson
 };
-
-// "theirs=ours".
-std::vector<NameMap> maps_of(const CompareOptions& options) {
-  std::vector<NameMap> maps;
-  for (const std::string& text : options.maps) {
-    const std::size_t equals = text.find('=');
-    maps.push_back({.theirs = text.substr(0, equals), .ours = text.substr(equals + 1)});
-  }
-  return maps;
-}
 
 // Gives one side's arrays the names and the layout of the other's.
 void align_names_and_layout(const ComparedSide& other, const CompareOptions& options,
@@ -105,8 +152,9 @@ Sides read_sides(const CompareOptions& options) {
                                                  : ReadLimit::by_largest_step;
   const bool actual_first = is_lesson(options.actual, options);
   const auto read = [&](const std::string& name, const ComparedSide& other) {
-    return is_lesson(name, options) ? lesson_side(name)
-                                    : side_of_files(name, options_of_files(other, limit));
+    return is_lesson(name, options)
+               ? lesson_side(name)
+               : side_of_files(name, options_of_files(other, limit), sides.lesson, options);
   };
   ComparedSide& first = actual_first ? sides.actual : sides.desired;
   ComparedSide& second = actual_first ? sides.desired : sides.actual;
@@ -215,11 +263,11 @@ std::string check_tolerance(std::string& text) {
   return fmt::format("\"{}\" is no tolerance; write a number of 0 or more, such as 1e-5", text);
 }
 
+// A map, or the path of a file of maps.
 std::string check_name_map(std::string& text) {
-  const std::size_t equals = text.find('=');
-  if (equals != std::string::npos && equals > 0 && equals + 1 < text.size()) return {};
-  return fmt::format("\"{}\" maps no name; write theirs=ours, as in attn_probs=attention_weights",
-                     text);
+  std::error_code ignored;
+  return text.find('=') == std::string::npos && fs::exists(text, ignored) ? std::string()
+                                                                          : name_map_error(text);
 }
 
 std::string check_step_tolerance(std::string& text) {
@@ -256,7 +304,11 @@ std::function<int()> set_up_compare(OptionList& app, const CommonOptions& common
       ->required();
   add_tolerances(app, *options);
   app.add_option("--map", options->maps, {.name = "THEIRS=OURS", .validate = check_name_map},
-                 "Rename arrays: THEIRS=OURS; * is a wildcard");
+                 "Rename arrays: THEIRS=OURS, or a file of such lines; * is a wildcard, but for "
+                 "dots");
+  app.add_option("--names", options->names, {.name = "SCHEME"},
+                 "Whose names the arrays have: transformerlens, llama.cpp, gpt2 or llama; found "
+                 "by itself otherwise");
   app.add_option("--require", options->require, {.name = "STEPS"},
                  "Steps that must be there: all, or their names with commas between");
   app.add_option("--batch", options->batch, whole_number(1, 1'000'000),

@@ -3,6 +3,7 @@
 #include "formats/arrays/json.hpp"
 #include "formats/arrays/npy.hpp"
 #include "formats/arrays/npz.hpp"
+#include "formats/arrays/pytorch.hpp"
 #include "formats/arrays/safetensors.hpp"
 #include "formats/files/read_file.hpp"
 #include "formats/handwork/csv.hpp"
@@ -64,10 +65,15 @@ Matrices from_safetensors(std::string_view bytes, const std::string& where,
   return read_safetensors(bytes, where, wanted.accepts ? wanted.accepts : all, wanted.most);
 }
 
+constinit const Format pytorch{
+    .name = "pytorch", .extension = ".pt", .read = read_pytorch, .large = true, .several = true};
+constinit const Format pytorch_checkpoint{
+    .name = "pytorch", .extension = ".pth", .read = read_pytorch, .large = true, .several = true};
+
 constexpr std::array format_list = {
-    &file_types::csv,         &file_types::tsv,      &file_types::text,
-    &file_types::npy,         &file_types::npz,      &file_types::json,
-    &file_types::safetensors, &file_types::markdown, &file_types::latex,
+    &file_types::csv,    &file_types::tsv,      &file_types::text,        &file_types::npy,
+    &file_types::npz,    &file_types::json,     &file_types::safetensors, &pytorch,
+    &pytorch_checkpoint, &file_types::markdown, &file_types::latex,
 };
 
 }  // namespace

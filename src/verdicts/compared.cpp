@@ -437,7 +437,11 @@ std::string wrapped_lines(std::string_view lines, std::size_t width) {
 
 std::string compared_text(const Comparison& comparison, const ComparedSide& actual,
                           const ComparedSide& desired, const CompareStyle& style) {
-  std::string text =
+  std::string text;
+  for (const ComparedSide* side : {&actual, &desired}) {
+    if (!side->scheme.empty()) text += fmt::format("{}\n", side->scheme);
+  }
+  text +=
       fmt::format("ACTUAL:  {}\nDESIRED: {}\n\n", sanitise(actual.name), sanitise(desired.name));
   text += table_text(comparison, style.all) + "\n";
   text += wrapped_lines(tolerances_text(comparison), style.width);

@@ -285,6 +285,9 @@ std::string compared_json(const Comparison& comparison, const ComparedSide& actu
                           const ComparedSide& desired) {
   Json json{{"actual", actual.name}, {"desired", desired.name}, {"same", comparison.same()}};
   if (!comparison.incomplete_exports.empty()) json["half_exports"] = comparison.incomplete_exports;
+  for (const ComparedSide* side : {&actual, &desired}) {
+    if (!side->scheme.empty()) json["names"] = side->scheme;
+  }
   json["first"] = nullptr;
   if (comparison.first) json["first"] = comparison.steps[*comparison.first].name;
   const Coverage coverage = coverage_of(comparison, actual);

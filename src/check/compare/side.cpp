@@ -208,7 +208,15 @@ void adopt_names(const ComparedSide& other, ComparedSide& side) {
   }
 }
 
-void map_names(const std::vector<NameMap>& maps, const ComparedSide& other, ComparedSide& side) {
+std::optional<std::string> matched(const NameMap& map, std::string_view name) {
+  auto star = matched(map.theirs, name);
+  return star && star->find('.') == std::string::npos ? star : std::nullopt;
+}
+
+void map_names(std::vector<NameMap> maps, const ComparedSide& other, ComparedSide& side) {
+  std::ranges::stable_sort(maps, std::greater(), [](const NameMap& map) {
+    return std::pair(map.theirs.find('*') == std::string::npos, map.theirs.size());
+  });
   const ComparedSideIndex known(other);
   std::set<std::string> names;
   for (const ComparedMatrix& matrix : side.matrices) names.insert(matrix.name);
@@ -216,7 +224,7 @@ void map_names(const std::vector<NameMap>& maps, const ComparedSide& other, Comp
   for (ComparedMatrix& matrix : side.matrices) {
     for (std::size_t m = 0; m < maps.size(); ++m) {
       const NameMap& map = maps[m];
-      const auto star = matched(map.theirs, matrix.name);
+      const auto star = matched(map, matrix.name);
       if (!star) continue;
       std::string name = map.ours;
       const std::size_t place = name.find('*');

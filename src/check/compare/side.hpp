@@ -34,6 +34,7 @@ struct ComparedSide {
   bool is_lesson = false;               ///< or a model: computed here, not read
   bool incomplete_export = false;       ///< an export's files without its manifest
   std::vector<std::string> order = {};  ///< the steps in the lesson's order, if known
+  std::string scheme = {};              ///< whose names its arrays had, for the report
   std::vector<std::string> notes = {};
   std::vector<UnreadableFile> unreadable_files = {};  ///< files in a directory that hold no numbers
 };
@@ -60,15 +61,18 @@ ComparedSide compared_side(const std::string& name, ArrayCollection dump);
 /// other name is as near.
 void adopt_names(const ComparedSide& other, ComparedSide& side);
 
-/// A name map "theirs=ours". Each may contain one *, which stands for the same text in both.
+/// A name map "theirs=ours". Each may contain one *, which stands for the same text without a dot.
 struct NameMap {
   std::string theirs;
   std::string ours;
 };
 
-/// Renames each matrix by the first map that matches it. Throws InputError if a map matches no
-/// matrix or leads to no name of the other side.
-void map_names(const std::vector<NameMap>& maps, const ComparedSide& other, ComparedSide& side);
+/// Returns what * of a map stands for, text without a dot, if the map matches the name.
+std::optional<std::string> matched(const NameMap& map, std::string_view name);
+
+/// Renames each matrix by the map that matches it; of several by the one with the most letters.
+/// Throws InputError if a map matches no matrix or leads to no name of the other side.
+void map_names(std::vector<NameMap> maps, const ComparedSide& other, ComparedSide& side);
 
 /// Reorders the axes of a side's matrices like the other's, if only one order is possible. Heads
 /// may be inside (n × h × d), side by side (n × h·d) or stacked (h·n × d). Of a batch it takes one

@@ -35,6 +35,7 @@ struct ZipPlace {
 constexpr std::string_view entry_signature = "PK\x03\x04";
 constexpr std::string_view directory_signature = "PK\x01\x02";
 constexpr std::string_view end_signature = "PK\x05\x06";
+constexpr std::string_view zip64_end_signature = "PK\x06\x06";
 constexpr std::size_t entry_size = 30;
 constexpr std::size_t directory_entry_size = 46;
 constexpr std::size_t end_size = 22;
@@ -250,8 +251,11 @@ std::vector<ZipEntry> zip_entries(std::string_view bytes, const std::string& nam
   const std::size_t start = four(bytes, end + 16);
   if (count == exceeds_16_bits)
     where.refuse("there are more than 65534 entries, more than are read");
-  if (two(bytes, end + 4) != 0 || two(bytes, end + 8) != count || start > end ||
-      end - start != size) {
+  const bool fits = two(bytes, end + 4) == 0 && two(bytes, end + 8) == count && start <= end &&
+                    end - start >= size;
+  // PyTorch puts zip64's end record between the directory and the end record, though it is small.
+  const bool has_zip64 = fits && bytes.substr(start + size, 4) == zip64_end_signature;
+  if (!fits || (end - start != size && !has_zip64)) {
     where.refuse_broken("the archive's directory is broken");
   }
   std::string_view directory = bytes.substr(start, size);

@@ -1,0 +1,63 @@
+"""Arrays in and out of files, whatever library they come from."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+from typing import Any, Dict, Mapping, Tuple, Union
+
+import numpy as np
+
+PathLike = Union[str, Path]
+
+# NumPy's names for types, and those of .safetensors files.
+TYPES = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16", "int64": "I64", "int32": "I32",
+         "int16": "I16", "int8": "I8", "uint8": "U8", "bool": "BOOL"}
+
+
+def plain(array: Any) -> Tuple[str, np.ndarray]:
+    """The type and the numbers of a tensor of PyTorch (any device), JAX or NumPy, or of nested lists.
+
+    Numbers of a type that NumPy lacks (bfloat16) come as their bytes, in an array of two-byte integers. Raises
+    TypeError for complex numbers and others that no step has.
+    """
+    if hasattr(array, "detach"):  # PyTorch, also on a GPU
+        array = array.detach().cpu()
+        if str(array.dtype) == "torch.bfloat16":
+            import torch
+            return "BF16", array.contiguous().view(torch.int16).numpy()
+        array = array.resolve_conj().resolve_neg().numpy() if hasattr(array, "resolve_conj") else array.numpy()
+    numbers = np.asarray(array)
+    kind = TYPES.get(numbers.dtype.name)
+    if kind is None:
+        raise TypeError(f"numbers of type {numbers.dtype} are not compared: convert them to float64")
+    if kind == "BF16":  # JAX's, by ml_dtypes
+        return kind, np.ascontiguousarray(numbers).view(np.int16)
+    return kind, np.ascontiguousarray(numbers).astype(numbers.dtype.newbyteorder("<"), copy=False)
+
+
+def write(path: PathLike, arrays: Mapping[str, Any]) -> None:
+    """Writes named arrays as a .safetensors file. Raises ValueError where there is none."""
+    if not arrays:
+        raise ValueError("there are no arrays: give a dictionary of steps and their arrays")
+    header: Dict[str, Any] = {}
+    pieces, end = [], 0
+    for name, array in arrays.items():
+        kind, numbers = plain(array)
+        shape = list(np.shape(numbers)) or [1]
+        header[str(name)] = {"dtype": kind, "shape": shape, "data_offsets": [end, end + numbers.nbytes]}
+        pieces.append(numbers)
+        end += numbers.nbytes
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text)
+        for numbers in pieces:
+            file.write(memoryview(numbers.reshape(-1)).cast("B"))
+
+
+def read(path: PathLike) -> Dict[str, np.ndarray]:
+    """The arrays of a .npz file, by name."""
+    with np.load(path) as arrays:
+        return {name: arrays[name] for name in arrays.files}

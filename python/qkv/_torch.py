@@ -1,0 +1,149 @@
+"""PyTorch's modules: what they compute on the way, and whether it is right."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+from pathlib import Path
+from typing import Any, Dict, Iterator, Mapping, Optional, Sequence
+
+from . import _arrays
+from ._program import options_of
+from ._verdict import Verdict
+
+
+def tensor_of(output: Any) -> Any:
+    """A module's output as one tensor: itself, its logits, or the first of several. None if it has none."""
+    if hasattr(output, "detach"):
+        return output
+    if getattr(output, "logits", None) is not None:
+        return output.logits
+    if isinstance(output, Mapping):
+        output = list(output.values())
+    if isinstance(output, (tuple, list)) and output:
+        return tensor_of(output[0])
+    return None
+
+
+@contextlib.contextmanager
+def record(module: Any, gradients: bool = False) -> Iterator[Dict[str, Any]]:
+    """Records what each module inside returns, while the module is used.
+
+        with qkv.record(model) as steps:
+            model(ids)
+        qkv.check("model/", steps, ids=ids)
+
+    Args:
+        module: a torch.nn.Module. It computes as before; the hooks go when the block ends.
+        gradients: also record the gradient of each output, under its name and ".grad", and at the end of the block
+            those of the parameters.
+
+    Yields:
+        A dictionary of the modules' paths and copies of their outputs; of a module that runs twice, the last one's.
+    """
+    steps: Dict[str, Any] = {}
+
+    def hook_of(name: str) -> Any:
+        def hook(_module: Any, _inputs: Any, output: Any) -> None:
+            tensor = tensor_of(output)
+            if tensor is None:
+                return
+            steps[name] = tensor.detach().clone()
+            if gradients and tensor.requires_grad:
+                tensor.register_hook(lambda gradient: steps.__setitem__(name + ".grad", gradient.detach().clone()))
+        return hook
+
+    handles = [inside.register_forward_hook(hook_of(name)) for name, inside in module.named_modules() if name]
+    try:
+        yield steps
+        if gradients:
+            for name, parameter in module.named_parameters():
+                if parameter.grad is not None:
+                    steps[name + ".grad"] = parameter.grad.detach().clone()
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def config_of(module: Any) -> Dict[str, Any]:
+    """A module's `config` as a dictionary: Hugging Face's, a dataclass, or a plain object."""
+    config = getattr(module, "config", None)
+    if config is None:
+        return {}
+    if hasattr(config, "to_diff_dict"):
+        return dict(config.to_diff_dict())
+    if hasattr(config, "to_dict"):
+        return dict(config.to_dict())
+    if isinstance(config, Mapping):
+        return dict(config)
+    names = (name for name in dir(config) if not name.startswith("_"))
+    return {name: value for name in names if not callable(value := getattr(config, name))}
+
+
+def write_model(module: Any, folder: Path, config: Dict[str, Any]) -> None:
+    """Writes the weights, and config.json where the model's family is named in it."""
+    _arrays.write(folder / "model.safetensors", module.state_dict())
+    if "model_type" in config:
+        (folder / "config.json").write_text(json.dumps(config, default=str), encoding="utf-8")
+
+
+def is_exact_gelu(module: Any) -> bool:
+    """Whether it is nn.GELU with erf, as nanoGPT has it and GPT-2 has not."""
+    return type(module).__name__ == "GELU" and getattr(module, "approximate", "none") == "none"
+
+
+@contextlib.contextmanager
+def undisturbed(module: Any) -> Iterator[None]:
+    """Evaluation mode without gradients; afterwards the modes and the random state are as before."""
+    import torch
+    modes = [(inside, inside.training) for inside in module.modules()]
+    devices = list(range(torch.cuda.device_count())) if torch.cuda.is_available() else []
+    with torch.random.fork_rng(devices), torch.no_grad():
+        try:
+            module.eval()
+            yield
+        finally:
+            for inside, mode in modes:
+                inside.training = mode
+
+
+def verify(module: Any, ids: Sequence[int], config: Optional[Mapping[str, Any]] = None, **options: Any) -> Verdict:
+    """Runs a PyTorch model of a known family and checks each step that its modules show.
+
+    Args:
+        module: a torch.nn.Module whose weights have the names of minGPT, nanoGPT, or Hugging Face's GPT-2, LLaMA,
+            Mistral, Qwen or Gemma, on any device and in any type. It is left as it was: mode, hooks, gradients and
+            random state.
+        ids: token ids, a list or a tensor of n, or of 1 × n.
+        config: what config.json says, if the module has no `config` (for GPT-2's kind n_head is enough).
+        options: options of `qkv compare` (strict=True, require="all", family="llama", …).
+
+    Returns:
+        A Verdict of `compare`, true if every step is right. Raises QkvError if the model is of no known family.
+    """
+    import torch
+    numbers = torch.as_tensor(ids).reshape(-1)
+    place = next((parameter.device for parameter in module.parameters()), numbers.device)
+    known = dict(config) if config is not None else config_of(module)
+    place_of_files = tempfile.TemporaryDirectory(dir=in_memory())
+    folder = Path(place_of_files.name) / type(module).__name__
+    folder.mkdir()
+    write_model(module, folder, known)
+    with undisturbed(module), record(module) as steps:
+        output = tensor_of(module(numbers[None].to(place)))
+    if output is not None and not any(step.rsplit(".", 1)[-1] == "lm_head" for step in steps):
+        steps["logits"] = output
+    file = folder.with_name("steps.safetensors")
+    _arrays.write(file, steps)
+    if "model_type" not in known and any(is_exact_gelu(inside) for inside in module.modules()):
+        options.setdefault("family", "nanogpt")
+    heads = None if "model_type" in known else known.get("n_head")
+    about = ["--model", str(folder), "--ids", ",".join(str(int(one)) for one in numbers),
+             *options_of({"model_heads": heads})]
+    return Verdict(["compare", str(file), *about, *options_of(options)], place_of_files)
+
+
+def in_memory() -> Optional[str]:
+    """A directory in memory, if the system has one: weights are written there and read once."""
+    return "/dev/shm" if Path("/dev/shm").is_dir() else None

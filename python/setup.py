@@ -1,0 +1,43 @@
+"""Puts the program into the package: build/release/qkv of the repository, built first if it is not there."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+from setuptools import Distribution, setup
+from setuptools.command.build_py import build_py
+from wheel.bdist_wheel import bdist_wheel
+
+HERE = Path(__file__).resolve().parent
+PROGRAM = HERE.parent / "build" / "release" / "qkv"
+
+
+class WithProgram(build_py):
+    """Copies the program beside the modules."""
+
+    def run(self):
+        if not PROGRAM.is_file():
+            for command in (["cmake", "--preset", "release"],
+                            ["cmake", "--build", "--preset", "release", "--target", "qkv"]):
+                subprocess.run(command, cwd=HERE.parent, check=True)
+        inside = HERE / "qkv" / "bin"
+        inside.mkdir(exist_ok=True)
+        shutil.copy2(PROGRAM, inside / "qkv")
+        super().run()
+
+
+class ForThisMachine(bdist_wheel):
+    """Any Python 3, but this machine's processor and system: the program is static."""
+
+    def get_tag(self):
+        return "py3", "none", super().get_tag()[2]
+
+
+class WithBinary(Distribution):
+    """Not a package of Python alone."""
+
+    def has_ext_modules(self):
+        return True
+
+
+setup(cmdclass={"build_py": WithProgram, "bdist_wheel": ForThisMachine}, distclass=WithBinary)

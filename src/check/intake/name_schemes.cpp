@@ -1,0 +1,373 @@
+#include "check/intake/name_schemes.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <set>
+#include <span>
+
+#include "text/error.hpp"
+#include "text/number.hpp"
+#include "text/suggest.hpp"
+#include "trace/backward.hpp"
+
+namespace qkv::inline check {
+namespace {
+
+// What an array of another program is called here. `*` is a layer's number, `<` the number of the
+// layer before; `|` separates names of which the first that the lesson has is meant; `+` joins the
+// steps that stand side by side in one array.
+struct NameRule {
+  std::string_view theirs;
+  std::string_view ours;
+};
+
+// Source: the hooks of TransformerLens's HookedTransformer. The hook of an RMS norm has the rows
+// before the gain, which no step has; so a norm's hook stands for a LayerNorm alone.
+constexpr NameRule transformer_lens[] = {
+    {"hook_embed", "token_embeddings"},
+    {"hook_pos_embed", "position_embeddings"},
+    {"blocks.0.hook_resid_pre", "X"},
+    {"blocks.*.hook_resid_pre", "h<.residual2"},
+    {"blocks.*.ln1.hook_normalized", "h*.norm1"},
+    {"blocks.*.attn.hook_q", "h*.Q"},
+    {"blocks.*.attn.hook_k", "h*.K"},
+    {"blocks.*.attn.hook_v", "h*.V"},
+    {"blocks.*.attn.hook_rot_q", "h*.Q_rope"},
+    {"blocks.*.attn.hook_rot_k", "h*.K_rope"},
+    {"blocks.*.attn.hook_attn_scores", "h*.masked_scores"},
+    {"blocks.*.attn.hook_pattern", "h*.attention_weights"},
+    {"blocks.*.attn.hook_z", "h*.context"},
+    {"blocks.*.hook_attn_out", "h*.norm1_out|h*.output"},
+    {"blocks.*.hook_resid_mid", "h*.residual1"},
+    {"blocks.*.ln2.hook_normalized", "h*.norm2"},
+    {"blocks.*.mlp.hook_pre", "h*.mlp_in|h*.gate"},
+    {"blocks.*.mlp.hook_pre_linear", "h*.up"},
+    {"blocks.*.mlp.hook_post", "h*.gated|h*.gelu"},
+    {"blocks.*.hook_mlp_out", "h*.norm2_out|h*.mlp_out"},
+    {"blocks.*.hook_resid_post", "h*.residual2"},
+    {"ln_final.hook_normalized", "norm"},
+};
+
+// Source: the names that llama.cpp's graph gives its tensors. Qcur and Kcur are named before and
+// after the rotation; the last one is kept.
+constexpr NameRule llama_cpp[] = {
+    {"inp_embd", "token_embeddings"},
+    {"inp_scaled", "X"},
+    {"attn_norm-*", "h*.norm1"},
+    {"Qcur-*", "h*.Q_rope|h*.Q"},
+    {"Kcur-*", "h*.K_rope|h*.K"},
+    {"Vcur-*", "h*.V"},
+    {"Qcur_normed-*", "h*.Q_norm"},
+    {"Kcur_normed-*", "h*.K_norm"},
+    {"kq-*", "h*.scores"},
+    {"kq_soft_max-*", "h*.attention_weights"},
+    {"kq_soft_max_ext-*", "h*.attention_weights"},
+    {"kqv-*", "h*.context"},
+    {"kqv_merged-*", "h*.context"},
+    {"kqv_merged_cont-*", "h*.concat"},
+    {"kqv_out-*", "h*.output"},
+    {"attn_out-*", "h*.output"},
+    {"attn_post_norm-*", "h*.norm1_out"},
+    {"ffn_inp-*", "h*.residual1"},
+    {"sa_out-*", "h*.residual1"},
+    {"ffn_norm-*", "h*.norm2"},
+    {"ffn_gate-*", "h*.gate"},
+    {"ffn_up-*", "h*.up|h*.mlp_in"},
+    {"ffn_silu-*", "h*.silu"},
+    {"ffn_gelu-*", "h*.gelu"},
+    {"ffn_gate_par-*", "h*.gated"},
+    {"ffn_swiglu-*", "h*.gated"},
+    {"ffn_geglu-*", "h*.gated"},
+    {"ffn_out-*", "h*.mlp_out"},
+    {"ffn_post_norm-*", "h*.norm2_out"},
+    {"l_out-*", "h*.residual2"},
+    {"result_norm", "norm"},
+    {"result_output", "capped_logits|logits"},
+};
+
+// Source: the modules of minGPT, nanoGPT and Hugging Face's GPT-2. Outputs have a module's path;
+// weights, of which only gradients are compared, end in ".weight" or ".bias".
+constexpr NameRule gpt2[] = {
+    {"wte", "token_embeddings"},
+    {"wpe", "position_embeddings"},
+    {"drop", "X"},
+    {"h.*.ln_1", "h*.norm1"},
+    {"h.*.attn.c_attn", "h*.Q+h*.K+h*.V"},
+    {"h.*.attn.attn_dropout", "h*.attention_weights"},
+    {"h.*.attn.c_proj", "h*.output"},
+    {"h.*.attn.resid_dropout", "h*.output"},
+    {"h.*.attn", "h*.output"},
+    {"h.*.ln_2", "h*.norm2"},
+    {"h.*.mlp.c_fc", "h*.mlp_in"},
+    {"h.*.mlp.act", "h*.gelu"},
+    {"h.*.mlp.gelu", "h*.gelu"},
+    {"h.*.mlp.c_proj", "h*.mlp_out"},
+    {"h.*.mlp.dropout", "h*.mlp_out"},
+    {"h.*.mlp", "h*.mlp_out"},
+    {"h.*", "h*.residual2"},
+    {"ln_f", "norm"},
+    {"lm_head", "logits"},
+    {"wte.weight", "token_table"},
+    {"wpe.weight", "position_table"},
+    {"h.*.ln_1.weight", "h*.gain1"},
+    {"h.*.ln_1.bias", "h*.bias1"},
+    {"h.*.attn.c_attn.weight", "h*.W_Q+h*.W_K+h*.W_V"},
+    {"h.*.attn.c_attn.bias", "h*.b_Q+h*.b_K+h*.b_V"},
+    {"h.*.attn.c_proj.weight", "h*.W_O"},
+    {"h.*.attn.c_proj.bias", "h*.b_O"},
+    {"h.*.ln_2.weight", "h*.gain2"},
+    {"h.*.ln_2.bias", "h*.bias2"},
+    {"h.*.mlp.c_fc.weight", "h*.W_in"},
+    {"h.*.mlp.c_fc.bias", "h*.b_in"},
+    {"h.*.mlp.c_proj.weight", "h*.W_out"},
+    {"h.*.mlp.c_proj.bias", "h*.b_out"},
+    {"ln_f.weight", "gain"},
+    {"ln_f.bias", "bias"},
+    {"lm_head.weight", "W_logits"},
+};
+
+// Source: the modules of Hugging Face's LLaMA, Mistral, Qwen2, Qwen3, Gemma and Gemma 2.
+constexpr NameRule llama[] = {
+    {"embed_tokens", "token_embeddings"},
+    {"layers.*.input_layernorm", "h*.norm1"},
+    {"layers.*.self_attn.q_proj", "h*.Q"},
+    {"layers.*.self_attn.k_proj", "h*.K"},
+    {"layers.*.self_attn.v_proj", "h*.V"},
+    {"layers.*.self_attn.qkv_proj", "h*.Q+h*.K+h*.V"},
+    {"layers.*.self_attn.q_norm", "h*.Q_norm"},
+    {"layers.*.self_attn.k_norm", "h*.K_norm"},
+    {"layers.*.self_attn.o_proj", "h*.output"},
+    {"layers.*.self_attn", "h*.output"},
+    {"layers.*.post_attention_layernorm", "h*.norm1_out|h*.norm2"},
+    {"layers.*.pre_feedforward_layernorm", "h*.norm2"},
+    {"layers.*.post_feedforward_layernorm", "h*.norm2_out"},
+    {"layers.*.mlp.gate_proj", "h*.gate"},
+    {"layers.*.mlp.up_proj", "h*.up"},
+    {"layers.*.mlp.gate_up_proj", "h*.gate+h*.up"},
+    {"layers.*.mlp.act_fn", "h*.silu|h*.gelu"},
+    {"layers.*.mlp.down_proj", "h*.mlp_out"},
+    {"layers.*.mlp", "h*.mlp_out"},
+    {"layers.*", "h*.residual2"},
+    {"norm", "norm"},
+    {"lm_head", "logits"},
+    {"embed_tokens.weight", "token_table"},
+    {"layers.*.input_layernorm.weight", "h*.gain1"},
+    {"layers.*.self_attn.q_proj.weight", "h*.W_Q"},
+    {"layers.*.self_attn.k_proj.weight", "h*.W_K"},
+    {"layers.*.self_attn.v_proj.weight", "h*.W_V"},
+    {"layers.*.self_attn.q_proj.bias", "h*.b_Q"},
+    {"layers.*.self_attn.k_proj.bias", "h*.b_K"},
+    {"layers.*.self_attn.v_proj.bias", "h*.b_V"},
+    {"layers.*.self_attn.o_proj.weight", "h*.W_O"},
+    {"layers.*.mlp.gate_proj.weight", "h*.W_gate"},
+    {"layers.*.mlp.up_proj.weight", "h*.W_up"},
+    {"layers.*.mlp.down_proj.weight", "h*.W_down"},
+    {"norm.weight", "gain"},
+    {"lm_head.weight", "W_logits"},
+};
+
+struct NameScheme {
+  std::string_view name;
+  std::string_view title;  // in the report
+  std::span<const NameRule> rules;
+};
+
+constexpr NameScheme schemes[] = {
+    {"transformerlens", "TransformerLens's hooks", transformer_lens},
+    {"llama.cpp", "llama.cpp's tensors", llama_cpp},
+    {"gpt2", "the modules of GPT-2 (minGPT, nanoGPT, Hugging Face)", gpt2},
+    {"llama", "the modules of LLaMA's kind (Hugging Face)", llama},
+};
+
+// Prefixes of modules that hold a whole model.
+constexpr std::string_view wrappers[] = {"_orig_mod.", "module.", "model.", "transformer."};
+
+// The number that stands for * in the pattern; empty if the name does not match.
+std::optional<std::string> layer_of(std::string_view pattern, std::string_view name) {
+  const std::size_t star = pattern.find('*');
+  if (star == std::string_view::npos) {
+    return name == pattern ? std::optional(std::string()) : std::nullopt;
+  }
+  const std::string_view after = pattern.substr(star + 1);
+  const bool fits = name.size() > star + after.size() &&
+                    name.starts_with(pattern.substr(0, star)) && name.ends_with(after);
+  if (!fits) return {};
+  const std::string_view number = name.substr(star, name.size() - star - after.size());
+  if (!parse_number<std::size_t>(number)) return {};
+  return std::string(number);
+}
+
+std::string with_layer(std::string_view ours, std::string_view layer) {
+  std::string name;
+  for (const char c : ours) {
+    if (c == '*') name += layer;
+    if (c == '<') name += fmt::format("{}", parse_number<std::size_t>(layer).value_or(0) - 1);
+    if (c != '*' && c != '<') name += c;
+  }
+  return name;
+}
+
+std::vector<std::string_view> parts_of(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t end = std::min(text.find(separator), text.size());
+    parts.push_back(text.substr(0, end));
+    if (end == text.size()) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+// Returns the names of the lesson that an array stands for: several if they stand side by side.
+std::vector<std::string> ours_of(const NameScheme& scheme, std::string_view name,
+                                 const Trace& trace) {
+  const bool is_gradient = name.starts_with("d_") || name.ends_with(".grad");
+  if (name.starts_with("d_")) name.remove_prefix(2);
+  if (name.ends_with(".grad")) name.remove_suffix(5);
+  for (const std::string_view wrapper : wrappers) {
+    if (name.starts_with(wrapper)) name.remove_prefix(wrapper.size());
+  }
+  for (const NameRule& rule : scheme.rules) {
+    const auto layer = layer_of(rule.theirs, name);
+    if (!layer) continue;
+    for (const std::string_view choice : parts_of(rule.ours, '|')) {
+      std::vector<std::string> names;
+      for (const std::string_view part : parts_of(choice, '+')) {
+        const std::string ours = with_layer(part, *layer);
+        names.push_back(is_gradient ? gradient_name(ours) : ours);
+      }
+      if (std::ranges::all_of(names, [&](const auto& one) { return trace.find(one) != nullptr; }))
+        return names;
+    }
+  }
+  return {};
+}
+
+// A matrix's columns with all its heads side by side.
+std::size_t flat_columns(const Tensor& tensor) { return tensor.matrices() * tensor.columns(); }
+
+// Cuts one axis of an array into parts of these sizes.
+std::vector<ParsedArray> cut(const ParsedArray& whole, std::size_t axis,
+                             const std::vector<std::size_t>& sizes) {
+  const auto product = [&](std::size_t from, std::size_t to) {
+    return std::accumulate(whole.shape.begin() + static_cast<std::ptrdiff_t>(from),
+                           whole.shape.begin() + static_cast<std::ptrdiff_t>(to), std::size_t{1},
+                           std::multiplies<>());
+  };
+  const std::size_t lines = product(0, axis);
+  const std::size_t step = product(axis + 1, whole.shape.size());
+  std::vector<ParsedArray> parts;
+  std::size_t from = 0;
+  for (const std::size_t size : sizes) {
+    ParsedArray& part = parts.emplace_back(ParsedArray{.precision = whole.precision});
+    part.shape = whole.shape;
+    part.shape[axis] = size;
+    for (std::size_t line = 0; line < lines && !whole.cells.empty(); ++line) {
+      const auto begin = whole.cells.begin() +
+                         static_cast<std::ptrdiff_t>((line * whole.shape[axis] + from) * step);
+      part.cells.insert(part.cells.end(), begin, begin + static_cast<std::ptrdiff_t>(size * step));
+    }
+    from += size;
+  }
+  return parts;
+}
+
+// Cuts an array that holds several steps side by side: along its last axis, or along its first if
+// it is a weight as PyTorch stores it, out × in. Empty if its size is not the sum of theirs.
+std::vector<ParsedArray> cut_into(const std::vector<std::string>& names, const Trace& trace,
+                                  const ParsedArray& whole) {
+  std::vector<std::size_t> sizes;
+  for (const std::string& name : names) sizes.push_back(flat_columns(*trace.find(name)));
+  const std::size_t total = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
+  if (whole.shape.empty()) return {};
+  if (whole.shape.back() == total) return cut(whole, whole.shape.size() - 1, sizes);
+  if (whole.shape.size() == 2 && whole.shape.front() == total) return cut(whole, 0, sizes);
+  return {};
+}
+
+// What each array of a program stands for by a scheme; empty for those that keep their names.
+using Names = std::vector<std::vector<std::string>>;
+
+std::size_t explained(const Names& names) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(names, [](const auto& ours) { return !ours.empty(); }));
+}
+
+const NameScheme* scheme_called(const std::string& wanted) {
+  const auto* found = std::ranges::find(schemes, wanted, &NameScheme::name);
+  if (found != std::end(schemes)) return found;
+  const std::vector<std::string_view> names = scheme_names();
+  throw InputError(
+      fmt::format("--names: there is no scheme \"{}\"; {}", wanted,
+                  did_you_mean(wanted, names, fmt::format("write {}", fmt::join(names, ", ")))));
+}
+
+bool same_numbers(const ParsedArray& one, const ParsedArray& other) {
+  return std::ranges::equal(one.cells, other.cells, std::equal_to(), &Numeral::value,
+                            &Numeral::value);
+}
+
+// Renames the arrays, and cuts those that stand for several steps. Of several arrays of one step
+// (a module's and that of its last part) the first is taken; the others stay, if they differ.
+void rename(const Names& names, const Trace& trace, std::vector<NamedArray>& arrays) {
+  std::set<std::string> own;
+  for (const NamedArray& array : arrays) own.insert(array.name);
+  std::map<std::string, std::size_t> places;  // in `named`, of what was renamed
+  std::vector<NamedArray> named;
+  for (std::size_t a = 0; a < arrays.size(); ++a) {
+    const std::vector<std::string>& ours = names[a];
+    const auto first = ours.empty() ? places.end() : places.find(ours.front());
+    if (first != places.end() && same_numbers(named[first->second].written, arrays[a].written))
+      continue;
+    const bool is_free = std::ranges::none_of(
+        ours, [&](const std::string& name) { return own.contains(name) || places.contains(name); });
+    std::vector<ParsedArray> parts;
+    if (ours.size() > 1 && is_free) parts = cut_into(ours, trace, arrays[a].written);
+    if (ours.size() == 1 && is_free) parts.push_back(std::move(arrays[a].written));
+    if (parts.empty()) named.push_back(std::move(arrays[a]));
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      places[ours[i]] = named.size();
+      named.push_back({ours[i], std::move(parts[i])});
+    }
+  }
+  arrays = std::move(named);
+}
+
+}  // namespace
+
+std::vector<std::string_view> scheme_names() {
+  std::vector<std::string_view> names;
+  for (const NameScheme& scheme : schemes) names.push_back(scheme.name);
+  return names;
+}
+
+std::string adopt_scheme(const std::optional<std::string>& wanted, const Trace& trace,
+                         const std::function<bool(std::string_view)>& mapped,
+                         std::vector<NamedArray>& arrays) {
+  const NameScheme* best = wanted ? scheme_called(*wanted) : nullptr;
+  const auto names_by = [&](const NameScheme& scheme) {
+    Names names;
+    for (const NamedArray& array : arrays) {
+      const bool keeps = trace.find(array.name) != nullptr || mapped(array.name);
+      names.push_back(keeps ? std::vector<std::string>() : ours_of(scheme, array.name, trace));
+    }
+    return names;
+  };
+  Names names = best != nullptr ? names_by(*best) : Names();
+  for (const NameScheme& scheme : schemes) {
+    Names other = wanted ? Names() : names_by(scheme);
+    if (explained(other) > explained(names)) best = &scheme, names = std::move(other);
+  }
+  if (wanted && explained(names) == 0) {
+    throw InputError(fmt::format("--names {}: no array has a name of {}", *wanted, best->title));
+  }
+  if (best == nullptr) return {};
+  rename(names, trace, arrays);
+  return fmt::format("{}: names of {}", best->name, best->title);
+}
+
+}  // namespace qkv::inline check

@@ -1,0 +1,121 @@
+#!/usr/bin/python3
+"""The Python package: it installs offline, and its verdicts are the program's.
+
+    package.py QKV
+"""
+
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import numpy as np
+import torch
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests" / "cli"), str(ROOT / "python")]
+import harness  # noqa: E402
+from harness import equal  # noqa: E402
+
+import qkv  # noqa: E402
+
+SCORES = np.array([[1.0, 3.0], [3.0, 5.0]])
+LESSON = ROOT / "examples" / "two-words.toml"
+
+
+def installed(folder):
+    """A bare environment with the package in it; nothing is fetched."""
+    place = folder / "environment"
+    venv.create(place, with_pip=True, system_site_packages=True)
+    done = subprocess.run([place / "bin" / "pip", "install", "--no-index", "--quiet", ROOT / "python"],
+                          capture_output=True, text=True, check=False)
+    equal(done.returncode, 0, done.stderr)
+    return place / "bin" / "python"
+
+
+def it_installs_offline_and_its_examples_hold(folder):
+    python = installed(folder)
+    clean = {name: value for name, value in os.environ.items() if name not in ("QKV", "PYTHONPATH")}
+    for words in (["-c", "import qkv; print(len(qkv.trace('the-fat-cat')))"],
+                  [ROOT / "examples" / "python" / "llama.py"],
+                  ["-m", "pytest", "-q", "-p", "no:cacheprovider", ROOT / "examples" / "python" / "nanogpt_test.py"]):
+        done = subprocess.run([python, *words], capture_output=True, text=True, check=False, cwd=folder, env=clean)
+        equal(done.returncode, 0, done.stdout + done.stderr)
+
+
+def a_trace_has_every_matrix(_folder):
+    steps = qkv.trace(LESSON)
+    equal(steps["scores"].tolist(), SCORES.tolist())
+    assert steps["scores"].dtype == np.float64 and "attention_weights" in steps
+
+
+def arrays_of_every_library_and_type_are_judged(_folder):
+    for scores in (SCORES, SCORES.tolist(), torch.tensor(SCORES), torch.tensor(SCORES).half(),
+                   torch.tensor(SCORES).bfloat16(), torch.tensor(SCORES).T.contiguous().T,
+                   torch.tensor(SCORES, requires_grad=True), SCORES.astype("f4"), SCORES.astype(">f8"),
+                   SCORES.astype(int), np.asfortranarray(SCORES)):
+        verdict = qkv.check(LESSON, {"scores": scores})
+        assert verdict and verdict.verdict == "incomplete" and verdict.first_wrong is None, verdict
+    try:
+        qkv.check(LESSON, {"scores": SCORES.astype(complex)})
+    except TypeError as error:
+        assert "complex" in str(error)
+    else:
+        raise AssertionError("complex numbers were taken")
+
+
+def a_wrong_array_is_false_and_says_why(_folder):
+    verdict = qkv.check(LESSON, {"scores": SCORES, "scaled_scores": SCORES})
+    equal((bool(verdict), verdict.verdict, verdict.first_wrong), (False, "wrong", "scaled_scores"))
+    equal([mistake["id"] for mistake in verdict.mistakes], ["scale.skipped"])
+    assert "not divided" in str(verdict) and "<iframe srcdoc=" in verdict._repr_html_()
+    try:
+        qkv.assert_right(LESSON, {"scaled_scores": SCORES})
+    except AssertionError as error:
+        assert "scaled_scores" in str(error)
+    else:
+        raise AssertionError("a wrong array passed")
+
+
+def dictionaries_are_compared(_folder):
+    same = qkv.compare({"a": SCORES}, {"a": SCORES})
+    equal((bool(same), same.verdict), (True, "same"))
+    other = qkv.compare({"a": SCORES}, {"a": SCORES + 1e-3}, rtol=1e-5)
+    equal((bool(other), other.first_wrong), (False, "a"))
+    assert qkv.compare({"theirs": SCORES}, LESSON, map=["theirs=scores"])
+
+
+def what_is_refused_is_an_error(_folder):
+    for call in (lambda: qkv.trace("no-such-lesson"), lambda: qkv.check(LESSON, {"nothing": SCORES[:1]}),
+                 lambda: qkv.check(LESSON, {"scores": SCORES}, no_such_option=True)):
+        try:
+            call()
+        except qkv.QkvError as error:
+            assert str(error).startswith("qkv: ") and "\n" not in str(error), error
+        else:
+            raise AssertionError("it was taken")
+
+
+def a_module_s_outputs_and_gradients_are_recorded(_folder):
+    module = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.ReLU())
+    rows = torch.ones(4, 3)
+    with qkv.record(module, gradients=True) as steps:
+        module(rows).sum().backward()
+    equal(sorted(steps), ["0", "0.bias.grad", "0.grad", "0.weight.grad", "1", "1.grad"])
+    assert torch.equal(steps["1"], module(rows).detach()) and not module[0]._forward_hooks
+
+
+CLAIMS = [
+    it_installs_offline_and_its_examples_hold,
+    a_trace_has_every_matrix,
+    arrays_of_every_library_and_type_are_judged,
+    a_wrong_array_is_false_and_says_why,
+    dictionaries_are_compared,
+    what_is_refused_is_an_error,
+    a_module_s_outputs_and_gradients_are_recorded,
+]
+
+if __name__ == "__main__":
+    os.environ["QKV"] = str(Path(sys.argv[1]).resolve())
+    sys.exit(harness.main(CLAIMS, __doc__, sys.argv[1:]))
