@@ -46,6 +46,9 @@ extern const Command lint_command;
 extern const Command new_command;
 extern const Command params_command;
 
+/// Returns the names of the course's lessons, a paragraph for each group.
+std::string lesson_names_by_group();
+
 /// Returns all commands, in the order of help.
 std::span<const Command* const> all_commands();
 

@@ -14,7 +14,7 @@ import gpt  # noqa: E402
 
 
 def q_gives_the_terminal_back():
-    with started("the-fat-cat") as terminal:
+    with started("two-heads") as terminal:
         assert terminal.state() != terminal.found
         os.write(terminal.master, b"q")
         equal(terminal.end(), ("ended", 0))
@@ -22,7 +22,7 @@ def q_gives_the_terminal_back():
 
 
 def ctrl_c_gives_the_terminal_back():
-    with started("the-fat-cat") as terminal:
+    with started("two-heads") as terminal:
         os.write(terminal.master, b"\x03")
         equal(terminal.end(), ("ended", -signal.SIGINT))
         is_given_back(terminal)
@@ -30,7 +30,7 @@ def ctrl_c_gives_the_terminal_back():
 
 def signals_and_crashes_give_the_terminal_back():
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGSEGV, signal.SIGABRT):
-        with started("the-fat-cat") as terminal:
+        with started("two-heads") as terminal:
             os.kill(terminal.pid, number)
             equal(terminal.end(), ("ended", -number))
             is_given_back(terminal)
@@ -54,7 +54,7 @@ def a_model_that_is_cut_short_meanwhile_is_told():
 
 
 def ctrl_z_stops_and_fg_draws_again():
-    with started("the-fat-cat") as terminal:
+    with started("two-heads") as terminal:
         terminal.press(b"n")
         before = terminal.lines()
         for _ in range(2):
@@ -73,7 +73,7 @@ def ctrl_z_stops_and_fg_draws_again():
 
 
 def in_the_background_nothing_is_drawn():
-    with started("the-fat-cat") as terminal:
+    with started("two-heads") as terminal:
         os.write(terminal.master, b"\x1a")
         equal(terminal.event(), ("stopped", signal.SIGTSTP))
         seen = len(terminal.settle().bytes)
@@ -87,7 +87,7 @@ def in_the_background_nothing_is_drawn():
 
 
 def a_stop_that_cannot_be_caught_is_survived():
-    with started("the-fat-cat") as terminal:
+    with started("two-heads") as terminal:
         os.kill(terminal.pid, signal.SIGSTOP)
         equal(terminal.event(), ("stopped", signal.SIGSTOP))
         termios.tcsetattr(terminal.slave, termios.TCSANOW, terminal.found)  # as a shell does
@@ -100,7 +100,7 @@ def a_stop_that_cannot_be_caught_is_survived():
 
 
 def a_terminal_that_goes_away_ends_it():
-    terminal = started("the-fat-cat")
+    terminal = started("two-heads")
     os.close(terminal.master)
     os.close(terminal.slave)
     kind, status = terminal.event()
