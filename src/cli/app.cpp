@@ -197,21 +197,16 @@ std::string help_of(const CLI::Formatter& formatter, const CLI::App& command) {
   return fmt::format("Examples:\n{}\n{}", command_named(name)->examples, text);
 }
 
-/// The output of `qkv` alone.
+/// The output of `qkv` alone: with the prompt below it, it fits a terminal of 24 lines.
 std::string welcome() {
   std::string text =
-      "qkv walks through attention, one matrix at a time, and checks yours.\n\n"
-      "Type this first:\n"
-      "  qkv run the-fat-cat              from a sentence to context vectors\n"
-      "  qkv explain the-fat-cat 'scores[head 1,cat,fat]'\n\n"
-      "Commands (qkv help COMMAND shows examples):\n";
+      "qkv walks through attention, one matrix at a time, and checks yours. Commands:\n";
   for (const Command* command : commands) {
-    text += fmt::format("  {:<10} {}\n", command->name, command->summary);
+    const std::string_view brief = command->summary.substr(0, command->summary.find_first_of(",:"));
+    text += fmt::format("  {:<10} {}\n", command->name, brief);
   }
-  text = laid_out(text, 13);
-  text += "\nLessons:\n";
-  for (const BuiltInLesson& lesson : built_in_lessons()) text += fmt::format("  {}\n", lesson.name);
-  return text;
+  return laid_out(text, 13) + "\n" + lesson_names_by_group() +
+         "\nType this first: qkv run the-fat-cat     (qkv help COMMAND shows examples)\n";
 }
 
 /// The help of the chosen command, examples first, or of qkv itself.

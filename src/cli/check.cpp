@@ -236,7 +236,7 @@ constinit const Command check_command{
     .examples =
         "  qkv check the-fat-cat my-work/             every step that is there\n"
         "  qkv check the-fat-cat scores.csv           one step\n"
-        "  qkv check the-fat-cat my-work --gradients  the gradients from d_output, too\n"
+        "  qkv check two-heads my-work --gradients    the gradients from d_output, too\n"
         "  qkv check the-fat-cat my-work --no-answers where to look, not what to write\n"
         "  qkv check the-fat-cat class/* --summary csv > marks.csv\n",
     .setup = set_up_check,

@@ -43,6 +43,9 @@ extern const Command lint_command;
 extern const Command new_command;
 extern const Command params_command;
 
+/// Returns the names of the course's lessons, a paragraph for each group.
+std::string lesson_names_by_group();
+
 /// Runs qkv with main's arguments and returns the exit status; 2 for InputError.
 int run_app(int argc, char** argv);
 

@@ -211,9 +211,9 @@ constinit const Command explain_command{
     .name = "explain",
     .summary = "one cell's arithmetic, term by term",
     .examples =
-        "  qkv explain the-fat-cat 'scores[head 1,cat,fat]'\n"
-        "  qkv explain the-fat-cat 'attention_weights[head 1,3,2]' --digits 6\n"
-        "  qkv explain the-fat-cat 'context[head 2,3,1]' --latex\n"
+        "  qkv explain the-fat-cat 'scores[cat,fat]'\n"
+        "  qkv explain the-fat-cat 'attention_weights[3,2]' --digits 6\n"
+        "  qkv explain two-heads 'context[head 2,3,1]' --latex\n"
         "  qkv explain --model model.safetensors --text \"…\" 'h0.scores[head 2,3,1]'\n",
     .setup = set_up_explain,
     .model = ModelArgument::first,

@@ -22,6 +22,7 @@ struct LessonsOptions {
   bool source = false;
   bool json = false;
   bool names = false;
+  bool all = false;  ///< each lesson with what it teaches
 };
 
 nlohmann::ordered_json json_of(const Lesson& lesson) {
@@ -52,6 +53,15 @@ std::string course(const std::vector<Lesson>& lessons, const Terminal& output) {
     text += paragraph(lesson.title + ". " + lesson.summary, output.width);
   }
   return text + "\nStart with: qkv run " + lessons.front().name + "\n";
+}
+
+// The course in a screenful.
+std::string overview() {
+  return fmt::format(
+      "The course, {} lessons in {} parts:\n\n{}\n"
+      "What one teaches, and its steps: qkv lessons the-fat-cat (--all: of each)\n"
+      "Type this first: qkv run the-fat-cat\n",
+      built_in_lessons().size(), lesson_groups().size(), lesson_names_by_group());
 }
 
 std::string steps_of(const Lesson& lesson) {
@@ -127,6 +137,7 @@ std::vector<Lesson> wanted_lessons(const LessonsOptions& options) {
 
 std::string listing(const LessonsOptions& options, const CommonOptions& common) {
   if (options.source) return source_of(options.lesson);
+  if (options.lesson.empty() && !options.names && !options.json && !options.all) return overview();
   const std::vector<Lesson> lessons = wanted_lessons(options);
   if (options.names) return names_of(options, lessons);
   if (options.json) return json_text(lessons);
@@ -143,6 +154,9 @@ std::function<int()> set_up_lessons(OptionList& app, const CommonOptions& common
   source->needs(lesson);
   Option* json = app.add_flag("--json", options->json, "As JSON, for programs");
   json->excludes(source);
+  app.add_flag("--all", options->all, "Each lesson of the course, with what it teaches")
+      ->excludes(lesson)
+      ->excludes(json);
   app.add_flag("--names", options->names,
                "Only the names, one a line: of the lessons, of the steps")
       ->excludes(json)
@@ -154,6 +168,26 @@ std::function<int()> set_up_lessons(OptionList& app, const CommonOptions& common
 }
 
 }  // namespace
+
+std::string lesson_names_by_group() {
+  constexpr std::size_t column = 16;  // where the names begin
+  const std::size_t room = output_terminal(ColourMode::never).width;
+  std::string text;
+  std::span<const BuiltInLesson> rest = built_in_lessons();
+  for (std::span groups = lesson_groups(); !groups.empty(); groups = groups.subspan(1)) {
+    std::string names;
+    do {
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", rest.front().name);
+      rest = rest.subspan(1);
+    } while (!rest.empty() && (groups.size() == 1 || rest.front().name != groups[1].first));
+    std::string start = padded_right(fmt::format("  {}", groups.front().title), column);
+    for (const std::string& line : wrapped(names, room > 2 * column ? room - column : column)) {
+      text += start + line + "\n";
+      start.assign(column, ' ');
+    }
+  }
+  return text;
+}
 
 constinit const Command lessons_command{
     .name = "lessons",

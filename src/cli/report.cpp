@@ -140,7 +140,7 @@ constinit const Command report_command{
         "  qkv report the-fat-cat -o the-fat-cat.html\n"
         "  qkv report the-fat-cat -o - --text \"the cat sat\" > cat.html\n"
         "  qkv report my-lesson.toml -o my-lesson.html --digits 2\n"
-        "  qkv report the-fat-cat --step scores --step context --head 2 -o two.html\n"
+        "  qkv report two-heads --step scores --step context --head 2 -o two.html\n"
         "  qkv report --model model.safetensors --text \"…\" --step h0.scores -o s.html\n",
     .setup = set_up_report,
     .model = ModelArgument::first,

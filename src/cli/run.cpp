@@ -278,7 +278,7 @@ constinit const Command run_command{
         "  qkv run the-fat-cat --no-pause | less   all of it\n"
         "  qkv run the-fat-cat --step scores --digits 2\n"
         "  qkv run the-fat-cat --text \"the cat sat\"\n"
-        "  qkv run the-fat-cat --set 'W_Q[head 1,1,2]=0.5' --from Q\n"
+        "  qkv run the-fat-cat --set 'W_Q[1,2]=0.5' --from Q\n"
         "  qkv run my-lesson.toml\n"
         "  qkv run --model model.safetensors --text \"…\" --layer 0 --head 2\n",
     .setup = set_up_run,

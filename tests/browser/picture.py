@@ -22,7 +22,7 @@ return table.tBodies[0].rows[2].cells[2];
 def main(program):
     with tempfile.TemporaryDirectory() as folder, Browser() as browser:
         page = Path(folder) / "page.html"
-        subprocess.run([program, "report", "the-fat-cat", "-o", page], check=True, timeout=60)
+        subprocess.run([program, "report", "two-heads", "-o", page], check=True, timeout=60)
         browser.look(1240, 560)
         browser.open(page)
         browser.point(browser.run(CELL), press=True)

@@ -180,27 +180,27 @@ class Report:
         return self.browser.run(PANEL)
 
     # X of cat is (2, 0, 0, 3), of fat (1, 2, 2, 2). Head 1: Q of cat is (2, 0), K of fat is
-    # (2 - 1, 1 - 1) = (1, 0); their product is 2.
+    # (2, 1 - 1) = (2, 0); their product is 4.
     def hover_shows_where_a_score_comes_from(self):
         self.browser.look(1280)
-        self.open(self.write("the-fat-cat"))
+        self.open(self.write("two-heads"))
         self.browser.point(self.cell("scores, head 1", 3, 2))
         seen = self.panel()
         self.expect("the cell", seen["cell"], "scores[head 1,cat,fat]")
         self.expect("its arithmetic", seen["lines"],
                     ["= Q[head 1,cat,1]·K[head 1,fat,1] + Q[head 1,cat,2]·K[head 1,fat,2]",
-                     "= 2·1 + 0·0", "= 2 + 0", "= 2"])
+                     "= 2·2 + 0·0", "= 4 + 0", "= 4"])
         self.expect("lit cells", seen["lit"], ["Q, head 1: cat 2.0", "Q, head 1: cat 0",
-                                               "K, head 1: fat 1.0", "K, head 1: fat 0"])
+                                               "K, head 1: fat 2.0", "K, head 1: fat 0"])
         self.expect("copies", seen["copies"], ["Q, head 1 (7×2)", "K, head 1 (7×2)"])
         self.expect("nothing is said aloud for a mouse", seen["said"], "")
-        self.browser.point(self.cell("W_Q, head 1", 3, 1))
+        self.browser.point(self.cell("W_Q, head 1", 2, 2))
         self.expect("a given", self.panel()["lines"], ["= 0.5 (given)"])
         self.browser.point(self.browser.run("return document.querySelector('h1')"))
         self.expect("away from the matrices", (self.panel()["empty"], self.panel()["lit"]),
                     (True, []))
 
-    # Scores of cat in head 1: -1, 2, 0; by √2: -0.7071, 1.4142, 0. e^(-2.1213) is 0.1199.
+    # Scores of cat in head 1: 2, 4, 0; by √2: 1.4142, 2.8284, 0. e^(-1.4142) is 0.2431.
     def what_is_on_the_way_has_its_own_arithmetic(self):
         ways = "return [...document.querySelectorAll('details.way')]"
         self.expect("folded", self.browser.run(ways + ".map((way) => way.open)"), [False, False])
@@ -217,17 +217,17 @@ return Boolean(result.compareDocumentPosition(way) & Node.DOCUMENT_POSITION_FOLL
         self.expect("the cell", seen["cell"], "minus_the_largest[head 1,cat,1]")
         self.expect("its arithmetic", seen["lines"],
                     ["= masked_scores[head 1,cat,1] − masked_scores[head 1,cat,fat]",
-                     "= −0.7071 − 1.4142", "= −2.1213"])
+                     "= 1.4142 − 2.8284", "= −1.4142"])
         self.browser.point(self.cell("e to that power, head 1", 3, 1))
         seen = self.panel()
         self.expect("the power", seen["cell"], "e_to_that_power[head 1,cat,1]")
         self.expect("its arithmetic", seen["lines"],
-                    ["= e^minus_the_largest[head 1,cat,1]", "= e^(−2.1213)", "= 0.1199"])
-        self.expect("what is lit", seen["lit"], ["minus the largest, head 1: cat −2.1213"])
+                    ["= e^minus_the_largest[head 1,cat,1]", "= e^(−1.4142)", "= 0.2431"])
+        self.expect("what is lit", seen["lit"], ["minus the largest, head 1: cat −1.4142"])
 
-    # Scores of cat in head 1: -1, 2, 0; by √2: -0.7071, 1.4142, 0.
+    # Scores of cat in head 1: 2, 4, 0; by √2: 1.4142, 2.8284, 0.
     def steps_alone_have_what_they_are_made_of(self):
-        self.open(self.write("the-fat-cat", "--step", "scaled_scores", "--head", "1", "--force"))
+        self.open(self.write("two-heads", "--step", "scaled_scores", "--head", "1", "--force"))
         self.expect("its matrices", self.browser.run(
             "return [...document.querySelectorAll('main caption')].map((c) => c.textContent)"),
             ["scores, head 1 (7×7)", "scaled_scores, head 1 (7×7)"])
@@ -237,26 +237,26 @@ return Boolean(result.compareDocumentPosition(way) & Node.DOCUMENT_POSITION_FOLL
         self.browser.point(self.cell("scaled_scores, head 1", 3, 2))
         seen = self.panel()
         self.expect("its arithmetic", seen["lines"],
-                    ["= scores[head 1,cat,fat] / √2", "= 2 / √2", "= 2 / 1.4142", "= 1.4142"])
-        self.expect("what is lit", seen["lit"], ["scores, head 1: cat 2.00"])
+                    ["= scores[head 1,cat,fat] / √2", "= 4 / √2", "= 4 / 1.4142", "= 2.8284"])
+        self.expect("what is lit", seen["lit"], ["scores, head 1: cat 4.00"])
         self.expect("nothing can be changed where what follows is not there", self.browser.run(
             "return document.querySelector('.changeable').hidden"), True)
         for arguments, said in ((["--step", "score"], "did you mean"), (["--head", "3"], "1 to 2")):
-            ran = self.qkv("report", "the-fat-cat", "-o", "-", *arguments)
+            ran = self.qkv("report", "two-heads", "-o", "-", *arguments)
             self.expect(f"{arguments}", (ran.returncode, said in ran.stderr), (2, True))
-        self.open(self.write("the-fat-cat", "--force"))
+        self.open(self.write("two-heads", "--force"))
 
-    # 2 / √2 is 1.4142…; the other way round 0.7071.
+    # 4 / √2 is 2.8284…; the other way round 1.4142.
     def keys_lead_from_cell_to_cell(self):
         self.browser.run("arguments[0].focus()", self.cell("scaled_scores, head 1", 1, 1))
         self.browser.press("ArrowDown", "ArrowDown", "ArrowRight")
         seen = self.panel()
         self.expect("down, down, right", seen["cell"], "scaled_scores[head 1,cat,fat]")
         self.expect("its arithmetic", seen["lines"],
-                    ["= scores[head 1,cat,fat] / √2", "= 2 / √2", "= 2 / 1.4142", "= 1.4142"])
+                    ["= scores[head 1,cat,fat] / √2", "= 4 / √2", "= 4 / 1.4142", "= 2.8284"])
         self.expect("what a screen reader says", seen["said"],
-                    "scaled_scores[head 1,cat,fat] = scores[head 1,cat,fat] / √2 = 2 / √2 = "
-                    "2 / 1.4142 = 1.4142")
+                    "scaled_scores[head 1,cat,fat] = scores[head 1,cat,fat] / √2 = 4 / √2 = "
+                    "4 / 1.4142 = 2.8284")
         for keys, cell in [(["Home"], "cat,1"), (["End"], "cat,mat"), (["ArrowRight"], "cat,mat"),
                            (["Control+Home"], "1,1"), (["ArrowUp", "ArrowLeft"], "1,1"),
                            (["Control+End"], "mat,mat")]:
@@ -274,7 +274,7 @@ return Boolean(result.compareDocumentPosition(way) & Node.DOCUMENT_POSITION_FOLL
 
     def a_finger_opens_the_sheet(self):
         self.browser.look(390, 844, touch=True)
-        self.open(self.write("the-fat-cat"))
+        self.open(self.write("two-heads"))
         hidden = "return getComputedStyle(document.getElementById('panel')).display"
         self.expect("the sheet before", self.browser.run(hidden), "none")
         self.browser.point(self.cell("X (7×4)", 3, 4), press=True, kind="touch")
@@ -368,7 +368,7 @@ return Boolean(result.compareDocumentPosition(way) & Node.DOCUMENT_POSITION_FOLL
                                 "img-src" in refused), (True, True))
 
     def colours_can_be_told_from_their_ground(self):
-        for lesson in ("the-fat-cat", "why-scale"):
+        for lesson in ("two-heads", "why-scale"):
             path = self.write(lesson)
             for dark in (False, True):
                 self.browser.look(1280, dark=dark)
@@ -379,7 +379,7 @@ return Boolean(result.compareDocumentPosition(way) & Node.DOCUMENT_POSITION_FOLL
 
     def it_prints_without_what_is_for_screens(self):
         self.browser.look(1280, dark=True)
-        self.open(self.write("the-fat-cat"))
+        self.open(self.write("two-heads"))
         self.browser.run("arguments[0].focus()", self.cell("scores", 1, 1))
         self.browser.print(self.folder / "page.pdf")
         self.expect("a PDF", (self.folder / "page.pdf").read_bytes()[:5], b"%PDF-")

@@ -102,7 +102,7 @@ class Following(report.Report):
     # with 2 · 1, and with 2 · -0.5 where that is -0.5.
     def a_number_is_changed_with_keys_alone(self):
         self.browser.look(1280)
-        self.open(self.write("the-fat-cat"))
+        self.open(self.write("two-heads"))
         before = self.browser.run(MATRICES), self.browser.run(WORKED)
         self.browser.run("arguments[0].focus()", self.cell("W_Q, head 1", 1, 1))
         self.browser.press("Enter", *"-0.5", "Enter")
@@ -111,7 +111,7 @@ class Following(report.Report):
         self.expect("the focus is back on it", seen["focus"], "−0.5")
         self.browser.run("arguments[0].click()", self.cell("Q, head 1", 3, 1))
         self.expect("Q of cat", self.panel()["lines"][-2:], ["= −1 + 0 + 0 + 0", "= −1"])
-        command = "qkv run the-fat-cat --set 'W_Q[head 1,thing,1]=-0.5'"
+        command = "qkv run two-heads --set 'W_Q[head 1,thing,1]=-0.5'"
         self.expect("the command", self.browser.run(BAR), command)
         sections = "return document.querySelectorAll('section:not([data-general])').length"
         self.expect("words are marked in each step",
@@ -164,7 +164,7 @@ class Following(report.Report):
         self.expect("no field", self.browser.run(SHOWN, ".change"), False)
         self.open(self.write("multi-head-512"))
         self.expect("a large lesson", self.browser.run(OFFERED), [])
-        self.open(self.write("the-fat-cat", "--digits", 12))
+        self.open(self.write("two-heads", "--digits", 12))
         self.browser.run("arguments[0].focus()", self.cell("W_Q, head 1", 1, 1))
         self.expect("too many decimals", self.browser.run(SHOWN, ".change"), False)
 
@@ -181,7 +181,7 @@ class Following(report.Report):
         self.expect("shares", self.browser.run(MATRICES)[1][1], ["1 ", "0.5 p8", "0.5 p8"])
 
     def what_is_changed_can_be_read(self):
-        page = self.write("the-fat-cat")
+        page = self.write("two-heads")
         for dark in (False, True):
             self.browser.look(400, 800, dark=dark)
             self.open(page)

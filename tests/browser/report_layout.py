@@ -88,7 +88,7 @@ class Layout(report.Report):
     def the_panel_takes_no_room_until_it_says_something(self):
         for width, height in ((1280, 800), (400, 800)):
             self.browser.look(width, height)
-            self.open(self.write("the-fat-cat"))
+            self.open(self.write("two-heads"))
             self.expect(f"{width}: empty", self.browser.run(SHOWN, "#panel"), False)
             self.browser.run("arguments[0].click()", self.cell("X (7×4)", 3, 4))
             self.expect(f"{width}: with a cell", self.browser.run(SHOWN, "#panel"), True)
@@ -103,7 +103,7 @@ class Layout(report.Report):
                     self.browser.run(BOX, "#step-1")[2] < 600, True)
 
     def the_first_lesson_prints_on_four_pages(self):
-        self.open(self.write("the-fat-cat"))
+        self.open(self.write("two-heads"))
         for size in (webdriver.LETTER, webdriver.A4):
             self.browser.print(self.folder / "page.pdf", size)
             pages = re.findall(rb"/Type\s*/Page\b", (self.folder / "page.pdf").read_bytes())
@@ -159,14 +159,14 @@ class Layout(report.Report):
         self.expect("on a phone", self.browser.run(width) <= 180, True)
 
     def ids_are_no_amounts(self):
-        self.open(self.write("the-fat-cat"))
+        self.open(self.write("two-heads"))
         classes = ("return [...new Set([...document.querySelectorAll('#step-' + arguments[0] + "
                    "' td')].map((cell) => cell.className))]")
         self.expect("token_ids", self.browser.run(classes, 1), [""])
         self.expect("X", "p8" in self.browser.run(classes, 4), True)
 
     def minus_signs_are_minus_signs(self):
-        for lesson in ("the-fat-cat", "self-attention"):
+        for lesson in ("two-heads", "self-attention"):
             self.open(self.write(lesson))
             self.expect(f"{lesson}: hyphens before numbers", self.browser.run(HYPHENS), [])
             text = self.browser.run("return document.querySelector('main').textContent")

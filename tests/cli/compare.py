@@ -18,7 +18,7 @@ from exports import write_safetensors
 
 
 def lesson_arrays(folder):
-    equal(qkv("export", "the-fat-cat", "-o", folder / "lesson", "--format", "npz").returncode, 0)
+    equal(qkv("export", "two-heads", "-o", folder / "lesson", "--format", "npz").returncode, 0)
     return dict(np.load(folder / "lesson" / "lesson.npz"))
 
 
@@ -73,10 +73,10 @@ def what_is_no_matrix_is_skipped_and_said(folder):
 def the_advice_can_be_pasted(folder):
     (folder / "my dump").mkdir()
     np.save(folder / "my dump" / "scores.npy", np.ones((2, 3, 3)))
-    done = qkv("compare", folder / "my dump", "the-fat-cat", "--text", "the cat sat",
+    done = qkv("compare", folder / "my dump", "two-heads", "--text", "the cat sat",
                "--set", "W_Q[head 1,1,2]=0.5")
     command = re.search(r"^Cell by cell: (.*)$", done.stdout, re.M).group(1)
-    equal(shlex.split(command), ["qkv", "check", "the-fat-cat", "--text", "the cat sat", "--set",
+    equal(shlex.split(command), ["qkv", "check", "two-heads", "--text", "the cat sat", "--set",
                                  "W_Q[head 1,1,2]=0.5", str(folder / "my dump")])
 
 
@@ -121,7 +121,7 @@ def every_form_of_the_right_numbers_is_the_same(folder):
         for name, array in cast.items():
             np.save(folder / kind / f"{name}.npy", array)
         for there in (folder / "d.npz", folder / "d.safetensors", folder / kind):
-            for sides in ((there, "the-fat-cat"), ("the-fat-cat", there)):
+            for sides in ((there, "two-heads"), ("two-heads", there)):
                 status, said = report(*sides)
                 verdicts = {step["verdict"] for step in said["steps"]}
                 equal((status, len(said["steps"])), (0, len(arrays)), str(sides))
@@ -135,7 +135,7 @@ def a_wrong_cell_is_found_at_its_step(folder):
             wrong = {key: array.astype(kind) for key, array in arrays.items()}
             wrong[name].flat[-1] += off
             np.savez(folder / "d.npz", **wrong)
-            status, said = report(folder / "d.npz", "the-fat-cat")
+            status, said = report(folder / "d.npz", "two-heads")
             first = next(step for step in said["steps"] if step["step"] == said["first"])
             equal((status, said["first"], first["mismatched"]), (1, name, 1), kind)
             equal(first["first"]["index"], [size - 1 for size in arrays[name].shape])
@@ -145,10 +145,10 @@ def the_cell_is_named_as_the_lesson_names_it(folder):
     arrays = lesson_arrays(folder)
     arrays["scores"][1, 2, 3] += 1
     np.savez(folder / "d.npz", scores=arrays["scores"])
-    _, said = report(folder / "d.npz", "the-fat-cat")
+    _, said = report(folder / "d.npz", "two-heads")
     equal(next(s for s in said["steps"] if s["step"] == "scores")["first"]["cell"], "scores[head 2,cat,sat]")
-    done = qkv("compare", folder / "d.npz", "the-fat-cat")
-    assert f"qkv check the-fat-cat {folder / 'd.npz'}" in done.stdout.replace("\n", " "), done.stdout
+    done = qkv("compare", folder / "d.npz", "two-heads")
+    assert f"qkv check two-heads {folder / 'd.npz'}" in done.stdout.replace("\n", " "), done.stdout
 
 
 def gradients_are_found_as_pytorch_names_them(folder):
@@ -166,22 +166,22 @@ def gradients_are_found_as_pytorch_names_them(folder):
 
 
 def a_step_missing_from_an_export_counts_and_from_a_dump_does_not(folder):
-    qkv("export", "the-fat-cat", "-o", folder / "out", "--format", "npy")
+    qkv("export", "two-heads", "-o", folder / "out", "--format", "npy")
     (folder / "out" / "12-context.npy").unlink()
-    equal(report(folder / "out", "the-fat-cat")[1]["first"], "context")
+    equal(report(folder / "out", "two-heads")[1]["first"], "context")
     (folder / "out" / "00-lesson.json").unlink()
     for file in (folder / "out").iterdir():  # now it is any directory of arrays
         file.rename(file.with_name(file.name.split("-", 1)[1]))
-    status, said = report(folder / "out", "the-fat-cat")
+    status, said = report(folder / "out", "two-heads")
     equal((status, said["first"]), (0, None))
-    qkv("export", "the-fat-cat", "-o", folder / "part", "--step", "Q")
-    equal(report(folder / "part", "the-fat-cat")[0], 0)
+    qkv("export", "two-heads", "-o", folder / "part", "--step", "Q")
+    equal(report(folder / "part", "two-heads")[0], 0)
 
 
 def shapes_that_differ_are_told_in_words(folder):
     arrays = lesson_arrays(folder)
     np.savez(folder / "d.npz", X=arrays["X"][:5])
-    done = qkv("compare", folder / "d.npz", "the-fat-cat")
+    done = qkv("compare", folder / "d.npz", "two-heads")
     equal(done.returncode, 1)
     assert "The first that differs is X: ACTUAL is 5×4, DESIRED is 7×4." in done.stdout
     np.savez(folder / "d.npz", X=arrays["X"].T)
@@ -196,8 +196,8 @@ def right_numbers_in_another_shape_are_told(folder):
     for shape in ((98,), (2, 7, 7, 1)):
         for wrong in (0, 1):
             np.savez(folder / "d.npz", scores=scores.reshape(shape) + wrong)
-            for command in (("compare", folder / "d.npz", "the-fat-cat"),
-                            ("check", "the-fat-cat", folder / "d.npz")):
+            for command in (("compare", folder / "d.npz", "two-heads"),
+                            ("check", "two-heads", folder / "d.npz")):
                 done = qkv(*command)
                 equal((done.returncode, "only the shape is not." in done.stdout), (1, not wrong),
                       f"{shape}, {done.stdout}")
@@ -207,8 +207,8 @@ def heads_one_below_the_other_are_known(folder):
     scores = lesson_arrays(folder)["scores"]
     for wrong in (0, 1):
         np.savez(folder / "d.npz", scores=scores.reshape(14, 7) + wrong)
-        for command in (("compare", folder / "d.npz", "the-fat-cat"),
-                        ("check", "the-fat-cat", folder / "d.npz")):
+        for command in (("compare", folder / "d.npz", "two-heads"),
+                        ("check", "two-heads", folder / "d.npz")):
             done = qkv(*command)
             equal((done.returncode, "one below the other" in done.stdout + done.stderr), (wrong, True))
 
@@ -231,8 +231,8 @@ def a_batch_is_named_with_what_mends_it(folder):
                       ("heads inside", {name: np.stack([a, a + 1]).swapaxes(1, 2) if a.ndim == 3 and name == "Q"
                                         else np.stack([a, a + 1]) for name, a in some.items()})):
         np.savez(folder / "two.npz", **two)
-        for sides, which in (((folder / "two.npz", "the-fat-cat"), "ACTUAL"),
-                             (("the-fat-cat", folder / "two.npz"), "DESIRED")):
+        for sides, which in (((folder / "two.npz", "two-heads"), "ACTUAL"),
+                             (("two-heads", folder / "two.npz"), "DESIRED")):
             done = qkv("compare", *sides)
             equal(done.returncode, 1)
             hint = f"\n{which} may hold a batch of 2 sentences: --batch 1 compares the first of them.\n"
@@ -240,17 +240,17 @@ def a_batch_is_named_with_what_mends_it(folder):
             equal(qkv("compare", *sides, "--batch", "1").returncode, 0, kind)
             equal(qkv("compare", *sides, "--batch", "2").returncode, 1, kind)
     np.savez(folder / "one.npz", **{name: a[None] for name, a in some.items()})
-    equal(qkv("compare", folder / "one.npz", "the-fat-cat", "--batch", "1").returncode, 0)
-    equal(qkv("compare", folder / "one.npz", "the-fat-cat", "--batch", "2").returncode, 2)
+    equal(qkv("compare", folder / "one.npz", "two-heads", "--batch", "1").returncode, 0)
+    equal(qkv("compare", folder / "one.npz", "two-heads", "--batch", "2").returncode, 2)
     for other in (some["output"][:-1], some["output"].T, np.concatenate([some["output"]] * 2)):
         np.savez(folder / "no.npz", output=other)
-        assert "batch" not in qkv("compare", folder / "no.npz", "the-fat-cat").stdout
+        assert "batch" not in qkv("compare", folder / "no.npz", "two-heads").stdout
 
 
 def what_is_wrong_behind_another_shape_is_told(folder):
     arrays = lesson_arrays(folder)
     np.savez(folder / "d.npz", scores=arrays["scores"].reshape(98), context=arrays["context"] + 1)
-    text = qkv("compare", folder / "d.npz", "the-fat-cat").stdout
+    text = qkv("compare", folder / "d.npz", "two-heads").stdout
     assert "The first that differs is scores: ACTUAL is 98" in text, text
     assert "The first that differs in more than that is context.\n" in text, text
 
@@ -261,11 +261,11 @@ def bad_input_ends_with_status_2(folder):
     (folder / "broken.npz").write_bytes(b"PK")
     for name, says in (("strange.npz", "no step in common"), ("empty", "there are no matrices in it"),
                        ("broken.npz", "broken.npz"), ("nothing.npy", "there is no such file")):
-        done = qkv("compare", folder / name, "the-fat-cat")
+        done = qkv("compare", folder / name, "two-heads")
         equal((done.returncode, done.stdout), (2, ""), name)
         assert says in done.stderr, done.stderr
     for bad in ("-1", "x", "nan", "inf"):
-        done = qkv("compare", "the-fat-cat", "the-fat-cat", "--rtol=" + bad)
+        done = qkv("compare", "two-heads", "two-heads", "--rtol=" + bad)
         equal(done.returncode, 2, bad)
         assert f'"{bad}" is no tolerance; write a number of 0 or more' in done.stderr, done.stderr
         equal(done.stderr.count("\n"), 1, done.stderr)
@@ -329,8 +329,8 @@ def tokens_as_columns_stand_beside_what_they_are(folder):
               ("Q", "K", "V", "scores", "scaled_scores", "attention_weights", "context")}
     turned["scores"][..., 1, 4] += 3
     np.savez(folder / "turned.npz", **turned)
-    equal(report(folder / "turned.npz", "the-fat-cat")[1]["first"], "Q")
-    status, told = report(folder / "turned.npz", "the-fat-cat", "--columns")
+    equal(report(folder / "turned.npz", "two-heads")[1]["first"], "Q")
+    status, told = report(folder / "turned.npz", "two-heads", "--columns")
     first = next(step for step in told["steps"] if step["step"] == "scores")
     equal((status, told["first"]), (1, "scores"))
     right = arrays["scores"].reshape(-1, 7, 7)[0, 4, 1]
@@ -340,22 +340,22 @@ def tokens_as_columns_stand_beside_what_they_are(folder):
 
 
 def rounded_digits_are_right_within_what_was_written(folder):
-    qkv("export", "the-fat-cat", "-o", folder / "r", "--digits", "3")
-    done = qkv("compare", folder / "r", "the-fat-cat")
+    qkv("export", "two-heads", "-o", folder / "r", "--digits", "3")
+    done = qkv("compare", folder / "r", "two-heads")
     equal(done.returncode, 0, done.stdout)
     output = next((folder / "r").glob("*-output.csv"))
     output.write_text(output.read_text().replace("\nthe,", "\nthe,7", 1))
-    text = qkv("compare", folder / "r", "the-fat-cat").stdout
+    text = qkv("compare", folder / "r", "two-heads").stdout
     assert "The first that differs is output.\n" in text, text
 
 
 def names_are_known_whatever_their_capitals(folder):
     arrays = lesson_arrays(folder)
     np.savez(folder / "low.npz", **{"q": arrays["Q"] + 1, "Scaled-Scores": arrays["scaled_scores"]})
-    done = qkv("compare", folder / "low.npz", "the-fat-cat")
+    done = qkv("compare", folder / "low.npz", "two-heads")
     equal((done.returncode, "The first that differs is Q.\n" in done.stdout), (1, True))
     np.savez(folder / "both.npz", q=arrays["Q"] + 1, Q=arrays["Q"])  # which of them is meant?
-    done = qkv("compare", folder / "both.npz", "the-fat-cat", "--all")
+    done = qkv("compare", folder / "both.npz", "two-heads", "--all")
     equal((done.returncode, re.search("^q .* only in ACTUAL$", done.stdout, re.M) is not None),
           (0, True))
 
@@ -364,7 +364,7 @@ def a_finite_mask_is_named_and_no_difference(folder):
     masked = lesson_arrays(folder)["masked_scores"]
     for low, hides in ((-1e9, True), (np.finfo("f4").min, True), (-5.0, False)):
         np.savez(folder / "d.npz", masked_scores=np.where(np.isinf(masked), low, masked))
-        done = qkv("compare", folder / "d.npz", "the-fat-cat")
+        done = qkv("compare", folder / "d.npz", "two-heads")
         equal((done.returncode, "both hide" in done.stdout), (0 if hides else 1, hides),
               str(low))
 
@@ -379,7 +379,7 @@ def a_finite_mask_does_not_hide_what_is_wrong(folder):
     for change, first, cell in (({"context": arrays["context"] + 1}, "context", [0, 0, 0]),
                                 ({"masked_scores": seen}, "masked_scores", [1, 5, 6])):
         np.savez(folder / "d.npz", **{**arrays, "masked_scores": finite, **change})
-        status, said = report(folder / "d.npz", "the-fat-cat")
+        status, said = report(folder / "d.npz", "two-heads")
         equal((status, said["first"]), (1, first))
         steps = {step["step"]: step for step in said["steps"]}
         equal(steps[first]["first"]["index"], cell)

@@ -146,8 +146,8 @@ def what_qkv_exports_it_reads_back(folder):
 
 
 def npz_and_safetensors_are_the_same_bytes_every_time(folder):
-    exported("the-fat-cat", folder / "one", "npz,safetensors")
-    exported("the-fat-cat", folder / "two", "npz,safetensors")
+    exported("two-heads", folder / "one", "npz,safetensors")
+    exported("two-heads", folder / "two", "npz,safetensors")
     with zipfile.ZipFile(folder / "one" / "lesson.npz") as archive:  # no clock is in it
         equal({member.date_time for member in archive.infolist()}, {(1980, 1, 1, 0, 0, 0)})
     for name in ("lesson.npz", "lesson.safetensors"):
@@ -201,7 +201,7 @@ def a_tensor_is_read_without_reading_the_rest_of_a_large_file(folder):
 
 def digits_and_plain_apply_where_they_mean_something(folder):
     there = folder / "out"
-    equal(qkv("export", "the-fat-cat", "-o", there, "--format", "csv,json,npy,markdown", "--digits",
+    equal(qkv("export", "two-heads", "-o", there, "--format", "csv,json,npy,markdown", "--digits",
               2, "--plain", "--step", "scaled_scores").returncode, 0)
     array = np.load(there / "09-scaled_scores.npy")
     rounded = as_array(json.loads((there / "lesson.json").read_text())["scaled_scores"])
@@ -236,9 +236,9 @@ def the_json_is_as_its_schema_says(folder):
             valid("export-numbers", numbers)
     qkv("export", "causal", "-o", folder / "part", "--step", "masked_scores")
     valid("export-list", (folder / "part" / "00-lesson.json").read_text())
-    valid("compare", qkv("compare", "the-fat-cat", "causal", "--json").stdout)
+    valid("compare", qkv("compare", "two-heads", "causal", "--json").stdout)
     np.savez(folder / "d.npz", scores=np.full((2, 7, 7), np.nan), Q=np.full((2, 7, 2), np.inf))
-    valid("compare", qkv("compare", folder / "d.npz", "the-fat-cat", "--json").stdout)
+    valid("compare", qkv("compare", folder / "d.npz", "two-heads", "--json").stdout)
 
 
 
@@ -288,7 +288,7 @@ def cells_of(table):
 def markdown_tables_hold_every_label_and_number(folder):
     need("pandoc")
     for form in ("gfm", "markdown-smart"):
-        for path in [HOSTILE, ROOT / "lessons" / "01-the-fat-cat.toml"]:
+        for path in [HOSTILE, ROOT / "lessons" / "02-two-heads.toml"]:
             text = qkv.printed("export", path, "--format", "markdown", "--digits", "6", "-o", "-")
             tree = json.loads(subprocess.run(["pandoc", "-f", form, "-t", "json"], input=text, text=True,
                                              capture_output=True, check=True, timeout=60).stdout)
@@ -344,11 +344,11 @@ def a_matrix_without_numbers_is_written_or_refused(folder):
 
 # Feature 2 of "on" is -1 in the table of embeddings.
 def markdown_is_typeset_and_csv_is_not(folder):
-    text = qkv.printed("export", "the-fat-cat", "--format", "markdown", "-o", "-")
+    text = qkv.printed("export", "two-heads", "--format", "markdown", "-o", "-")
     equal(re.findall(r"(?<=[ (|])-(?:\d|inf)", text), [], "hyphens for minus signs")
-    assert "| on | 0 | −1 | 0 | 1 |" in text
-    table = ("export", "the-fat-cat", "--step", "embedding_table", "--format", "csv", "-o", "-")
-    assert "on,0,-1,0,1" in qkv.printed(*table), qkv.printed(*table)
+    assert "| on | 0 | −1 | 0 | 0 |" in text
+    table = ("export", "two-heads", "--step", "embedding_table", "--format", "csv", "-o", "-")
+    assert "on,0,-1,0,0" in qkv.printed(*table), qkv.printed(*table)
 
 
 CLAIMS = [

@@ -13,7 +13,7 @@ import tempfile
 PROGRAM = pathlib.Path(sys.argv[1]).resolve()
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COLUMNS = ["submission", "student", "verdict", "marks", "of", "first_wrong", "mistakes", "reason"]
-LESSONS = ["the-fat-cat", "toy-attention", "masked-attention", "self-attention",
+LESSONS = ["two-heads", "toy-attention", "masked-attention", "self-attention",
            ROOT / "examples" / "by-hand.toml"]
 
 # X·A = [[1, 3], [4, 2]]; twice that is Y; hidden above the diagonal, so three of its cells count.

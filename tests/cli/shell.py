@@ -16,7 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
-FIRST_STEPS = ["token_embeddings", "token_ids"]
+FIRST_STEPS = ["token_ids"]
 SCORES = ["scores"]
 
 # What is typed, and what is offered for its last word (all of it, or some of it after "…").
@@ -26,7 +26,7 @@ TYPED = [
     ("qkv run the-fat-cat --step token", FIRST_STEPS),
     ("qkv run --step token", FIRST_STEPS),  # of the first lesson, which run takes by itself
     ("qkv run --text x the-fat-cat --from scor", SCORES),
-    ("qkv run toy-attention --step sco", ["scores", "scores_turned"]),
+    ("qkv run toy-attention --step sco", ["scores", "scores_transposed"]),
     ("qkv run own.toml --step so", ["softened"]),
     ("qkv export the-fat-cat --form", ["--format"]),
     ("qkv export the-fat-cat --format cs", ["csv"]),
@@ -169,7 +169,7 @@ def man_page(program, folder):
         text = output_of("groff", "-man", "-ww", "-Kutf8", "-Tutf8", "-P-cbou", str(page),
                          env=environment)
         for part in ["qkv check LESSON PATH ...", "--no-answers", "qkv explain the-fat-cat "
-                     "'scores[head 1,cat,fat]'", "EXIT STATUS", "the-fat-cat"]:
+                     "'scores[cat,fat]'", "EXIT STATUS", "the-fat-cat"]:
             expect(f"the man page says {part}", part in text, True)
     if shutil.which("mandoc"):
         told = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", page], capture_output=True,
@@ -178,7 +178,7 @@ def man_page(program, folder):
 
 
 def helps(program):
-    listed = output_of(program, "help").split("Commands", 1)[1].split("Lessons:")[0]
+    listed = output_of(program, "help").split("Commands:\n", 1)[1].split("\n\n")[0]
     commands = re.findall(r"^  (\w+) ", listed, re.MULTILINE)
     expect("commands in the list", "params" in commands, True)
     for command in commands:

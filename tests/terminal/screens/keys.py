@@ -15,7 +15,7 @@ from .terminal import (DOWN, LEFT, RIGHT, TWO_WORDS, UP, Program, equal, is_give
 
 
 def keys_may_come_in_pieces():
-    with started("the-fat-cat") as terminal:
+    with started("two-heads") as terminal:
         for piece in (b"\x1b", b"[", b"C"):  # the arrow to the right
             os.write(terminal.master, piece)
             time.sleep(0.01)
@@ -30,7 +30,7 @@ def keys_may_come_in_pieces():
 
 
 def a_lone_escape_counts_after_a_moment():
-    with started("the-fat-cat") as terminal:
+    with started("two-heads") as terminal:
         terminal.press(b"e")
         assert terminal.lines()[-1].startswith("cell: ")
         terminal.press(b"\x1b")
@@ -38,7 +38,7 @@ def a_lone_escape_counts_after_a_moment():
 
 
 def what_is_pasted_presses_no_key():
-    with started("the-fat-cat") as terminal:
+    with started("two-heads") as terminal:
         terminal.press(b"\x1b[200~q\rq\x1b[201~")
         assert terminal.lines()[-1].startswith("1/14"), terminal.text()
         terminal.press(b"g")
@@ -47,8 +47,8 @@ def what_is_pasted_presses_no_key():
 
 
 def steps_are_reached_by_number_and_name():
-    with started("the-fat-cat") as terminal:
-        terminal.type(b"g8\r", "8/14  scores  Score")
+    with started("two-heads") as terminal:
+        terminal.type(b"g8\r", "8/14  scores  Compare")
         terminal.type(b"gmasked\t\r", "10/14  masked_scores  Hide")
         terminal.type(b"gcontxt\r", 'did you mean "context"?')
 
@@ -83,7 +83,7 @@ def dots_say_where_the_marks_are():
 
 
 def b_goes_back_past_from():
-    with started("the-fat-cat", "--from", "scores") as terminal:
+    with started("two-heads", "--from", "scores") as terminal:
         terminal.type(b"b", "7/14  V")
         terminal.type(b"b", "6/14  K")
         terminal.type(b"n", "7/14  V")
@@ -143,7 +143,7 @@ def keys_are_answered_within_a_frame_of_film():
                           '[[given]]\nname = "B"\nrandn = [1024, 1024]\n'
                           '[[step]]\nname = "S"\nop = "score"\nof = ["A", "B"]\n'
                           '[[step]]\nname = "W"\nop = "softmax"\nof = ["S"]\n')
-        for name in (str(lesson), "the-fat-cat", "batches", "fluffy-blue-creature",
+        for name in (str(lesson), "two-heads", "batches", "fluffy-blue-creature",
                      "multi-head-512"):
             with started(name, rows=50, columns=200) as terminal:
                 for key in b"ne\r":

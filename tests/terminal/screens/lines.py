@@ -22,13 +22,13 @@ def by_lines(text, *arguments, **options):
 
 def a_head_that_is_left_out_is_the_one_shown():
     for cell in ("3,2", "cat,fat", "scores[3,2]"):
-        out = by_lines(f"e {cell}\nq\n", "the-fat-cat", "--pause", "--from", "scores")
+        out = by_lines(f"e {cell}\nq\n", "two-heads", "--pause", "--from", "scores")
         assert "scores[head 1,cat,fat] = " in out, out
-    with started("the-fat-cat") as terminal:
-        terminal.type(b"gscores\r", "8/14  scores  Score")
+    with started("two-heads") as terminal:
+        terminal.type(b"gscores\r", "8/14  scores  Compare")
         terminal.type(b"e3,2\r", "scores[head 1,cat,fat] =")
         terminal.type(b"\t", "scores[head 2,cat,fat] =")
-        terminal.type(b"\x1b", "8/14  scores  Score")
+        terminal.type(b"\x1b", "8/14  scores  Compare")
         terminal.type(b"e", "row,column in head 2")
         terminal.type(b"3,1\r", "scores[head 2,cat,1] =")
 

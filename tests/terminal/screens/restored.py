@@ -8,7 +8,7 @@ from .terminal import equal, is_given_back, started
 
 
 def q_gives_the_terminal_back():
-    with started("the-fat-cat") as terminal:
+    with started("two-heads") as terminal:
         assert terminal.state() != terminal.found
         os.write(terminal.master, b"q")
         equal(terminal.end(), ("ended", 0))
@@ -16,7 +16,7 @@ def q_gives_the_terminal_back():
 
 
 def ctrl_c_gives_the_terminal_back():
-    with started("the-fat-cat") as terminal:
+    with started("two-heads") as terminal:
         os.write(terminal.master, b"\x03")
         equal(terminal.end(), ("ended", -signal.SIGINT))
         is_given_back(terminal)
@@ -25,14 +25,14 @@ def ctrl_c_gives_the_terminal_back():
 def signals_and_crashes_give_the_terminal_back():
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGSEGV, signal.SIGBUS,
                    signal.SIGABRT):
-        with started("the-fat-cat") as terminal:
+        with started("two-heads") as terminal:
             os.kill(terminal.pid, number)
             equal(terminal.end(), ("ended", -number))
             is_given_back(terminal)
 
 
 def ctrl_z_stops_and_fg_draws_again():
-    with started("the-fat-cat") as terminal:
+    with started("two-heads") as terminal:
         terminal.press(b"n")
         before = terminal.lines()
         for _ in range(2):
@@ -51,7 +51,7 @@ def ctrl_z_stops_and_fg_draws_again():
 
 
 def in_the_background_nothing_is_drawn():
-    with started("the-fat-cat") as terminal:
+    with started("two-heads") as terminal:
         os.write(terminal.master, b"\x1a")
         equal(terminal.event(), ("stopped", signal.SIGTSTP))
         seen = len(terminal.settle().bytes)
@@ -65,7 +65,7 @@ def in_the_background_nothing_is_drawn():
 
 
 def a_stop_that_cannot_be_caught_is_survived():
-    with started("the-fat-cat") as terminal:
+    with started("two-heads") as terminal:
         os.kill(terminal.pid, signal.SIGSTOP)
         equal(terminal.event(), ("stopped", signal.SIGSTOP))
         termios.tcsetattr(terminal.slave, termios.TCSANOW, terminal.found)  # as a shell does
@@ -78,7 +78,7 @@ def a_stop_that_cannot_be_caught_is_survived():
 
 
 def a_terminal_that_goes_away_ends_it():
-    terminal = started("the-fat-cat")
+    terminal = started("two-heads")
     os.close(terminal.master)
     os.close(terminal.slave)
     kind, status = terminal.event()

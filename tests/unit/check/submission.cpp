@@ -49,7 +49,7 @@ std::string refusal(const fs::path& path, const Trace& trace) {
 }
 
 const Trace& fat_cat() {
-  static const LoadedLesson loaded = load_lesson("the-fat-cat");
+  static const LoadedLesson loaded = load_lesson("two-heads");
   return loaded.trace;
 }
 

@@ -23,14 +23,14 @@ ExportPlan plan(const LoadedLesson& loaded, const ExportOptions& options) {
 }
 
 TEST_CASE("csv has a file for each head, npy one for the step, npz one for the lesson") {
-  const LoadedLesson loaded = load_lesson("the-fat-cat");
+  const LoadedLesson loaded = load_lesson("two-heads");
   CHECK(names_of(plan(loaded, {.only = {"scores", "W_O"}, .formats = {"csv,npy", "npz"}})) ==
         std::vector<std::string>{"given-W_O.csv", "08-scores.head-1.csv", "08-scores.head-2.csv",
                                  "given-W_O.npy", "08-scores.npy", "lesson.npz"});
 }
 
 TEST_CASE("the list of files says which hold a step, and nothing of what was left out") {
-  const LoadedLesson loaded = load_lesson("the-fat-cat");
+  const LoadedLesson loaded = load_lesson("two-heads");
   const ExportPlan made =
       plan(loaded, {.only = {"scores"}, .formats = {"npy", "json", "markdown"}});
   const auto list = nlohmann::json::parse(made.list({{"08-scores.npy", "0123"}}));
@@ -60,7 +60,7 @@ TEST_CASE("every format that is written for programs is read, too") {
 }
 
 TEST_CASE("formats and steps that are not there are refused") {
-  const LoadedLesson loaded = load_lesson("the-fat-cat");
+  const LoadedLesson loaded = load_lesson("two-heads");
   CHECK_THROWS_WITH(plan(loaded, {.formats = {"npy,jsn"}}),
                     "there is no format \"jsn\"; did you mean \"json\"?");
   CHECK_THROWS_WITH(plan(loaded, {.formats = {"npy,"}}),

@@ -107,7 +107,7 @@ TEST_CASE("a program gives the arithmetic of every cell of every lesson") {
 }
 
 TEST_CASE("a causal mask has two forms, a score one") {
-  const LoadedLesson loaded = load_lesson("the-fat-cat");
+  const LoadedLesson loaded = load_lesson("two-heads");
   for (const TensorView& view : views_of(loaded.trace)) {
     BytecodeInputs needs;
     if (!view.step) continue;
@@ -119,13 +119,13 @@ TEST_CASE("a causal mask has two forms, a score one") {
 }
 
 TEST_CASE("ids and what they are made of are not to be changed, weights are") {
-  const LoadedLesson loaded = load_lesson("the-fat-cat");
+  const LoadedLesson loaded = load_lesson("two-heads");
   CHECK(live_inputs(loaded.trace, views_of(loaded.trace)) ==
         std::vector<std::string>{"embedding_table", "position_table", "W_Q", "W_K", "W_V", "W_O"});
 }
 
 TEST_CASE("what is on the way has its own arithmetic, and stands before what it leads to") {
-  const LoadedLesson loaded = load_lesson("the-fat-cat");
+  const LoadedLesson loaded = load_lesson("two-heads");
   const Trace with = with_intermediates(loaded.lesson, loaded.trace);
   const std::string shifted = intermediate_name("attention_weights", "minus the largest");
   const std::string powers = intermediate_name("attention_weights", "e to that power");
