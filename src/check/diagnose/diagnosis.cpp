@@ -7,8 +7,7 @@
 #include <functional>
 #include <span>
 
-#include "check/diagnose/matching.hpp"
-#include "check/diagnose/slips.hpp"
+#include "check/diagnose/candidates.hpp"
 #include "check/tolerance/precision.hpp"
 #include "ops/shape_rule.hpp"
 #include "trace/labels.hpp"
