@@ -91,12 +91,6 @@ bool has_square_heads(const Trace& trace, const std::vector<SubmittedArray>& sub
 /// decimals is returned unchanged.
 double rounded(double x, int decimals);
 
-/// Returns the decimals to which all numbers of a binary file were rounded before saving: 3 for
-/// 0.125f, 0.1f. Nothing if they have more than their precision holds for certain (float64: 12,
-/// float32: 6, float16: 3, bfloat16: 2). Nothing also if most are too large for it to hold one
-/// decimal more.
-std::optional<int> rounded_decimals(const NumeralCells& cells, Precision precision);
-
 /// Restores numbers that were rounded and then saved in few bits: 0.1f becomes 0.1, not
 /// 0.10000000149. Unrounded numbers and float64 are unchanged.
 void snap_to_decimals(SubmittedArray& submitted);
