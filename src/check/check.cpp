@@ -311,6 +311,11 @@ PassReports pass_reports(const CheckReport& report, const Trace& trace) {
 
 }  // namespace
 
+const StepReport* CheckReport::find(std::string_view step) const {
+  const auto found = std::ranges::find(steps, step, &StepReport::step);
+  return found == steps.end() ? nullptr : &*found;
+}
+
 std::string_view outcome_name(Outcome outcome) {
   return outcomes[static_cast<std::size_t>(outcome)];
 }

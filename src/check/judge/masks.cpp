@@ -5,7 +5,6 @@
 #include <ranges>
 
 #include "check/tolerance/precision.hpp"
-#include "text/error.hpp"
 
 namespace qkv::inline check {
 namespace {
@@ -120,11 +119,7 @@ Tensor worked_from_typed(const Judgement& judgement, const Trace& trace, const L
   }
   Call call = own_call(judgement, trace, node);
   for (std::size_t k = 0; k < typed.size(); ++k) call.inputs[k] = &typed[k];
-  try {
-    return node.step->operation->compute(call);
-  } catch (const InputError&) {
-    return {};
-  }
+  return result_of(*node.step, call).value_or(Tensor());
 }
 
 }  // namespace
