@@ -17,12 +17,14 @@
 namespace qkv::inline check {
 namespace {
 
-constexpr std::string_view names[] = {"correct", "rounding", "carried", "undecided",
-                                      "wrong",   "blank",    "shape"};
+constexpr std::string_view verdict_names[] = {"correct", "rounding", "carried", "undecided",
+                                              "wrong",   "blank",    "shape"};
 
 }  // namespace
 
-std::string_view verdict_name(Verdict verdict) { return names[static_cast<std::size_t>(verdict)]; }
+std::string_view verdict_name(Verdict verdict) {
+  return verdict_names[static_cast<std::size_t>(verdict)];
+}
 
 std::size_t LearnerNode::wrong_cells() const {
   if (wrong_shape_array) return wrong_shape_array->cells.size();
