@@ -195,8 +195,8 @@ FirstWrong first_wrong_of(const LearnerNode& node, std::size_t i) {
 // transposed on reading, so nothing can be said of those.
 bool has_right_numbers(const Interpretation& interpretation, const LearnerNode& node) {
   const NumeralCells& cells = node.wrong_shape_array->cells;
-  const bool in_order = interpretation.trace->token_layout == TokenLayout::rows &&
-                        interpretation.layout.transposed == Transposed::no;
+  const bool in_order =
+      interpretation.trace->token_layout == TokenLayout::rows && !interpretation.layout.transposed;
   if (!in_order || cells.size() != node.truth->values.size()) return false;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const Tolerance own{.absolute = node.units.tolerance(i)};
@@ -310,6 +310,11 @@ PassReports pass_reports(const CheckReport& report, const Trace& trace) {
 }
 
 }  // namespace
+
+const StepReport* CheckReport::find(std::string_view step) const {
+  const auto found = std::ranges::find(steps, step, &StepReport::step);
+  return found == steps.end() ? nullptr : &*found;
+}
 
 std::string_view outcome_name(Outcome outcome) {
   return outcomes[static_cast<std::size_t>(outcome)];

@@ -88,6 +88,11 @@ struct CheckReport {
   std::vector<std::string> unreadable = {};  ///< why files of steps were not read
   std::optional<PassReports> passes = {};    ///< only if gradients were requested
   Trace own = {};  ///< the lesson with the learner's own numbers, for the arithmetic of wrong cells
+
+  /// Returns the report of a step or given; nullptr if there is none.
+  const StepReport* find(std::string_view step) const;
+  /// Returns that of the first wrong one; nullptr if there is none.
+  const StepReport* first_wrong_step() const { return first_wrong ? find(*first_wrong) : nullptr; }
 };
 
 std::string_view outcome_name(Outcome outcome);

@@ -386,8 +386,7 @@ std::string verdict_text(const CheckReport& report, const CheckStyle& style) {
   std::string text =
       fmt::format("{}: {}", sanitise(report.submission), outcome_name(report.outcome));
   if (report.first_wrong) {
-    const StepReport& step =
-        *std::ranges::find(report.steps, *report.first_wrong, &StepReport::step);
+    const StepReport& step = *report.first_wrong_step();
     text += fmt::format("; the first slip is in {}", sanitise(step.step));
     if (report.own.find_step(step.step) == nullptr) {
       text += ", which is not the lesson's given";

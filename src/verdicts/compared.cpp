@@ -11,6 +11,7 @@
 #include "check/intake/layout.hpp"
 #include "check/tolerance/precision.hpp"
 #include "formats/files/manifest.hpp"
+#include "tensor/row_kernels.hpp"
 #include "text/escape.hpp"
 #include "text/wrapping.hpp"
 #include "trace/cell_reference.hpp"
@@ -147,10 +148,7 @@ std::string rounding_hint(const ComparedStep& step) {
 /// Returns a hint if the relative difference is large only because the number is near zero.
 std::string vanishing_hint(const ComparedStep& step) {
   constexpr double units = 1e-12;  // of the largest number: thousands of float64's last places
-  double largest = 1;
-  for (const double value : step.desired->tensor.values) {
-    if (std::isfinite(value)) largest = std::max(largest, std::fabs(value));
-  }
+  const double largest = std::max(1.0, largest_magnitude(step.desired->tensor.values));
   const Difference& difference = step.difference;
   const bool is_rounding = !step.judged && difference.nan_mismatched == 0 &&
                            difference.largest_absolute <= units * largest;

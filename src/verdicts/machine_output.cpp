@@ -16,13 +16,6 @@
 namespace qkv::inline verdicts {
 namespace {
 
-const StepReport* first_wrong_step(const CheckReport& report) {
-  for (const StepReport& step : report.steps) {
-    if (report.first_wrong && step.step == *report.first_wrong) return &step;
-  }
-  return nullptr;
-}
-
 std::string mistake_ids(const StepReport* step) {
   std::string ids;
   if (!step) return ids;
@@ -47,7 +40,7 @@ double in_hundredths(double marks) { return std::round(100 * marks) / 100; }
 std::string reason_of(const CheckedPath& one, const Marks& marks, const Trace& trace) {
   if (!one.report) return one.failure;
   std::vector<std::string> reasons;
-  if (const StepReport* step = first_wrong_step(*one.report)) {
+  if (const StepReport* step = one.report->first_wrong_step()) {
     const bool is_given = trace.find_step(step->step) == nullptr;
     reasons.push_back(fmt::format(
         "{}: {}", step->step, is_given ? "not the lesson's numbers" : mistakes_in_words(*step)));
@@ -81,7 +74,7 @@ std::string checked_line(const CheckedPath& one, const Rubric& scheme) {
   std::string text = sanitise(one.path) + ": ";
   if (!one.report) return text + "can't be read\n";
   text += outcome_name(one.report->outcome);
-  if (const StepReport* step = first_wrong_step(*one.report)) {
+  if (const StepReport* step = one.report->first_wrong_step()) {
     const std::string ids = mistake_ids(step);
     text += fmt::format(" at {}{}", step->step, ids.empty() ? "" : " (" + ids + ")");
   } else if (const auto undecided = undecided_steps(*one.report); !undecided.empty()) {
@@ -100,7 +93,7 @@ std::string summary_csv(const std::vector<CheckedPath>& all, const Rubric& schem
     const StepMarks total = total_of(marks);
     const std::string_view verdict =
         one.report ? outcome_name(one.report->outcome) : std::string_view("unreadable");
-    const StepReport* wrong = one.report ? first_wrong_step(*one.report) : nullptr;
+    const StepReport* wrong = one.report ? one.report->first_wrong_step() : nullptr;
     text += fmt::format("{},,{},{},{},{},{},{}", csv::label_cell(one.path), verdict, total.marks,
                         total.of, csv::label_cell(wrong ? wrong->step : ""),
                         csv::label_cell(mistake_ids(wrong)),

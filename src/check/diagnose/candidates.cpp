@@ -1,4 +1,4 @@
-#include "check/diagnose/matching.hpp"
+#include "check/diagnose/candidates.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

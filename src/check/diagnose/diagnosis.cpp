@@ -7,8 +7,7 @@
 #include <functional>
 #include <span>
 
-#include "check/diagnose/matching.hpp"
-#include "check/diagnose/slips.hpp"
+#include "check/diagnose/candidates.hpp"
 #include "check/tolerance/precision.hpp"
 #include "ops/shape_rule.hpp"
 #include "trace/labels.hpp"
@@ -62,6 +61,9 @@ struct Cellwise {
   bool is_attempted(std::size_t i) const { return node.verdicts[i] != Verdict::blank; }
   // Right for any numbers: masked, or 0 because of that.
   bool is_certain(std::size_t i) const { return right(i) == -infinity || right(i) == 0; }
+  bool is_evidence(std::size_t i) const {
+    return is_attempted(i) && (is_wrong(i) || !is_certain(i));
+  }
   bool are_near(std::size_t i, double x) const {
     return written(i) == x || std::abs(written(i) - x) <= node.units.tolerance(i);
   }
@@ -88,21 +90,6 @@ std::vector<IndexRange> bounding_block(const Cellwise& all, const Shape& shape) 
   return block;
 }
 
-// True if `holds` is true of all cells of the block that are evidence.
-bool all_hold(const Cellwise& block, const std::function<bool(std::size_t)>& holds) {
-  return std::ranges::all_of(block.cells, [&](std::size_t i) {
-    return !block.is_attempted(i) || (!block.is_wrong(i) && block.is_certain(i)) || holds(i);
-  });
-}
-
-// True if it also holds for at least three clearly wrong numbers.
-template <class Holds>
-bool hold_with_evidence(const Cellwise& block, const Holds& holds) {
-  constexpr std::ptrdiff_t enough = 3;
-  const auto wrong = [&](std::size_t i) { return block.is_wrong(i); };
-  return std::ranges::count_if(block.cells, wrong) >= enough && all_hold(block, holds);
-}
-
 // Returns the mean error of each column.
 std::vector<double> offsets_of(const Cellwise& block, std::size_t columns) {
   std::vector<double> sums(columns);
@@ -118,54 +105,57 @@ std::vector<double> offsets_of(const Cellwise& block, std::size_t columns) {
   return sums;
 }
 
-// True if each column has the same error in every row; reduced to one number if all are equal.
-bool is_offset(const Cellwise& block, Region& region) {
-  const std::size_t columns = region.axes.back().size();
-  const std::size_t rows = block.cells.size() / columns;
-  std::vector<double> offsets = offsets_of(block, columns);
-  const auto place = [&](std::size_t i) { return i - region.axes.back().from; };
-  const std::size_t width = block.node.own.columns();
-  const auto holds = [&](std::size_t i) {
-    return block.are_near(i, block.right(i) + offsets[place(i % width)]);
-  };
-  if (!hold_with_evidence(block, holds)) return false;
+// Reduces the errors of columns to one number if all are equal.
+std::vector<double> same_offsets(std::vector<double> offsets, double tolerance) {
   const auto [low, high] = std::ranges::minmax(offsets);
-  const bool same = high - low <= 2 * block.node.units.largest();
-  if (!same && rows < 2) return false;  // of a single row this is always so
-  if (same) {
-    double sum = 0;
-    for (const double x : offsets) sum += x;
-    offsets = {sum / static_cast<double>(columns)};
-  }
-  region.offset = std::move(offsets);
-  return true;
+  if (high - low > 2 * tolerance) return offsets;
+  double sum = 0;
+  for (const double x : offsets) sum += x;
+  return {sum / static_cast<double>(offsets.size())};
 }
 
+// What the cells of a block may have in common, and how many must be wrong to show it.
+struct Pattern {
+  Region::What what;
+  std::size_t least;
+  std::function<bool(std::size_t cell)> holds;
+};
+
+// Finds the first pattern that holds for all cells of the block that are evidence.
 void tell_what(const Cellwise& block, Region& region) {
   using What = Region::What;
-  const auto is_zero = [&](std::size_t i) { return block.written(i) == 0; };
-  const auto is_nan = [&](std::size_t i) {
-    return std::isnan(block.written(i)) && block.node.has_number(i);
+  const auto first = std::ranges::find_if(block.cells, [&](auto i) { return block.is_wrong(i); });
+  const double constant = block.written(*first);
+  const double factor = block.factor();
+  const std::size_t columns = region.axes.back().size();
+  const std::vector<double> errors = offsets_of(block, columns);
+  const auto error_at = [&](std::size_t i) {
+    return errors[i % block.node.own.columns() - region.axes.back().from];
   };
-  if (all_hold(block, is_zero)) {
-    region.what = What::zero;
-  } else if (all_hold(block, is_nan)) {
-    region.what = What::nan;
-  } else {
-    const auto first = std::ranges::find_if(block.cells, [&](auto i) { return block.is_wrong(i); });
-    const double constant = block.written(*first);
-    const double factor = block.factor();
-    if (hold_with_evidence(block, [&](std::size_t i) { return block.written(i) == constant; })) {
-      region.what = What::constant;
-    } else if (factor != 0 && hold_with_evidence(block, [&](std::size_t i) {
-                 return block.are_near(i, factor * block.right(i));
-               })) {
-      region.what = What::multiple;
-      region.factor = factor;
-    } else if (is_offset(block, region)) {
-      region.what = What::offset;
-    }
-  }
+  const std::vector<double> offset = same_offsets(errors, block.node.units.largest());
+  // The columns of a single row always have an error each.
+  const bool may_be_offset = offset.size() == 1 || block.cells.size() > columns;
+  const Pattern patterns[] = {
+      {What::zero, 0, [&](std::size_t i) { return block.written(i) == 0; }},
+      {What::nan, 0,
+       [&](std::size_t i) { return std::isnan(block.written(i)) && block.node.has_number(i); }},
+      {What::constant, 3, [&](std::size_t i) { return block.written(i) == constant; }},
+      {What::multiple, 3,
+       [&](std::size_t i) { return factor != 0 && block.are_near(i, factor * block.right(i)); }},
+      {What::offset, 3,
+       [&](std::size_t i) {
+         return may_be_offset && block.are_near(i, block.right(i) + error_at(i));
+       }},
+  };
+  const auto* found = std::ranges::find_if(patterns, [&](const Pattern& one) {
+    return region.wrong >= one.least && std::ranges::all_of(block.cells, [&](std::size_t i) {
+             return !block.is_evidence(i) || one.holds(i);
+           });
+  });
+  if (found == std::end(patterns)) return;
+  region.what = found->what;
+  if (region.what == What::multiple) region.factor = factor;
+  if (region.what == What::offset) region.offset = offset;
 }
 
 }  // namespace
@@ -199,7 +189,7 @@ std::optional<Region> region_of(const LearnerNode& node) {
   // Nothing in common: then nearly all must be wrong; some may be right by chance.
   std::size_t others = 0;
   for (const std::size_t i : block.cells) {
-    others += block.is_attempted(i) && !block.is_wrong(i) && !block.is_certain(i) ? 1 : 0;
+    others += block.is_evidence(i) && !block.is_wrong(i) ? 1 : 0;
   }
   constexpr std::size_t one_in = 20;
   if (others * one_in > block.cells.size()) return {};

@@ -5,7 +5,6 @@
 
 #include "ops/backward_rule.hpp"
 #include "ops/cell.hpp"
-#include "text/error.hpp"
 
 namespace qkv::inline check {
 
@@ -69,23 +68,18 @@ Hypothesis Hypothesis::with_truth_before(std::size_t node) const {
   return truth;
 }
 
-Tensor Hypothesis::worked(std::size_t node) const {
+std::optional<Tensor> Hypothesis::worked(std::size_t node) const {
   const auto has_its_shape = [&](std::size_t k) {
     return tensor(k).shape() == judgement_->nodes[k].truth->shape();
   };
   const LearnerNode& own = judgement_->nodes[node];
   if (is_gradient(*own.step->operation) && !std::ranges::all_of(own.inputs, has_its_shape))
-    throw InputError(own.name + ": a gradient of another shape");
-  return judgement_->nodes[node].step->operation->compute(
-      call_in(*this, *judgement_, *trace_, node));
+    return {};  // a gradient of another shape
+  return result_of(*own.step, call_in(*this, *judgement_, *trace_, node));
 }
 
 Tensor Hypothesis::worked_or(const Tensor& otherwise, std::size_t node) const {
-  try {
-    return worked(node);
-  } catch (const InputError&) {
-    return otherwise;
-  }
+  return worked(node).value_or(otherwise);
 }
 
 std::optional<Tensor> Hypothesis::carried_along(std::span<const std::size_t> path, std::size_t at,
@@ -95,14 +89,11 @@ std::optional<Tensor> Hypothesis::carried_along(std::span<const std::size_t> pat
   changed.quantise(made);
   made.dot_width = tensor(at).dot_width;
   changed.put(at, std::move(made));
-  try {
-    for (const std::size_t node : path) {
-      Tensor anew = changed.worked(node);
-      if (node == path.back()) return anew;
-      changed.quantise(anew);
-      changed.put(node, std::move(anew));
-    }
-  } catch (const InputError&) {  // impossible with these shapes
+  for (const std::size_t node : path) {
+    std::optional<Tensor> anew = changed.worked(node);
+    if (!anew || node == path.back()) return anew;
+    changed.quantise(*anew);
+    changed.put(node, *std::move(anew));
   }
   return {};
 }

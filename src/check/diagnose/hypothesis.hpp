@@ -73,7 +73,7 @@ class Hypothesis {
   bool quantise_unsubmitted(std::size_t node);
 
  private:
-  Tensor worked(std::size_t node) const;
+  std::optional<Tensor> worked(std::size_t node) const;
   void quantise(Tensor& tensor) const;
 
   const Judgement* judgement_;

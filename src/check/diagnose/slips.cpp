@@ -1,4 +1,4 @@
-#include "check/diagnose/slips.hpp"
+#include "check/diagnose/candidates.hpp"
 
 #include <fmt/format.h>
 

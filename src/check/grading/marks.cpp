@@ -8,7 +8,6 @@
 #include <optional>
 #include <random>
 
-#include "text/error.hpp"
 #include "trace/trace.hpp"
 
 namespace qkv::inline check {
@@ -25,11 +24,7 @@ std::optional<Tensor> computed_with(const Trace& trace, const Step& step, const 
   for (const std::string& name : step.of) change(name, operands.emplace_back(trace.at(name)));
   Call call = trace.call(step);
   for (std::size_t k = 0; k < operands.size(); ++k) call.inputs[k] = &operands[k];
-  try {
-    return step.operation->compute(call);
-  } catch (const InputError&) {
-    return {};
-  }
+  return result_of(step, call);
 }
 
 // Draws arbitrary numbers, the same ones each time.
@@ -118,11 +113,6 @@ class TaintTracker {
   const Trace& own_;
   std::map<std::string, Tensor, std::less<>> tainted_;
 };
-
-const StepReport* report_of(const CheckReport& report, const std::string& name) {
-  const auto found = std::ranges::find(report.steps, name, &StepReport::step);
-  return found == report.steps.end() ? nullptr : &*found;
-}
 
 bool is_right(Verdict verdict) {
   return verdict == Verdict::correct || verdict == Verdict::rounding;
@@ -280,7 +270,7 @@ std::vector<bool> Rubric::roots_at_chance(const CheckReport& report) const {
   ChanceLevel all;
   for (std::size_t s = 0; s < worths_.size(); ++s) {
     const Step& step = trace_->steps[s];
-    const StepReport* submitted = report_of(report, step.name);
+    const StepReport* submitted = report.find(step.name);
     for (const std::string& name : step.of) {
       const auto place = trace_->step_names.place(name);
       rests[s] = rests[s] || (place && rests[*place]);
@@ -304,7 +294,7 @@ Marks Rubric::of(const CheckReport& report) const {
   TaintTracker of_changed(report.own);
   TaintTracker of_unexplained(report.own);
   for (const Given& given : trace_->givens) {
-    const StepReport* changed = report_of(report, given.name);
+    const StepReport* changed = report.find(given.name);
     if (changed == nullptr) continue;
     const bool all = changed->verdicts.empty();  // of a wrong shape
     of_changed.mark_tainted(
@@ -314,7 +304,7 @@ Marks Rubric::of(const CheckReport& report) const {
   for (const Step& step : report.own.steps) {  // a convention may add a step
     CellMask unearned = of_changed.of(step);
     CellMask unexplained = of_unexplained.of(step);
-    const StepReport* submitted = report_of(report, step.name);
+    const StepReport* submitted = report.find(step.name);
     const auto place = trace_->step_names.place(step.name);
     if (submitted == nullptr || !place) continue;
     const std::size_t s = *place;

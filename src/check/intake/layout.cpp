@@ -49,15 +49,14 @@ Numerals with_axes_swapped(std::span<const Numeral> cells, std::size_t first, st
   return result;
 }
 
-void move_heads_first(const Trace& trace, std::vector<SubmittedArray>& submitted,
-                      SquareHeadAxis square) {
+void move_heads_first(const Trace& trace, const Layout& layout,
+                      std::vector<SubmittedArray>& submitted) {
   for (SubmittedArray& matrix : submitted) {
     const Tensor& tensor = trace.at(matrix.name);
     const bool whole = matrix.in_one_file && matrix.cells.size() == tensor.values.size();
     if (tensor.rank() < 3 || !whole || trace.token_layout != TokenLayout::rows) continue;
-    const bool inside = matrix.fits
-                            ? square == SquareHeadAxis::inside && has_square_heads_of(tensor)
-                            : has_heads_inside(matrix, tensor);
+    const bool inside = matrix.fits ? layout.square_heads_inside && has_square_heads_of(tensor)
+                                    : has_heads_inside(matrix, tensor);
     if (!inside) continue;
     matrix.cells = NumeralCells(with_axes_swapped(matrix.cells.span(), tensor.rows(),
                                                   tensor.axes[tensor.leading_axes() - 1].size,
@@ -80,32 +79,8 @@ double rounded(double x, int decimals) {
   return std::abs(x) * power < whole_anyway ? std::round(x * power) / power : x;
 }
 
-std::optional<int> rounded_decimals(const NumeralCells& cells, Precision precision) {
-  if (precision == Precision::digits) return {};
-  const PrecisionRule& rule = rule_of(precision);
-  int decimals = 0;
-  double power = 1;
-  for (const Numeral& cell : cells) {
-    const double x = cell.value;
-    if (!std::isfinite(x)) continue;
-    while (std::abs(std::round(x * power) / power - x) > rule.nearness * std::abs(x)) {
-      if (++decimals > rule.decimals) return {};
-      power *= 10;
-    }
-  }
-  // Large numbers of few bits always have few decimals: in float16, 141.75 is next to 141.625. Only
-  // a number that could hold one more decimal was rounded. Finite masks are ignored.
-  std::ptrdiff_t might_have_more = 0;
-  for (const Numeral& cell : cells) {
-    const double x = std::abs(cell.value);
-    if (!std::isfinite(x) || x == 0 || cell.value <= finite_mask) continue;
-    might_have_more += rule.nearness * x <= 0.05 / power ? 1 : -1;
-  }
-  return might_have_more >= 0 ? std::optional(decimals) : std::nullopt;
-}
-
 void snap_to_decimals(SubmittedArray& submitted) {
-  submitted.rounded_to = rounded_decimals(submitted.cells, submitted.precision);
+  submitted.rounded_to = rounded_decimals(submitted.cells.span(), submitted.precision);
   if (!submitted.rounded_to || submitted.precision == Precision::float64) return;
   Numerals cells = submitted.cells.copy();
   for (Numeral& cell : cells) cell.value = rounded(cell.value, *submitted.rounded_to);
@@ -137,7 +112,7 @@ struct Piece {
 };
 
 Piece inside_piece(const SubmittedFile& file, const Tensor& tensor, TokenLayout token_layout,
-                   Transposed transposed) {
+                   const Layout& layout) {
   const std::span<const Numeral> cells = file.written.cells;
   Piece piece{.shape = without_leading_ones(file.written.shape, tensor.rank()),
               .cells = NumeralCells(cells)};
@@ -147,10 +122,10 @@ Piece inside_piece(const SubmittedFile& file, const Tensor& tensor, TokenLayout 
     piece.shape = tensor.shape();
   }
   // If tokens are columns, a column of tokens is not read as a row.
-  piece.may_lie = transposed == Transposed::no || piece.shape.size() < 2;
+  piece.may_lie = !layout.transposed || piece.shape.size() < 2;
   if (piece.shape.size() < 2 && tensor.rank() >= 2) piece.shape.insert(piece.shape.begin(), 1);
-  const bool lies = is_shown_transposed(tensor, token_layout) !=
-                    (transposed == Transposed::yes && tensor.rank() >= 2);
+  const bool lies =
+      is_shown_transposed(tensor, token_layout) != (layout.transposed && tensor.rank() >= 2);
   if (!lies || piece.shape.size() < 2) return piece;
   std::size_t& rows = piece.shape[piece.shape.size() - 2];
   std::size_t& columns = piece.shape.back();
@@ -206,7 +181,7 @@ void take_pieces(std::vector<Piece>& pieces, const std::vector<std::size_t>& pla
 }
 
 SubmittedArray put_together(const std::string& name, const Submission& submission,
-                            const Trace& trace, Transposed transposed) {
+                            const Trace& trace, const Layout& layout) {
   const Tensor& tensor = trace.at(name);
   SubmittedArray submitted{.name = name, .shape = {}, .cells = {}};
   std::vector<Piece> pieces;
@@ -216,7 +191,7 @@ SubmittedArray put_together(const std::string& name, const Submission& submissio
     if (pieces.empty()) submitted.precision = file.written.precision;
     // Of different types the first in the list is the coarsest; digits are coarser than any.
     submitted.precision = std::min(submitted.precision, file.written.precision);
-    Piece piece = inside_piece(file, tensor, trace.token_layout, transposed);
+    Piece piece = inside_piece(file, tensor, trace.token_layout, layout);
     piece.earlier_bad = submitted.bad_texts.size();
     submitted.bad_texts.insert(submitted.bad_texts.end(), file.written.bad_texts.begin(),
                                file.written.bad_texts.end());
@@ -249,13 +224,13 @@ std::size_t matrix_index_of(const SubmittedFile& file, const Tensor& tensor) {
 }
 
 std::vector<SubmittedArray> normalise_layout(const Submission& submission, const Trace& trace,
-                                             Transposed transposed) {
+                                             const Layout& layout) {
   std::vector<SubmittedArray> all;
   for (const std::string_view name : names_in(trace)) {
     const bool is_there = std::any_of(submission.files.begin(), submission.files.end(),
                                       [&](const SubmittedFile& file) { return file.name == name; });
     if (!is_there) continue;
-    all.push_back(put_together(std::string(name), submission, trace, transposed));
+    all.push_back(put_together(std::string(name), submission, trace, layout));
     snap_to_decimals(all.back());
   }
   return all;

@@ -11,8 +11,12 @@
 
 namespace qkv::inline check {
 
-/// Whether all matrices of a submission are transposed.
-enum class Transposed { no, yes };
+/// How the matrices of a submission are laid out, if not as in the lesson.
+struct Layout {
+  bool transposed = false;           ///< every matrix: tokens are columns
+  bool square_heads_inside = false;  ///< heads are the middle axis, also if rows are equally many
+  bool other_pairing = false;  ///< columns of rotated queries and keys are in the other's order
+};
 
 /// The numbers of a matrix: a view of the submission, or own numbers if they had to be transposed
 /// or joined.
@@ -53,11 +57,10 @@ struct SubmittedArray {
   std::vector<std::string> bad_texts = {};         ///< texts of cells that are not numbers
 };
 
-/// Returns the submission's matrices in the lesson's order, each joined from its files.
-/// `transposed` says that every matrix is submitted transposed. The submission must outlive the
-/// result.
+/// Returns the submission's matrices in the lesson's order, each joined from its files, and
+/// transposed if the layout is. The submission must outlive the result.
 std::vector<SubmittedArray> normalise_layout(const Submission& submission, const Trace& trace,
-                                             Transposed transposed);
+                                             const Layout& layout);
 
 /// Removes leading axes of size 1 while more than `rank` axes are left.
 Shape without_leading_ones(Shape shape, std::size_t rank = 1);
@@ -76,13 +79,10 @@ Shape shape_with_heads(HeadLayout layout, Shape shape);
 Numerals with_axes_swapped(std::span<const Numeral> cells, std::size_t first, std::size_t second,
                            std::size_t inner);
 
-/// Which axis holds the heads if heads and rows are equally many: the sizes do not tell.
-enum class SquareHeadAxis { first, inside };
-
 /// Moves the heads to the first axis if they are in the middle (n × h × d), as in programs, or side
 /// by side (n × h·d).
-void move_heads_first(const Trace& trace, std::vector<SubmittedArray>& submitted,
-                      SquareHeadAxis square);
+void move_heads_first(const Trace& trace, const Layout& layout,
+                      std::vector<SubmittedArray>& submitted);
 
 /// True if any matrix has as many heads as rows.
 bool has_square_heads(const Trace& trace, const std::vector<SubmittedArray>& submitted);
@@ -90,12 +90,6 @@ bool has_square_heads(const Trace& trace, const std::vector<SubmittedArray>& sub
 /// Rounds a number to `decimals` decimals, halves away from zero. A number too large to have such
 /// decimals is returned unchanged.
 double rounded(double x, int decimals);
-
-/// Returns the decimals to which all numbers of a binary file were rounded before saving: 3 for
-/// 0.125f, 0.1f. Nothing if they have more than their precision holds for certain (float64: 12,
-/// float32: 6, float16: 3, bfloat16: 2). Nothing also if most are too large for it to hold one
-/// decimal more.
-std::optional<int> rounded_decimals(const NumeralCells& cells, Precision precision);
 
 /// Restores numbers that were rounded and then saved in few bits: 0.1f becomes 0.1, not
 /// 0.10000000149. Unrounded numbers and float64 are unchanged.

@@ -43,8 +43,8 @@ Trace with_gradients_names(const Trace& trace) {
 // Returns the gradient's numbers in the lesson's layout.
 Tensor numbers_of(const Submission& submission, const Trace& named, const std::string& name) {
   Tensor numbers = named.at(name);
-  for (const Transposed transposed : {Transposed::no, Transposed::yes}) {
-    const std::vector<SubmittedArray> all = normalise_layout(submission, named, transposed);
+  for (const bool transposed : {false, true}) {
+    const auto all = normalise_layout(submission, named, {.transposed = transposed});
     const SubmittedArray& submitted = *std::ranges::find(all, name, &SubmittedArray::name);
     if (!submitted.fits) continue;
     for (const Numeral& cell : submitted.cells) {

@@ -105,28 +105,6 @@ std::string only_one_of(const Shape& shape, const NamesByShape& names, const Tra
   return trace.find_step(found) ? std::string(found) : std::string();
 }
 
-// Returns the unit of the file's most decimals, or of its precision, unless it was rounded before.
-double finest_unit(const ParsedArray& written) {
-  if (written.precision != Precision::digits) {
-    const NumeralCells cells(std::span<const Numeral>(written.cells));
-    const int decimals = rounded_decimals(cells, written.precision).value_or(0);
-    const double own = rule_of(written.precision).floor;
-    return decimals > 0 ? std::max(own, std::pow(10.0, -decimals)) : own;
-  }
-  double finest = infinity;
-  for (const Numeral& cell : written.cells) {
-    if (std::isfinite(cell.value)) finest = std::min(finest, std::pow(10.0, -cell.decimals));
-  }
-  return finest;
-}
-
-// Returns the unit of a cell: in e-notation its own.
-double unit_of(const ParsedArray& written, double finest, const Numeral& cell) {
-  if (cell.scientific) return std::pow(10.0, -cell.decimals);
-  const bool is_binary = written.precision != Precision::digits;
-  return is_binary ? finest * std::max(1.0, std::abs(cell.value)) : finest;
-}
-
 // Returns the numbers of `file` that `part` holds, too: all, or one matrix.
 std::span<const Numeral> shared_cells(const SubmittedFile& file, const SubmittedFile& part,
                                       const Tensor& tensor) {
@@ -137,24 +115,10 @@ std::span<const Numeral> shared_cells(const SubmittedFile& file, const Submitted
   return start + size <= cells.size() ? cells.subspan(start, size) : std::span<const Numeral>();
 }
 
-/// True if two files of a step agree in their common cells, to the precision of the coarser file.
-/// `tensor` is the step's.
+// True if two files of a step agree in their common cells.
 bool agree(const SubmittedFile& one, const SubmittedFile& other, const Tensor& tensor) {
-  const auto a = shared_cells(one, other, tensor);
-  const auto b = shared_cells(other, one, tensor);
-  if (a.size() != b.size()) return false;
-  const double finest[] = {finest_unit(one.written), finest_unit(other.written)};
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const double x = a[i].value;
-    const double y = b[i].value;
-    // A number may be a rounding of one with more digits, but not differ at equal digits.
-    const double unit =
-        std::max(unit_of(one.written, finest[0], a[i]), unit_of(other.written, finest[1], b[i]));
-    const double tolerance = unit / 2 * (1 + 1e-9);
-    const bool same = x == y || (std::isnan(x) && std::isnan(y)) || std::abs(x - y) <= tolerance;
-    if (!same) return false;
-  }
-  return true;
+  return agree(one.written, shared_cells(one, other, tensor), other.written,
+               shared_cells(other, one, tensor));
 }
 
 namespace fs = std::filesystem;

@@ -55,13 +55,6 @@ std::vector<RoundedConstant> rounded_constants(const Step& step, const Call& cal
 /// those of the other pairing, as with permuted weights. The scores are the same.
 void accept_rope_layout(const Trace& trace, std::vector<SubmittedArray>& submitted);
 
-/// How the submitted numbers are laid out, if not as in the lesson.
-struct Layout {
-  Transposed transposed = Transposed::no;
-  SquareHeadAxis square = SquareHeadAxis::first;
-  bool other_pairing = false;
-};
-
 /// One interpretation of a submission, and its judgement.
 struct Interpretation {
   std::shared_ptr<const Trace> trace;  ///< the lesson's, or an accepted convention's

@@ -35,9 +35,9 @@ struct Interpreter {
 Interpretation Interpreter::operator()(const Layout& layout, std::shared_ptr<const Trace> of,
                                        std::size_t too_many) const {
   Interpretation result{.trace = std::move(of), .layout = layout};
-  result.submitted = normalise_layout(submission, *result.trace, layout.transposed);
-  if (!options.strict && layout.transposed == Transposed::no)
-    move_heads_first(*result.trace, result.submitted, layout.square);
+  result.submitted = normalise_layout(submission, *result.trace, layout);
+  if (!options.strict && !layout.transposed)
+    move_heads_first(*result.trace, layout, result.submitted);
   if (layout.other_pairing) accept_rope_layout(*result.trace, result.submitted);
   result.judgement = judge(*result.trace, result.submitted, options, too_many);
   if (result.judgement.given_up) {
@@ -224,8 +224,7 @@ std::optional<Interpretation> as_columns(const Interpreter& interpret,
                                          const Interpretation& plain) {
   const auto& nodes = plain.judgement.nodes;
   if (!interpret.options.allow_columns || !may_be_transposed(nodes)) return {};
-  Interpretation transposed =
-      interpret({.transposed = Transposed::yes}, interpret.trace, plain.wrong);
+  Interpretation transposed = interpret({.transposed = true}, interpret.trace, plain.wrong);
   if (transposed.wrong >= plain.wrong || wrong_in_forward(transposed) > wrong_in_forward(plain))
     return {};
   const ColumnsEvidence evidence = columns_evidence(transposed, plain);
@@ -238,8 +237,7 @@ std::optional<Interpretation> as_columns(const Interpreter& interpret,
 std::optional<Interpretation> with_heads_inside(const Interpreter& interpret,
                                                 const Interpretation& plain) {
   if (!has_square_heads(*interpret.trace, plain.submitted)) return {};
-  Interpretation inside =
-      interpret({.square = SquareHeadAxis::inside}, interpret.trace, plain.wrong);
+  Interpretation inside = interpret({.square_heads_inside = true}, interpret.trace, plain.wrong);
   if (inside.wrong >= plain.wrong) return {};
   const std::size_t before = plain.judgement.wrong_nodes();
   const std::size_t after = inside.judgement.wrong_nodes();
@@ -275,7 +273,7 @@ std::string_view Interpretation::convention_of(const LearnerNode& node) const {
   if (node.submitted && node.submitted->heads_inside) return "convention.heads-inside";
   if (!node.rounded_constant.empty()) return "convention.rounded-constant";
   if (std::ranges::find(changed, node.name) != changed.end()) return convention;
-  if (layout.transposed == Transposed::yes && node.truth->rank() >= 2) return "convention.columns";
+  if (layout.transposed && node.truth->rank() >= 2) return "convention.columns";
   return {};
 }
 

@@ -17,12 +17,14 @@
 namespace qkv::inline check {
 namespace {
 
-constexpr std::string_view names[] = {"correct", "rounding", "carried", "undecided",
-                                      "wrong",   "blank",    "shape"};
+constexpr std::string_view verdict_names[] = {"correct", "rounding", "carried", "undecided",
+                                              "wrong",   "blank",    "shape"};
 
 }  // namespace
 
-std::string_view verdict_name(Verdict verdict) { return names[static_cast<std::size_t>(verdict)]; }
+std::string_view verdict_name(Verdict verdict) {
+  return verdict_names[static_cast<std::size_t>(verdict)];
+}
 
 std::size_t LearnerNode::wrong_cells() const {
   if (wrong_shape_array) return wrong_shape_array->cells.size();
@@ -48,6 +50,12 @@ std::size_t Judgement::wrong_cells() const {
   return count;
 }
 
+std::optional<Tensor> result_of(const Step& step, const Call& call) try {
+  return step.operation->compute(call);
+} catch (const InputError&) {
+  return {};
+}
+
 Call own_call(const Judgement& judgement, const Trace& trace, const LearnerNode& node) {
   return call_with(node, trace, [&](std::size_t k) -> const Tensor& {
     return node.has_lessons_inputs ? *judgement.nodes[k].truth : judgement.nodes[k].own;
@@ -66,12 +74,9 @@ bool within(double x, double y, double tolerance) {
 // Computes the step from the learner's own numbers, if possible.
 Tensor recomputed_from_own(const Judgement& judgement, const Trace& trace, LearnerNode& node) {
   if (node.is_lessons) return *node.truth;
-  try {
-    return node.step->operation->compute(own_call(judgement, trace, node));
-  } catch (const InputError&) {
-    node.has_lessons_inputs = true;
-    return *node.truth;
-  }
+  auto result = result_of(*node.step, own_call(judgement, trace, node));
+  node.has_lessons_inputs = !result;
+  return result ? *std::move(result) : *node.truth;
 }
 
 // Finds the cells of a step that use a wrong or carried cell: those are NaN in the operands, and so
@@ -81,13 +86,11 @@ Tensor tainted_result(const Judgement& judgement, const Trace& trace, const Lear
   const auto with_nan = [&](std::size_t k) -> const Tensor& {
     return planted[k].axes.empty() ? judgement.nodes[k].own : planted[k];
   };
-  try {
-    return node.step->operation->compute(call_with(node, trace, with_nan));
-  } catch (const InputError&) {
-    Tensor all = node.from_yours;
-    std::ranges::fill(all.values.mutable_span(), no_bound);
-    return all;
-  }
+  if (auto result = result_of(*node.step, call_with(node, trace, with_nan)))
+    return *std::move(result);
+  Tensor all = node.from_yours;
+  std::ranges::fill(all.values.mutable_span(), no_bound);
+  return all;
 }
 
 // Returns the exact values as doubles.

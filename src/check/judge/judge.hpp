@@ -64,6 +64,9 @@ struct Judgement {
   std::size_t wrong_nodes() const;  ///< with a wrong cell or a wrong shape
 };
 
+/// Returns the result of a step; nothing if it is impossible with these operands.
+std::optional<Tensor> result_of(const Step& step, const Call& call);
+
 /// Returns the call of a step, each operand being a node's tensor by `tensor_of`.
 template <class TensorOf>
 Call call_with(const LearnerNode& node, const Trace& trace, const TensorOf& tensor_of) {

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 
 #include "check/tolerance/precision.hpp"
-#include "text/error.hpp"
 
 namespace qkv::inline check {
 namespace {
@@ -16,9 +14,10 @@ constexpr double mask_gap = 746;
 // The cells that one softmax weighs: a row, or a column where queries run across.
 struct Line {
   std::size_t first, length, stride;
-  auto cells() const {
-    return std::views::iota(std::size_t{0}, length) |
-           std::views::transform([*this](std::size_t k) { return first + k * stride; });
+  std::vector<std::size_t> cells() const {
+    std::vector<std::size_t> cells(length, first);
+    for (std::size_t k = 0; k < length; ++k) cells[k] += k * stride;
+    return cells;
   }
 };
 
@@ -120,11 +119,7 @@ Tensor worked_from_typed(const Judgement& judgement, const Trace& trace, const L
   }
   Call call = own_call(judgement, trace, node);
   for (std::size_t k = 0; k < typed.size(); ++k) call.inputs[k] = &typed[k];
-  try {
-    return node.step->operation->compute(call);
-  } catch (const InputError&) {
-    return {};
-  }
+  return result_of(*node.step, call).value_or(Tensor());
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "ops/cell.hpp"
-#include "text/error.hpp"
 
 namespace qkv::inline check {
 namespace {
@@ -238,11 +237,7 @@ Tensor Room::Stretch::computed(const LearnerNode& node, std::size_t trial, Tenso
   for (std::size_t k = 0; k < call.inputs.size(); ++k) {
     call.inputs[k] = &moved(node.inputs[k], trial, known);
   }
-  try {
-    return node.step->operation->compute(call);
-  } catch (const InputError&) {  // impossible with such numbers
-    return numbers(node);
-  }
+  return result_of(*node.step, call).value_or(numbers(node));
 }
 
 Tensor Room::Stretch::moved_step(std::size_t index, std::size_t trial, Tensors& known) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "check/tolerance/precision.hpp"
+#include "tensor/row_kernels.hpp"
 
 namespace qkv::inline check {
 namespace {
@@ -12,23 +13,15 @@ namespace {
 constexpr double on_the_way_to_whole = 1e-3;
 
 // The largest finite magnitude, or `least`.
-template <class Numbers, class Value>
-double scale_of(const Numbers& numbers, double least, const Value& value_of) {
-  double largest = least;
-  for (const auto& number : numbers) {
-    const double x = value_of(number);
-    if (std::isfinite(x)) largest = std::max(largest, std::abs(x));
-  }
-  return largest;
-}
-
 double scale_of(std::span<const double> right, double least = 1) {
-  return scale_of(right, least, [](double x) { return x; });
+  return std::max(least, largest_magnitude(right));
 }
 
 // Uses the learner's largest number, but one wild number must not excuse the others.
 double scale_of(const SubmittedArray& submitted, std::span<const double> right) {
-  const double own = scale_of(submitted.cells, 1, [](const Numeral& cell) { return cell.value; });
+  double own = 1;
+  for (const Numeral& cell : submitted.cells)
+    if (std::isfinite(cell.value)) own = std::max(own, std::abs(cell.value));
   return std::min(own, 10 * scale_of(right));
 }
 

@@ -1,44 +1,15 @@
 #pragma once
 
-#include <algorithm>
 #include <optional>
 #include <span>
-#include <string_view>
 
 #include "check/intake/layout.hpp"
 #include "check/tolerance/cell_tolerance.hpp"
-#include "formats/parsed_array.hpp"
+#include "formats/arrays/dtype.hpp"
 
 /// Detects how a program's numbers were rounded before they were saved.
 
 namespace qkv::inline check {
-
-/// A number this low, where -inf is expected, is a finite mask.
-inline constexpr double finite_mask = -1000;
-
-/// How exact the numbers of a precision are.
-struct PrecisionRule {
-  Precision precision;
-  std::string_view name;
-  int decimals;               ///< the most that a binary number stands for
-  double floor;               ///< smallest difference that counts, relative to the largest number
-  double least;               ///< the least value used for the largest number
-  double nearness;            ///< relative distance of a stored number from the intended one
-  double relative, absolute;  ///< the default tolerance of torch.testing.assert_close
-};
-/// From the coarsest to the finest. Digits have the tolerance of float64.
-inline constexpr PrecisionRule precision_rules[] = {
-    {Precision::bfloat16, "bfloat16", 2, 0x1p-7, 0, 0x1p-8, 1.6e-2, 1e-5},
-    {Precision::float16, "float16", 3, 0x1p-10, 0, 0x1p-11, 1e-3, 1e-5},
-    {Precision::float32, "float32", 6, 1e-6, 1, 0x1p-24, 1.3e-6, 1e-5},
-    {Precision::float64, "float64", 12, 1e-12, 1, 0x1p-52, 1e-7, 1e-7},
-    {Precision::digits, "float64", 0, 1e-6, 1, 0, 1e-7, 1e-7},
-};
-
-inline const PrecisionRule& rule_of(Precision precision) {
-  return *std::find_if(std::begin(precision_rules), std::end(precision_rules),
-                       [&](const PrecisionRule& rule) { return rule.precision == precision; });
-}
 
 /// Returns the smallest difference between two of a program's numbers that counts: by the largest
 /// of the right ones.

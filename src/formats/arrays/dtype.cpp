@@ -121,4 +121,28 @@ std::string_view bytes_of(std::span<const double> values) {
   return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
 }
 
+std::optional<int> rounded_decimals(std::span<const Numeral> cells, Precision precision) {
+  if (precision == Precision::digits) return {};
+  const PrecisionRule& rule = rule_of(precision);
+  int decimals = 0;
+  double power = 1;
+  for (const Numeral& cell : cells) {
+    const double x = cell.value;
+    if (!std::isfinite(x)) continue;
+    while (std::abs(std::round(x * power) / power - x) > rule.nearness * std::abs(x)) {
+      if (++decimals > rule.decimals) return {};
+      power *= 10;
+    }
+  }
+  // Large numbers of few bits always have few decimals: in float16, 141.75 is next to 141.625. Only
+  // a number that could hold one more decimal was rounded. Finite masks are ignored.
+  std::ptrdiff_t might_have_more = 0;
+  for (const Numeral& cell : cells) {
+    const double x = std::abs(cell.value);
+    if (!std::isfinite(x) || x == 0 || cell.value <= finite_mask) continue;
+    might_have_more += rule.nearness * x <= 0.05 / power ? 1 : -1;
+  }
+  return might_have_more >= 0 ? std::optional(decimals) : std::nullopt;
+}
+
 }  // namespace qkv::inline formats

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,6 +37,39 @@ ParsedArray array_of_values(Shape shape, std::span<const double> values, Precisi
 
 /// The bytes of numbers as they lie in memory: little-endian doubles.
 std::string_view bytes_of(std::span<const double> values);
+
+/// A number this low, where -inf is expected, is a finite mask.
+inline constexpr double finite_mask = -1000;
+
+/// How exact the numbers of a precision are.
+struct PrecisionRule {
+  Precision precision;
+  std::string_view name;
+  int decimals;               ///< the most that a binary number stands for
+  double floor;               ///< smallest difference that counts, relative to the largest number
+  double least;               ///< the least value used for the largest number
+  double nearness;            ///< relative distance of a stored number from the intended one
+  double relative, absolute;  ///< the default tolerance of torch.testing.assert_close
+};
+/// From the coarsest to the finest. Digits have the tolerance of float64.
+inline constexpr PrecisionRule precision_rules[] = {
+    {Precision::bfloat16, "bfloat16", 2, 0x1p-7, 0, 0x1p-8, 1.6e-2, 1e-5},
+    {Precision::float16, "float16", 3, 0x1p-10, 0, 0x1p-11, 1e-3, 1e-5},
+    {Precision::float32, "float32", 6, 1e-6, 1, 0x1p-24, 1.3e-6, 1e-5},
+    {Precision::float64, "float64", 12, 1e-12, 1, 0x1p-52, 1e-7, 1e-7},
+    {Precision::digits, "float64", 0, 1e-6, 1, 0, 1e-7, 1e-7},
+};
+
+inline const PrecisionRule& rule_of(Precision precision) {
+  return *std::find_if(std::begin(precision_rules), std::end(precision_rules),
+                       [&](const PrecisionRule& rule) { return rule.precision == precision; });
+}
+
+/// Returns the decimals to which all numbers of a binary file were rounded before saving: 3 for
+/// 0.125f, 0.1f. Nothing if they have more than their precision holds for certain (float64: 12,
+/// float32: 6, float16: 3, bfloat16: 2). Nothing also if most are too large for it to hold one
+/// decimal more.
+std::optional<int> rounded_decimals(std::span<const Numeral> cells, Precision precision);
 
 /// Returns the unsigned integer with these bytes, lowest first.
 constexpr std::size_t from_little_endian(std::string_view bytes) {

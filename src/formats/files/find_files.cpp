@@ -10,6 +10,7 @@
 #include <set>
 #include <system_error>
 
+#include "formats/arrays/dtype.hpp"
 #include "formats/arrays/npz.hpp"
 #include "formats/files/manifest.hpp"
 #include "formats/files/read_file.hpp"
@@ -167,31 +168,10 @@ std::vector<fs::path> list_files(const fs::path& directory, const std::optional<
   return files;
 }
 
-/// The difference up to which a number of an array may stand for one with more digits.
-struct Resolution {
-  double unit;
-  bool is_relative;
-
-  double at(double x) const { return is_relative ? unit * std::max(1.0, std::abs(x)) : unit; }
-};
-
-Resolution resolution_of(const ParsedArray& written) {
-  constexpr double units[] = {0, 0x1p-10, 0x1p-7, 1e-6, 1e-12};  // of each binary Precision
-  if (written.precision != Precision::digits)
-    return {units[static_cast<std::size_t>(written.precision)], true};
-  int decimals = 0;
-  for (const Numeral& cell : written.cells) decimals = std::max<int>(decimals, cell.decimals);
-  return {0.5 * std::pow(10.0, -decimals) * (1 + 1e-9), false};
-}
-
-// True if two arrays hold the same numbers, up to the resolution of the coarser one.
+// True if two arrays hold the same numbers; of those too many to be read the shapes are compared.
 bool agree(const ParsedArray& one, const ParsedArray& other) {
   if (one.cells.empty() || other.cells.empty()) return one.shape == other.shape;
-  const Resolution a = resolution_of(one), b = resolution_of(other);
-  return std::ranges::equal(one.cells, other.cells, [&](const Numeral& x, const Numeral& y) {
-    if (x.value == y.value || (std::isnan(x.value) && std::isnan(y.value))) return true;
-    return std::abs(x.value - y.value) <= std::max(a.at(x.value), b.at(y.value));
-  });
+  return agree(one, one.cells, other, other.cells);
 }
 
 /// Joins matrices with places into one array, with an axis for each kind of place. Of the same
@@ -233,8 +213,7 @@ class ArrayAssembler {
       throw InputError(fmt::format("{} and {} have different numbers for {}; keep one of them",
                                    same.file, piece.file, name));
     }
-    if (is_new || resolution_of(piece.written).unit < resolution_of(same.written).unit)
-      same = std::move(piece);
+    if (is_new || finest_unit(piece.written) < finest_unit(same.written)) same = std::move(piece);
   }
 
   static std::optional<ParsedArray> join(const std::string& name, const std::vector<Piece>& pieces,
@@ -321,6 +300,36 @@ void read_manifest_entries(const Manifest& list, ArrayCollection& dump) {
 std::vector<NamedArray> ListedFile::read(const ReadOptions& wanted) const {
   return unpack ? format_of(path)->read(unpack(), path.string(), wanted)
                 : read_arrays(path, wanted);
+}
+
+double finest_unit(const ParsedArray& written) {
+  if (written.precision != Precision::digits) {
+    const int decimals = rounded_decimals(written.cells, written.precision).value_or(0);
+    const double own = rule_of(written.precision).floor;
+    return decimals > 0 ? std::max(own, std::pow(10.0, -decimals)) : own;
+  }
+  double finest = infinity;
+  for (const Numeral& cell : written.cells) {
+    if (std::isfinite(cell.value)) finest = std::min(finest, std::pow(10.0, -cell.decimals));
+  }
+  return finest;
+}
+
+double unit_of(const ParsedArray& written, double finest, const Numeral& cell) {
+  if (cell.scientific) return std::pow(10.0, -cell.decimals);
+  const bool is_binary = written.precision != Precision::digits;
+  return is_binary ? finest * std::max(1.0, std::abs(cell.value)) : finest;
+}
+
+bool agree(const ParsedArray& one, std::span<const Numeral> cells, const ParsedArray& other,
+           std::span<const Numeral> other_cells) {
+  const double finest[] = {finest_unit(one), finest_unit(other)};
+  return std::ranges::equal(cells, other_cells, [&](const Numeral& a, const Numeral& b) {
+    // A number may be a rounding of one with more digits, but not differ at equal digits.
+    const double unit = std::max(unit_of(one, finest[0], a), unit_of(other, finest[1], b));
+    return a.value == b.value || (std::isnan(a.value) && std::isnan(b.value)) ||
+           std::abs(a.value - b.value) <= unit / 2 * (1 + 1e-9);
+  });
 }
 
 bool is_archive(const fs::path& path) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -72,6 +73,16 @@ FileStem file_stem(std::string_view text);
 
 /// Returns the stem without the suffix of a copy.
 std::string_view strip_copy_suffix(std::string_view stem);
+
+/// Returns the unit of an array's most decimals, or of its precision, unless it was rounded before.
+double finest_unit(const ParsedArray& written);
+
+/// Returns the unit of a cell, if `finest` is that of its array: in e-notation its own.
+double unit_of(const ParsedArray& written, double finest, const Numeral& cell);
+
+/// True if some cells of two arrays have the same numbers, to the precision of the coarser array.
+bool agree(const ParsedArray& one, std::span<const Numeral> cells, const ParsedArray& other,
+           std::span<const Numeral> other_cells);
 
 /// True for a backup or lock file of an editor or system: ".Q.csv.swp", "Q.csv~", "#Q.csv#".
 bool is_editor_backup(std::string_view name);

@@ -1,4 +1,4 @@
-#include "check/intake/layout.hpp"
+#include "formats/arrays/dtype.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -6,10 +6,10 @@ namespace {
 
 using namespace qkv;
 
-qkv::NumeralCells cells(std::initializer_list<double> numbers) {
+qkv::Numerals cells(std::initializer_list<double> numbers) {
   Numerals result;
   for (const double x : numbers) result.push_back({.value = x});
-  return NumeralCells(std::move(result));
+  return result;
 }
 
 }  // namespace
