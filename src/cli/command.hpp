@@ -6,9 +6,11 @@
 
 #include "cli/terminal.hpp"
 
-namespace qkv::inline cli {
+namespace CLI {
+class App;
+}
 
-class OptionList;
+namespace qkv::inline cli {
 
 /// Options that every command has.
 struct CommonOptions {
@@ -26,7 +28,7 @@ struct Command {
   std::string_view name;
   std::string_view summary;
   std::string_view examples;
-  std::function<int()> (*setup)(OptionList&, const CommonOptions&) = nullptr;
+  std::function<int()> (*setup)(CLI::App&, const CommonOptions&) = nullptr;
   ModelArgument model = ModelArgument::nowhere;
 };
 
