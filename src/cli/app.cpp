@@ -247,20 +247,20 @@ std::vector<std::string> arguments_of(int argc, char** argv) {
   return words;
 }
 
-// `--model FILE` replaces LESSON: FILE becomes the first or (the side of compare) last argument.
-std::vector<std::string> with_model_as_lesson(std::vector<std::string> words) {
-  constexpr std::string_view option = "--model";
-  const auto found = std::ranges::find_if(words, [&](const std::string& word) {
-    return word == option || word.starts_with(std::string(option) + "=");
+// `--model FILE` replaces an argument: FILE becomes LESSON, the first, or B of compare, the last.
+std::vector<std::string> with_model_as_lesson(const CLI::App& app, std::vector<std::string> words) {
+  const auto found = std::ranges::find_if(words, [](const std::string& word) {
+    return word == "--model" || word.starts_with("--model=");
   });
-  const auto command = std::ranges::find_if(words, command_named);
+  const auto command = std::ranges::find_if(
+      words, [](const std::string& word) { return command_named(word) != nullptr; });
   if (found == words.end() || command == words.end()) return words;
-  const bool apart = *found == option;
-  if (apart && found + 1 == words.end()) return words;
-  std::string file = apart ? *(found + 1) : found->substr(option.size() + 1);
-  const ModelArgument place = command_named(*command)->model;
-  if (place == ModelArgument::first) words.insert(command + 1, std::move(file));
-  if (place == ModelArgument::last) words.push_back(std::move(file));
+  const CLI::App* chosen = app.get_subcommand(*command);
+  const bool apart = *found == "--model";
+  if (!chosen->get_option_no_throw("--model") || (apart && found + 1 == words.end())) return words;
+  std::string file = apart ? *(found + 1) : found->substr(found->find('=') + 1);
+  const bool is_first = chosen->get_option_no_throw("LESSON") != nullptr;
+  words.insert(is_first ? command + 1 : words.end(), std::move(file));
   return words;
 }
 
@@ -294,7 +294,7 @@ std::vector<PreparedCommand> set_up(CLI::App& app, const CommonOptions& common,
 // Returns help or version, if the words ask for one.
 std::optional<std::string> parse(CLI::App& app, const std::vector<std::string>& words) {
   try {
-    std::vector<std::string> reversed = with_model_as_lesson(words);
+    std::vector<std::string> reversed = with_model_as_lesson(app, words);
     std::ranges::reverse(reversed);  // as CLI11 takes them
     app.parse(std::move(reversed));
     return {};

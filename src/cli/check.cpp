@@ -257,7 +257,6 @@ constinit const Command check_command{
         "  qkv check the-fat-cat my-work --no-answers where to look, not what to write\n"
         "  qkv check the-fat-cat class/* --summary csv > marks.csv\n",
     .setup = set_up_check,
-    .model = ModelArgument::first,
 };
 
 }  // namespace qkv::inline cli

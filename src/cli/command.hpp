@@ -19,9 +19,6 @@ struct CommonOptions {
   bool outside_files = false;
 };
 
-/// Where `--model FILE` goes among the positional arguments.
-enum class ModelArgument { nowhere, first, last };
-
 /// A subcommand. `setup` declares its options and returns the function that runs it and returns the
 /// exit status.
 struct Command {
@@ -29,7 +26,6 @@ struct Command {
   std::string_view summary;
   std::string_view examples;
   std::function<int()> (*setup)(CLI::App&, const CommonOptions&) = nullptr;
-  ModelArgument model = ModelArgument::nowhere;
 };
 
 extern const Command lessons_command;

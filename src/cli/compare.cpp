@@ -266,8 +266,7 @@ std::function<int()> set_up_compare(CLI::App& app, const CommonOptions& common) 
                  "The sentence of a batch that the dump's arrays belong to, from 1")
       ->type_name("N")
       ->check(CLI::Range(1, 1'000'000));
-  app.add_option("--text", options->lesson.changes.text, "Another sentence for the lessons")
-      ->type_name("TEXT");
+  app.add_option("--text", options->lesson.changes.text, "Another sentence for the lessons");
   app.add_option("--set", options->lesson.changes.set,
                  "Another value for a given's cell of the lessons")
       ->type_name("CELL=VALUE")
@@ -293,7 +292,6 @@ constinit const Command compare_command{
         "  qkv compare dump.safetensors the-fat-cat --rtol 1e-3 --json\n"
         "  qkv compare dump.npz --model model.safetensors --text \"…\"\n",
     .setup = set_up_compare,
-    .model = ModelArgument::last,
 };
 
 }  // namespace qkv::inline cli

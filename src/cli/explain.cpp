@@ -218,7 +218,6 @@ constinit const Command explain_command{
         "  qkv explain the-fat-cat 'context[head 2,3,1]' --latex\n"
         "  qkv explain --model model.safetensors --text \"…\" 'h0.scores[head 2,3,1]'\n",
     .setup = set_up_explain,
-    .model = ModelArgument::first,
 };
 
 }  // namespace qkv::inline cli

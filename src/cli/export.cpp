@@ -158,7 +158,6 @@ constinit const Command export_command{
         "  qkv export the-fat-cat --format markdown -o - > walk.md\n"
         "  qkv export --model model.safetensors --text \"…\" --format npz -o out\n",
     .setup = set_up_export,
-    .model = ModelArgument::first,
 };
 
 }  // namespace qkv::inline cli

@@ -107,7 +107,6 @@ constinit const Command heads_command{
         "  qkv heads trained-adjectives --ablate\n"
         "  qkv heads the-fat-cat --json\n",
     .setup = set_up_heads,
-    .model = ModelArgument::first,
 };
 
 }  // namespace qkv::inline cli

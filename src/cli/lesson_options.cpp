@@ -54,29 +54,25 @@ void add_model_settings(CLI::App& app, ModelSettings& settings) {
   app.add_option("--tokenizer", settings.tokenizer,
                  "The model's tokenizer.json, or the directory of vocab.json and merges.txt")
       ->type_name("PATH")
-      ->check(check_path)
-      ->group(model_group);
+      ->check(check_path);
   const auto read_words = [&words = settings.vocabulary](const std::vector<std::string>& lists) {
     for (const std::string& list : lists) add_words(words, list);
   };
   app.add_option_function<std::vector<std::string>>("--vocabulary", read_words,
                                                     "The model's tokens, that of id 0 first: A,B,C")
       ->type_name("LIST")
-      ->allow_extra_args(false)
-      ->group(model_group);
+      ->allow_extra_args(false);
   app.add_option("--model-heads", settings.heads,
                  "How many heads a layer has, where the model's file does not tell")
       ->type_name("N")
-      ->check(count_from(1))
-      ->group(model_group);
+      ->check(count_from(1));
   std::vector<std::string> names;
   for (const Family& family : families()) names.emplace_back(family.name);
   app.add_option("--family", settings.family,
                  fmt::format("How the model is stored, where the file does not tell: {}",
                              fmt::join(names, ", ")))
       ->type_name("NAME")
-      ->check(one_of(names))
-      ->group(model_group);
+      ->check(one_of(names));
 }
 
 }  // namespace
@@ -90,8 +86,7 @@ void add_lesson_options(CLI::App& app, LessonSelection& choice, LessonArgument a
     choice.name = std::string(built_in_lessons().front().name);
   }
   app.add_option("--text", choice.changes.text,
-                 "Another sentence of words that the lesson knows (qkv lessons LESSON lists them)")
-      ->type_name("TEXT");
+                 "Another sentence of words that the lesson knows (qkv lessons LESSON lists them)");
   app.add_option(
          "--set", choice.changes.set,
          "Override a cell: 'W_Q[head 1,1,2]=0.5'; 'W_V[head 1,*,*]=0' sets all of head 1. Later "
@@ -106,35 +101,33 @@ void add_lesson_options(CLI::App& app, LessonSelection& choice, LessonArgument a
 }
 
 void add_model_options(CLI::App& app, LessonSelection& choice) {
+  app.option_defaults()->group(model_group);
   app.add_option("--model", choice.model,
                  "A trained model instead of a lesson: its .safetensors, index or directory")
       ->type_name("FILE")
-      ->check(check_path)
-      ->group(model_group);
+      ->check(check_path);
   const auto read_ids = [&ids = choice.changes.ids](const std::string& list) {
     ids = ids_in(list);
   };
   app.add_option_function<std::string>("--ids", read_ids, "Token ids instead of a text: 3,1,4")
       ->type_name("LIST")
-      ->check(check_id_list)
-      ->group(model_group);
+      ->check(check_id_list);
   const auto read_targets = [&targets = choice.settings.targets](const std::string& list) {
     const bool next_tokens = trimmed(list) == "next";
     targets = {next_tokens, next_tokens ? std::vector<std::size_t>() : ids_in(list)};
   };
-  app.add_option_function<std::string>("--targets", read_targets,
-                                       "Also run the backward pass: the target id for each token "
-                                       "(4,1,2), or next (the text's own "
-                                       "next tokens); adds the loss and every gradient")
+  app.add_option_function<std::string>(
+         "--targets", read_targets,
+         "Also run the backward pass: the target id for each token (4,1,2), or next (the text's "
+         "own next tokens); adds the loss and every gradient")
       ->type_name("LIST")
-      ->check(check_targets)
-      ->group(model_group);
+      ->check(check_targets);
   app.add_option("--continue", choice.settings.new_tokens,
                  "Let the model add N tokens to the text first, each time the likeliest")
       ->type_name("N")
-      ->check(CLI::Range(1, 1024))
-      ->group(model_group);
+      ->check(CLI::Range(1, 1024));
   add_model_settings(app, choice.settings);
+  app.option_defaults()->group("Options");
 }
 
 std::string shell_words(const LessonSelection& lesson) {

@@ -147,7 +147,6 @@ constinit const Command report_command{
         "  qkv report the-fat-cat --step scores --step context --head 2 -o two.html\n"
         "  qkv report --model model.safetensors --text \"…\" --step h0.scores -o s.html\n",
     .setup = set_up_report,
-    .model = ModelArgument::first,
 };
 
 }  // namespace qkv::inline cli

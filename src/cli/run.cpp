@@ -295,7 +295,6 @@ constinit const Command run_command{
         "  qkv run my-lesson.toml\n"
         "  qkv run --model model.safetensors --text \"…\" --layer 0 --head 2\n",
     .setup = set_up_run,
-    .model = ModelArgument::first,
 };
 
 }  // namespace qkv::inline cli

@@ -143,7 +143,6 @@ constinit const Command worksheet_command{
         "  qkv check the-fat-cat my-work\n"
         "  qkv worksheet the-fat-cat -o sheet --text \"the cat sat on the fat mat\"\n",
     .setup = set_up_worksheet,
-    .model = ModelArgument::first,
 };
 
 }  // namespace qkv::inline cli
