@@ -6,15 +6,14 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "cli/generated_files.hpp"
-#include "cli/option_list.hpp"
+#include "cli/options.hpp"
 #include "lesson/file/given.hpp"
 #include "lesson/library.hpp"
 #include "tensor/memory.hpp"
@@ -55,107 +54,50 @@ std::string option_hint(const CLI::App& app, const std::string& wanted,
   return near.empty() ? std::string(otherwise) : fmt::format("; did you mean \"{}\"?", near);
 }
 
-std::string unexpected(const CLI::App& app, const std::string& word) {
+std::string unexpected(const CLI::App& command, const std::string& word) {
   if (!word.starts_with('-')) {
     return fmt::format("\"{}\" is one word too many; words that belong together go into quotes",
                        sanitise(word));
   }
-  const std::string where = app.get_parent() ? app.get_name() + " has" : "there is";
-  return fmt::format("{} no option \"{}\"{}", where, sanitise(word), option_hint(app, word));
+  return fmt::format("{} has no option \"{}\"{}", command.get_name(), sanitise(word),
+                     option_hint(command, word));
 }
 
-// The command's option of that name, or a global one.
-const CLI::Option* option_of(const CLI::App& app, const std::string& name) {
-  const CLI::Option* own = app.get_option_no_throw(name);
-  return own || !app.get_parent() ? own : app.get_parent()->get_option_no_throw(name);
+// A word that stands before any command.
+std::string unknown_before_command(const CLI::App& root, const std::string& word) {
+  if (word.starts_with('-')) {
+    return fmt::format("there is no option \"{}\"{}", sanitise(word.substr(0, word.find('='))),
+                       option_hint(root, word, "; options of a command stand behind it"));
+  }
+  std::vector<std::string_view> names;
+  for (const Command* command : commands) names.push_back(command->name);
+  return fmt::format("there is no command \"{}\"; {}", sanitise(word), did_you_mean(word, names));
 }
 
-// What each of CLI11's error sentences means. Its first word is the option's name.
-struct Sentence {
-  std::string_view contains;
-  std::string (*text)(const std::string& name, const CLI::Option* option, const std::string& last);
-};
-
-// "--output DIR"
-std::string with_value(const std::string& name, const CLI::Option* option) {
-  const bool has_value = option && !option->get_positional() && !option->get_type_name().empty();
-  return has_value ? fmt::format("{} {}", name, option->get_type_name()) : name;
-}
-
-constexpr Sentence sentences[] = {
-    {" missing",
-     [](const std::string& name, const CLI::Option* option, const std::string&) {
-       return fmt::format("{} needs a value: {}", name, with_value(name, option));
-     }},
-    {" At Most ",
-     [](const std::string& name, const CLI::Option*, const std::string&) {
-       return fmt::format("{} is given more than once; leave one", name);
-     }},
-    {" is required",
-     [](const std::string& name, const CLI::Option* option, const std::string&) {
-       return fmt::format("{} is missing", with_value(name, option));
-     }},
-    {" requires ",
-     [](const std::string& name, const CLI::Option*, const std::string& last) {
-       return fmt::format("{} goes only with {}; add that", name, last);
-     }},
-    {" excludes ",
-     [](const std::string& name, const CLI::Option*, const std::string& last) {
-       return fmt::format("{} and {} don't go together; leave one out", name, last);
-     }},
-    {"The value ",
-     [](const std::string&, const CLI::Option*, const std::string& last) {
-       return fmt::format("{} stands alone: it takes no value", last);
-     }},
-};
-
-std::string in_our_words(const CLI::App& app, const CLI::ParseError& error) {
+// CLI11's own words, but for a missing or a second value, which it tells in numbers alone.
+std::string in_our_words(const CLI::ParseError& error) {
   const std::string what = error.what();
   const std::string line = what.substr(0, what.find('\n'));
-  if (dynamic_cast<const CLI::ValidationError*>(&error)) return line;  // already our own text
-  const std::string name = line.substr(0, line.find_first_of(": "));
-  const std::string last = line.substr(line.rfind(' ') + 1);
-  for (const Sentence& sentence : sentences) {
-    if (line.find(sentence.contains) == std::string::npos) continue;
-    return sentence.text(name, option_of(app, name), last);
-  }
-  return line;
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) == nullptr) return line;
+  return line.substr(0, line.find_first_of(": ")) + " takes one value and is written once";
 }
 
 /// The message for a usage error, in one line: what to write instead, and where to find help.
-std::string usage_error(const CLI::App& root, const CLI::ParseError& error) {
+std::string usage_error(const CLI::App& root, const CLI::ParseError& error,
+                        const std::vector<std::string>& words) {
   const std::vector<CLI::App*> chosen = root.get_subcommands();
   const CLI::App& app = chosen.empty() ? root : *chosen.front();
   const std::vector<std::string> extra = root.remaining(true);
-  const std::string message =
-      extra.empty() ? in_our_words(app, error) : unexpected(app, extra.front());
-  return fmt::format("{} ({}{} --help shows examples)", message, chosen.empty() ? "" : "qkv ",
-                     app.get_name());
-}
-
-/// Throws InputError if the first word that is not a global option is not a command.
-void refuse_unknown_command(const CLI::App& root, std::span<const std::string> words) {
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    if (word.starts_with("-")) {
-      const std::string name = word.substr(0, word.find('='));
-      const CLI::Option* option = root.get_option_no_throw(name);
-      if (!option) {
-        throw InputError(
-            fmt::format("there is no option \"{}\"{}", name,
-                        option_hint(root, word, "; options of a command stand behind it")));
-      }
-      if (name == word && option->get_items_expected_max() > 0) ++i;  // the next is its value
-      continue;
-    }
-    std::vector<std::string> names;
-    for (const CLI::App* command : root.get_subcommands([](const CLI::App*) { return true; })) {
-      names.push_back(command->get_name());
-    }
-    if (std::find(names.begin(), names.end(), word) != names.end()) return;
-    throw InputError(
-        fmt::format("there is no command \"{}\"; {}", word, did_you_mean(word, names)));
+  if (extra.empty()) {
+    return fmt::format("{} ({}{} --help shows examples)", in_our_words(error),
+                       chosen.empty() ? "" : "qkv ", app.get_name());
   }
+  const auto place = std::ranges::find(words, extra.front());
+  if (chosen.empty() || place < std::ranges::find(words, app.get_name())) {
+    return unknown_before_command(root, extra.front());
+  }
+  return fmt::format("{} (qkv {} --help shows examples)", unexpected(app, extra.front()),
+                     app.get_name());
 }
 
 constexpr std::size_t help_column = 34;  // where descriptions begin
@@ -180,21 +122,36 @@ std::string laid_out(const std::string& text, std::size_t column) {
   return result;
 }
 
+// Without the footer, which holds the examples: they come first. Placeholders are short.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() { column_width(help_column); }
+  std::string make_footer(const CLI::App*) const override { return {}; }
+  std::string make_option_opts(const CLI::Option* option) const override {
+    std::string text = CLI::Formatter::make_option_opts(option);
+    const std::string type = option->get_type_name();
+    if (option->get_type_size() == 0 || type.empty()) return text;
+    return text.replace(0, type.size() + 1,
+                        option->get_positional() ? "" : " " + placeholder(*option));
+  }
+};
+
 // The global options, which every command takes.
-std::string common_options(const CLI::Formatter& formatter, const CLI::App& root) {
+std::string common_options(const CLI::App& root) {
   const auto is_shown = [&](const CLI::Option* option) { return option != root.get_help_ptr(); };
   return laid_out(
-      formatter.make_group("Options of every command", false, root.get_options(is_shown)),
+      HelpFormatter().make_group("Options of every command", false, root.get_options(is_shown)),
       help_column);
 }
 
 // Examples come first: people look for them first.
-std::string help_of(const CLI::Formatter& formatter, const CLI::App& command) {
-  const auto& name = command.get_name();
+std::string help_of(const CLI::App& command) {
   std::string text = laid_out(
-      formatter.make_help(&command, "qkv " + name, CLI::AppFormatMode::Normal), help_column);
+      HelpFormatter().make_help(&command, "qkv " + command.get_name(), CLI::AppFormatMode::Normal),
+      help_column);
   text.erase(text.find_last_not_of('\n') + 2);
-  return fmt::format("Examples:\n{}\n{}", command_named(name)->examples, text);
+  for (std::size_t at = 0; (at = text.find("\n\n\n")) != text.npos;) text.erase(at, 1);
+  return fmt::format("Examples:\n{}\n{}", command.get_footer(), text);
 }
 
 /// The output of `qkv` alone: with the prompt below it, it fits a terminal of 24 lines.
@@ -211,11 +168,8 @@ std::string welcome() {
 
 /// The help of the chosen command, examples first, or of qkv itself.
 std::string help_text(const CLI::App& root) {
-  CLI::Formatter formatter;
-  formatter.column_width(help_column);
   const std::vector<CLI::App*> chosen = root.get_subcommands();
-  return (chosen.empty() ? welcome() : help_of(formatter, *chosen.front())) +
-         common_options(formatter, root);
+  return (chosen.empty() ? welcome() : help_of(*chosen.front())) + common_options(root);
 }
 
 struct ColourName {
@@ -226,7 +180,7 @@ constexpr ColourName colour_names[] = {
     {"auto", ColourMode::automatic}, {"always", ColourMode::always}, {"never", ColourMode::never}};
 
 // An error message, or empty if `text` is a size.
-std::string check_memory(std::string& text) {
+std::string check_memory(const std::string& text) {
   constexpr std::size_t least = std::size_t{16} << 20;
   const auto size = parse_size(text);
   if (!size) return fmt::format("\"{}\" is no size; write it like 8G or 512M", text);
@@ -238,32 +192,35 @@ struct GlobalOptions {
   CommonOptions common;
   std::size_t threads = 0;  ///< 0: all cores
   bool verbose = false;
-  std::string generate;  ///< the name of a generated file
+  std::string generate;  ///< "man"
 };
 
-void declare(OptionList& app, GlobalOptions& own) {
-  app.add_help_and_version(std::string("qkv ") + QKV_VERSION);
+void declare(CLI::App& app, GlobalOptions& own) {
+  app.set_version_flag("--version", "qkv " QKV_VERSION);
+  app.add_flag("--verbose", own.verbose, "With --version: also the libraries in it");
   std::vector<std::string> names;
   for (const ColourName& colour : colour_names) names.emplace_back(colour.name);
-  app.add_flag("--verbose", own.verbose, "With --version: also the libraries in it");
   const auto choose = [&common = own.common](const std::string& name) {
     for (const ColourName& colour : colour_names) {
       if (colour.name == name) common.colour = colour.choice;
     }
   };
   app.add_option_function<std::string>(
-      "--color", choose, one_of("WHEN", names),
-      fmt::format("Shade numbers by their size: {}", fmt::join(names, ", ")));
-  app.add_option("--memory", own.common.memory, {.name = "SIZE", .validate = check_memory},
-                 "The most memory to use (8G, or less on a small machine)");
+         "--color", choose, fmt::format("Shade numbers by their size: {}", fmt::join(names, ", ")))
+      ->type_name("WHEN")
+      ->check(one_of(names));
+  app.add_option("--memory", own.common.memory,
+                 "The most memory to use (8G, or less on a small machine)")
+      ->type_name("SIZE")
+      ->check(check_memory);
   app.add_flag("--allow-outside-files", own.common.outside_files,
                "Let a lesson read files outside its own directory");
-  app.add_option("--threads", own.threads, whole_number(1, 64),
-                 "For large matrices: how many threads (all cores)");
-  names.clear();
-  for (const Generated& file : generated_files()) names.emplace_back(file.name);
-  app.add_option("--generate", own.generate, one_of("FILE", names),
-                 fmt::format("Print a file for the system: {}", fmt::join(names, ", ")));
+  app.add_option("--threads", own.threads, "For large matrices: how many threads (all cores)")
+      ->type_name("N")
+      ->check(CLI::Range(1, 64));
+  app.add_option("--generate", own.generate, "Print a file for the system: man, the man page")
+      ->type_name("FILE")
+      ->check(CLI::IsMember({"man"}));
 }
 
 // Limits for every lesson, whichever command reads it.
@@ -285,24 +242,25 @@ std::vector<std::string> arguments_of(int argc, char** argv) {
   return words;
 }
 
-// `--model FILE` replaces LESSON: FILE becomes the first or (the side of compare) last argument.
-std::vector<std::string> with_model_as_lesson(std::vector<std::string> words) {
-  constexpr std::string_view option = "--model";
-  const auto found = std::ranges::find_if(words, [&](const std::string& word) {
-    return word == option || word.starts_with(std::string(option) + "=");
+// `--model FILE` replaces an argument: FILE becomes LESSON, the first, or B of compare, the last.
+std::vector<std::string> with_model_as_lesson(const CLI::App& app, std::vector<std::string> words) {
+  const auto found = std::ranges::find_if(words, [](const std::string& word) {
+    return word == "--model" || word.starts_with("--model=");
   });
-  const auto command = std::ranges::find_if(words, command_named);
+  const auto command = std::ranges::find_if(
+      words, [](const std::string& word) { return command_named(word) != nullptr; });
   if (found == words.end() || command == words.end()) return words;
-  const bool apart = *found == option;
-  if (apart && found + 1 == words.end()) return words;
-  std::string file = apart ? *(found + 1) : found->substr(option.size() + 1);
-  const ModelArgument place = command_named(*command)->model;
-  if (place == ModelArgument::first) words.insert(command + 1, std::move(file));
-  if (place == ModelArgument::last) words.push_back(std::move(file));
+  const CLI::App* chosen = app.get_subcommand(*command);
+  const bool apart = *found == "--model";
+  if (!chosen->get_option_no_throw("--model") || (apart && found + 1 == words.end())) return words;
+  std::string file = apart ? *(found + 1) : found->substr(found->find('=') + 1);
+  const bool is_first = chosen->get_option_no_throw("LESSON") != nullptr;
+  words.insert(is_first ? command + 1 : words.end(), std::move(file));
   return words;
 }
 
-// Only commands that the words may request are declared: all of them take a fifth of the start-up.
+// Only the options of commands that the words may request are declared: all of them take a fifth of
+// the start-up.
 bool may_be_requested(const Command& command, const std::vector<std::string>& words) {
   return std::ranges::any_of(words, [&](const std::string& word) {
     return word == command.name || word.starts_with("--generate");
@@ -310,43 +268,30 @@ bool may_be_requested(const Command& command, const std::vector<std::string>& wo
 }
 
 struct PreparedCommand {
-  PreparedCommand(const Command& which, CLI::App& app, const CommonOptions& common)
-      : command(which), options(app), run(which.setup(options, common)) {}
-
-  const Command& command;
-  OptionList options;
+  std::string_view name;
   std::function<int()> run;
 };
 
-// Declares the commands that the words may request. A deque never moves their option values.
-std::deque<PreparedCommand> set_up(CLI::App& app, const CommonOptions& common,
-                                   const std::vector<std::string>& words) {
-  std::deque<PreparedCommand> ready;
+// Declares the commands, and the options of those that the words may request.
+std::vector<PreparedCommand> set_up(CLI::App& app, const CommonOptions& common,
+                                    const std::vector<std::string>& words) {
+  std::vector<PreparedCommand> ready;
   for (const Command* command : commands) {
     CLI::App* sub = app.add_subcommand(std::string(command->name), std::string(command->summary));
-    sub->fallthrough();
-    if (may_be_requested(*command, words)) ready.emplace_back(*command, *sub, common);
+    sub->fallthrough()->footer(std::string(command->examples));
+    if (may_be_requested(*command, words)) {
+      ready.push_back({command->name, command->setup(*sub, common)});
+    }
   }
   return ready;
 }
 
-std::vector<CommandUsage> usage_of(const OptionList& own,
-                                   const std::deque<PreparedCommand>& ready) {
-  std::vector<CommandUsage> usage = {{"", "", "", own.declared()}};
-  for (const auto& [command, options, run] : ready) {
-    usage.push_back({std::string(command.name), std::string(command.summary),
-                     std::string(command.examples), options.declared()});
-  }
-  return usage;
-}
-
-// Returns help, version or a generated file, if the words ask for one.
-std::optional<std::string> parse(CLI::App& app, std::vector<std::string> words) {
-  refuse_unknown_command(app, words);
+// Returns help or version, if the words ask for one.
+std::optional<std::string> parse(CLI::App& app, const std::vector<std::string>& words) {
   try {
-    words = with_model_as_lesson(std::move(words));
-    std::ranges::reverse(words);  // CLI11 takes them reversed
-    app.parse(std::vector<std::string>(words));
+    std::vector<std::string> reversed = with_model_as_lesson(app, words);
+    std::ranges::reverse(reversed);  // as CLI11 takes them
+    app.parse(std::move(reversed));
     return {};
   } catch (const CLI::CallForVersion& version) {
     // Options after the failing one have no values yet.
@@ -355,10 +300,27 @@ std::optional<std::string> parse(CLI::App& app, std::vector<std::string> words) 
     if (is_verbose) text += "with " QKV_LIBRARIES "\n";
     return laid_out(text, 0);
   } catch (const CLI::CallForHelp&) {
-    return help_text(app);
+    const std::vector<std::string> extra = app.remaining();
+    if (extra.empty() || !app.get_subcommands().empty()) return help_text(app);
+    throw InputError(unknown_before_command(app, extra.front()));
   } catch (const CLI::ParseError& error) {
-    throw InputError(usage_error(app, error));
+    throw InputError(usage_error(app, error, words));
   }
+}
+
+// What qkv prints of itself, if the words ask for that.
+std::optional<std::string> text_about_itself(CLI::App& app, const GlobalOptions& own,
+                                             const std::vector<std::string>& words) {
+  if (!words.empty() && words.front() == "--complete") {
+    return completions(app, {words.begin() + 1, words.end()});
+  }
+  std::optional<std::string> text = parse(app, words);
+  if (!text && own.verbose) {
+    throw InputError("--verbose goes with --version: qkv --version --verbose");
+  }
+  if (!text && !own.generate.empty()) text = man_page(app);
+  if (!text && app.get_subcommands().empty()) text = welcome();
+  return text;
 }
 
 }  // namespace
@@ -367,28 +329,16 @@ int run_app(int argc, char** argv) {
   const std::vector<std::string> words = arguments_of(argc, argv);
   GlobalOptions own;
   CLI::App app("qkv walks through attention one matrix at a time.", "qkv");
-  OptionList own_options(app);
-  declare(own_options, own);
-  const std::deque<PreparedCommand> ready = set_up(app, own.common, words);
-  std::optional<std::string> text = parse(app, words);
-  if (!text && own.verbose) {
-    throw InputError("--verbose goes with --version: qkv --version --verbose");
-  }
-  set_thread_limit(own.threads);
-  if (!text && !own.generate.empty()) {
-    text = generated_file(own.generate, usage_of(own_options, ready));
-  }
-  const std::vector<CLI::App*> chosen = app.get_subcommands();
-  if (!text && chosen.empty()) text = welcome();
-  if (text) {
+  declare(app, own);
+  const std::vector<PreparedCommand> ready = set_up(app, own.common, words);
+  if (const auto text = text_about_itself(app, own, words)) {
     print(*text);
     return 0;
   }
+  set_thread_limit(own.threads);
   apply(own.common);
-  const auto command = std::ranges::find_if(ready, [&](const PreparedCommand& one) {
-    return one.command.name == chosen.front()->get_name();
-  });
-  return command->run();
+  const std::string& chosen = app.get_subcommands().front()->get_name();
+  return std::ranges::find(ready, chosen, &PreparedCommand::name)->run();
 }
 
 }  // namespace qkv::inline cli

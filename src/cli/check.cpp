@@ -11,12 +11,13 @@
 #include "check/intake/step_names.hpp"
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
-#include "cli/option_list.hpp"
+#include "cli/options.hpp"
 #include "cli/screen.hpp"
 #include "cli/terminal.hpp"
 #include "formats/files/find_files.hpp"
 #include "text/error.hpp"
 #include "text/escape.hpp"
+#include "text/number.hpp"
 #include "verdicts/checked.hpp"
 
 namespace qkv::inline cli {
@@ -198,14 +199,24 @@ int run(const CheckCommandOptions& options, const CommonOptions& common) {
   return status_of(all);
 }
 
-std::function<int()> set_up_check(OptionList& app, const CommonOptions& common) {
+// An error message, or empty. CLI::Range takes nan for a number in any range.
+std::string check_share(const std::string& text) {
+  const auto share = parse_number<double>(text);
+  if (share && *share >= 0 && *share <= 1) return {};
+  return fmt::format("\"{}\" is no number from 0 to 1, such as 0.5", text);
+}
+
+std::function<int()> set_up_check(CLI::App& app, const CommonOptions& common) {
   const auto options = std::make_shared<CheckCommandOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::required);
-  app.add_argument(options->paths, path_value(),
-                   "The submission: a directory, or a file named after its step")
-      ->required();
-  app.add_option("--digits", options->rules.digits, decimals(),
-                 "Judge by this many decimals, whatever was written");
+  app.add_option("PATH", options->paths,
+                 "The submission: a directory, or a file named after its step")
+      ->required()
+      ->check(check_path);
+  app.add_option("--digits", options->rules.digits,
+                 "Judge by this many decimals, whatever was written")
+      ->type_name("N")
+      ->check(decimals());
   app.add_flag("--strict", options->rules.strict,
                "Other conventions are wrong, too, and a step in a coarser type than the rest");
   app.add_flag("--gradients", options->rules.gradients,
@@ -216,15 +227,21 @@ std::function<int()> set_up_check(OptionList& app, const CommonOptions& common) 
   app.add_flag_callback(
       "--all", [options] { options->detail = Detail::all; },
       "Every step and matrix, not only the first wrong one");
-  Option* json = app.add_flag("--json", options->json, "As JSON, for programs");
+  CLI::Option* json = app.add_flag("--json", options->json, "As JSON, for programs");
   app.add_option(
-         "--summary", options->summary, one_of("FORMAT", {"csv"}),
+         "--summary", options->summary,
          "A table of many submissions, csv: a row each, with its marks and those of every step")
+      ->type_name("FORMAT")
+      ->check(one_of({"csv"}))
       ->excludes(json);
-  app.add_option("--carried", options->shares.carried, fraction_value(),
-                 "What a cell earns that follows from an earlier mistake: 1, or a part of it");
-  app.add_option("--unexplained", options->shares.unexplained, fraction_value(),
-                 "What a cell earns that depends on a step whose mistake is unknown: 0, or a part");
+  app.add_option("--carried", options->shares.carried,
+                 "What a cell earns that follows from an earlier mistake: 1, or a part of it")
+      ->type_name("SHARE")
+      ->check(check_share);
+  app.add_option("--unexplained", options->shares.unexplained,
+                 "What a cell earns that depends on a step whose mistake is unknown: 0, or a part")
+      ->type_name("SHARE")
+      ->check(check_share);
   return [options, &common] { return run(*options, common); };
 }
 
@@ -240,7 +257,6 @@ constinit const Command check_command{
         "  qkv check the-fat-cat my-work --no-answers where to look, not what to write\n"
         "  qkv check the-fat-cat class/* --summary csv > marks.csv\n",
     .setup = set_up_check,
-    .model = ModelArgument::first,
 };
 
 }  // namespace qkv::inline cli

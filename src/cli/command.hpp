@@ -6,9 +6,11 @@
 
 #include "cli/terminal.hpp"
 
-namespace qkv::inline cli {
+namespace CLI {
+class App;
+}
 
-class OptionList;
+namespace qkv::inline cli {
 
 /// Options that every command has.
 struct CommonOptions {
@@ -17,17 +19,13 @@ struct CommonOptions {
   bool outside_files = false;
 };
 
-/// Where `--model FILE` goes among the positional arguments.
-enum class ModelArgument { nowhere, first, last };
-
 /// A subcommand. `setup` declares its options and returns the function that runs it and returns the
 /// exit status.
 struct Command {
   std::string_view name;
   std::string_view summary;
   std::string_view examples;
-  std::function<int()> (*setup)(OptionList&, const CommonOptions&) = nullptr;
-  ModelArgument model = ModelArgument::nowhere;
+  std::function<int()> (*setup)(CLI::App&, const CommonOptions&) = nullptr;
 };
 
 extern const Command lessons_command;

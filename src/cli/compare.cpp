@@ -9,7 +9,7 @@
 #include "check/intake/name_schemes.hpp"
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
-#include "cli/option_list.hpp"
+#include "cli/options.hpp"
 #include "formats/files/find_files.hpp"
 #include "formats/files/read_file.hpp"
 #include "formats/format.hpp"
@@ -258,65 +258,73 @@ int run(const CompareOptions& options, const CommonOptions& common) {
 }
 
 // An error message, or empty if `text` is a tolerance.
-std::string check_tolerance(std::string& text) {
+std::string check_tolerance(const std::string& text) {
   if (tolerance_in(text)) return {};
   return fmt::format("\"{}\" is no tolerance; write a number of 0 or more, such as 1e-5", text);
 }
 
 // A map, or the path of a file of maps.
-std::string check_name_map(std::string& text) {
+std::string check_name_map(const std::string& text) {
   std::error_code ignored;
   return text.find('=') == std::string::npos && fs::exists(text, ignored) ? std::string()
                                                                           : name_map_error(text);
 }
 
-std::string check_step_tolerance(std::string& text) {
+std::string check_step_tolerance(const std::string& text) {
   const std::size_t equals = text.rfind('=');
   if (equals == std::string::npos || equals == 0) {
     return fmt::format("\"{}\" is no step's tolerance; write it like 'h*.scores=1e-4'", text);
   }
-  std::string number = text.substr(equals + 1);
-  return check_tolerance(number);
+  return check_tolerance(text.substr(equals + 1));
 }
 
-ValueType side_value(std::string name) {
-  return {.name = std::move(name), .completion = Completion::lessons_and_files};
-}
-
-void add_tolerances(OptionList& app, CompareOptions& options) {
-  const ValueType tolerance{.name = "X", .validate = check_tolerance};
-  app.add_option("--rtol", options.tolerance.relative, tolerance,
-                 "How far apart, as a part of DESIRED (with --atol alone: 1e-7)");
-  app.add_option("--atol", options.tolerance.absolute, tolerance,
-                 "How far apart besides (with --rtol alone: 0)");
-  app.add_option("--tol", options.tolerances, {.name = "STEP=X", .validate = check_step_tolerance},
+void add_tolerances(CLI::App& app, CompareOptions& options) {
+  app.add_option("--rtol", options.tolerance.relative,
+                 "How far apart, as a part of DESIRED (with --atol alone: 1e-7)")
+      ->type_name("X")
+      ->check(check_tolerance);
+  app.add_option("--atol", options.tolerance.absolute,
+                 "How far apart besides (with --rtol alone: 0)")
+      ->type_name("X")
+      ->check(check_tolerance);
+  app.add_option("--tol", options.tolerances,
                  "How far apart the numbers of some steps may be, absolutely and relatively: "
-                 "'h*.scores=1e-4'");
+                 "'h*.scores=1e-4'")
+      ->type_name("STEP=X")
+      ->check(check_step_tolerance)
+      ->allow_extra_args(false);
 }
 
-std::function<int()> set_up_compare(OptionList& app, const CommonOptions& common) {
+std::function<int()> set_up_compare(CLI::App& app, const CommonOptions& common) {
   const auto options = std::make_shared<CompareOptions>();
-  app.add_argument(options->actual, side_value("A"),
-                   "ACTUAL: a lesson, an exported directory, or a file of arrays")
+  app.add_option("A", options->actual,
+                 "ACTUAL: a lesson, an exported directory, or a file of arrays")
       ->required();
-  app.add_argument(options->desired, side_value("B"),
-                   "DESIRED: the same; rtol is relative to its numbers")
+  app.add_option("B", options->desired, "DESIRED: the same; rtol is relative to its numbers")
       ->required();
   add_tolerances(app, *options);
-  app.add_option("--map", options->maps, {.name = "THEIRS=OURS", .validate = check_name_map},
+  app.add_option("--map", options->maps,
                  "Rename arrays: THEIRS=OURS, or a file of such lines; * is a wildcard, but for "
-                 "dots");
-  app.add_option("--names", options->names, {.name = "SCHEME"},
+                 "dots")
+      ->type_name("THEIRS=OURS")
+      ->check(check_name_map)
+      ->allow_extra_args(false);
+  app.add_option("--names", options->names,
                  "Whose names the arrays have: transformerlens, llama.cpp, gpt2 or llama; found "
-                 "by itself otherwise");
-  app.add_option("--require", options->require, {.name = "STEPS"},
-                 "Steps that must be there: all, or their names with commas between");
-  app.add_option("--batch", options->batch, whole_number(1, 1'000'000),
-                 "The sentence of a batch that the dump's arrays belong to, from 1");
-  app.add_option("--text", options->lesson.changes.text, {.name = "\"…\""},
-                 "Another sentence for the lessons");
-  app.add_option("--set", options->lesson.changes.set, {.name = "CELL=VALUE"},
-                 "Another value for a given's cell of the lessons");
+                 "by itself otherwise")
+      ->type_name("SCHEME");
+  app.add_option("--require", options->require,
+                 "Steps that must be there: all, or their names with commas between")
+      ->type_name("STEPS");
+  app.add_option("--batch", options->batch,
+                 "The sentence of a batch that the dump's arrays belong to, from 1")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1'000'000));
+  app.add_option("--text", options->lesson.changes.text, "Another sentence for the lessons");
+  app.add_option("--set", options->lesson.changes.set,
+                 "Another value for a given's cell of the lessons")
+      ->type_name("CELL=VALUE")
+      ->allow_extra_args(false);
   add_model_options(app, options->lesson);
   app.add_flag("--columns", options->columns, "Accept a dump whose tokens are the other axis");
   app.add_flag("--strict", options->strict, "A step in a coarser type than the rest differs");
@@ -338,7 +346,6 @@ constinit const Command compare_command{
         "  qkv compare dump.safetensors the-fat-cat --rtol 1e-3 --json\n"
         "  qkv compare dump.npz --model model.safetensors --text \"…\"\n",
     .setup = set_up_compare,
-    .model = ModelArgument::last,
 };
 
 }  // namespace qkv::inline cli

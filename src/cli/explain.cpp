@@ -9,7 +9,7 @@
 
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
-#include "cli/option_list.hpp"
+#include "cli/options.hpp"
 #include "document/latex.hpp"
 #include "exposition/arithmetic.hpp"
 #include "exposition/sensitivity.hpp"
@@ -189,18 +189,20 @@ int run(const ExplainOptions& options, const CommonOptions& common) {
   return 0;
 }
 
-std::function<int()> set_up_explain(OptionList& app, const CommonOptions& common) {
+std::function<int()> set_up_explain(CLI::App& app, const CommonOptions& common) {
   const auto options = std::make_shared<ExplainOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::required);
-  app.add_argument(options->cell, cell_value(),
-                   "The cell: 'scores[cat,fat]', with heads 'scores[head 2,3,2]'")
+  app.add_option("CELL", options->cell,
+                 "The cell: 'scores[cat,fat]', with heads 'scores[head 2,3,2]'")
       ->required();
   add_digits_option(app, options->digits);
-  Option* terms =
-      app.add_option("--terms", options->terms, whole_number(4, 1000000),
-                     fmt::format("Sums of more terms lose their middle ({})", default_terms));
+  CLI::Option* terms =
+      app.add_option("--terms", options->terms,
+                     fmt::format("Sums of more terms lose their middle ({})", default_terms))
+          ->type_name("N")
+          ->check(CLI::Range(4, 1'000'000));
   app.add_flag("--all", options->all, "Every term of every sum, however long")->excludes(terms);
-  Option* latex = app.add_flag("--latex", options->latex, "As LaTeX, to paste into a page");
+  CLI::Option* latex = app.add_flag("--latex", options->latex, "As LaTeX, to paste into a page");
   app.add_flag("--json", options->json, "As JSON, for programs")->excludes(latex);
   return [options, &common] { return run(*options, common); };
 }
@@ -216,7 +218,6 @@ constinit const Command explain_command{
         "  qkv explain two-heads 'context[head 2,3,1]' --latex\n"
         "  qkv explain --model model.safetensors --text \"…\" 'h0.scores[head 2,3,1]'\n",
     .setup = set_up_explain,
-    .model = ModelArgument::first,
 };
 
 }  // namespace qkv::inline cli

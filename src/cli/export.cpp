@@ -9,7 +9,7 @@
 
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
-#include "cli/option_list.hpp"
+#include "cli/options.hpp"
 #include "cli/screen.hpp"
 #include "formats/files/manifest.hpp"
 #include "formats/files/output_directory.hpp"
@@ -95,8 +95,8 @@ std::string formats_help() {
 }
 
 // A comma-separated list of names; a shell completes single ones.
-ValueType formats() {
-  const auto validate = [](std::string& list) -> std::string {
+CLI::Validator format_list() {
+  const auto check = [](const std::string& list) -> std::string {
     try {
       find_export_formats({&list, 1});
       return {};
@@ -104,22 +104,27 @@ ValueType formats() {
       return error.what();
     }
   };
-  ValueType kind{.name = "NAME", .completion = Completion::choices, .validate = validate};
-  for (const std::string_view name : export_format_names()) kind.choices.emplace_back(name);
-  return kind;
+  return {check, fmt::format("{{{}}}", fmt::join(export_format_names(), ","))};
 }
 
-std::function<int()> set_up_export(OptionList& app, const CommonOptions&) {
+std::function<int()> set_up_export(CLI::App& app, const CommonOptions&) {
   const auto options = std::make_shared<ExportCommandOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::required);
-  app.add_option("-o,--output", options->directory, directory_value(),
-                 "The directory to write to; - for the screen")
+  app.add_option("-o,--output", options->directory, "The directory to write to; - for the screen")
+      ->type_name("DIR")
+      ->check(check_path)
       ->required();
-  app.add_option("--format", options->what.formats, formats(), formats_help());
-  app.add_option("--step", options->what.only, {.name = "NAME", .completion = Completion::steps},
-                 "Only this step or given (repeatable)");
-  app.add_option("--digits", options->what.digits, decimals(),
-                 "Decimals of numbers in text (all that a double needs; in documents 4)");
+  app.add_option("--format", options->what.formats, formats_help())
+      ->type_name("NAME")
+      ->check(format_list())
+      ->allow_extra_args(false);
+  app.add_option("--step", options->what.only, "Only this step or given (repeatable)")
+      ->type_name("STEP")
+      ->allow_extra_args(false);
+  app.add_option("--digits", options->what.digits,
+                 "Decimals of numbers in text (all that a double needs; in documents 4)")
+      ->type_name("N")
+      ->check(decimals());
   app.add_flag("--plain", options->what.plain, "Numbers only, without labels");
   add_sync_option(app);
   return [options] { return run(*options); };
@@ -136,7 +141,7 @@ std::string export_to_directory(const ExportPlan& plan, const fs::path& director
   return fmt::format("{} in {}", pluralise(names.size() + 1, "file"), sanitise(directory.string()));
 }
 
-void add_sync_option(OptionList& app) {
+void add_sync_option(CLI::App& app) {
   app.add_flag_callback("--no-sync", disable_fsync,
                         "Do not wait until what is written is safe on the disk");
 }
@@ -153,7 +158,6 @@ constinit const Command export_command{
         "  qkv export the-fat-cat --format markdown -o - > walk.md\n"
         "  qkv export --model model.safetensors --text \"…\" --format npz -o out\n",
     .setup = set_up_export,
-    .model = ModelArgument::first,
 };
 
 }  // namespace qkv::inline cli

@@ -1,9 +1,12 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <memory>
 
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
-#include "cli/option_list.hpp"
+#include "cli/options.hpp"
 #include "terminal/model_views.hpp"
 #include "text/error.hpp"
 
@@ -77,12 +80,14 @@ int run(const HeadsOptions& options, const CommonOptions& common) {
   return 0;
 }
 
-std::function<int()> set_up_heads(OptionList& app, const CommonOptions& common) {
+std::function<int()> set_up_heads(CLI::App& app, const CommonOptions& common) {
   const auto options = std::make_shared<HeadsOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::required);
   add_digits_option(app, options->digits);
-  app.add_option("--sort", options->sort, one_of("NAME", sort_names()),
-                 "By what the heads are sorted: layer, or a measure (entropy)");
+  app.add_option("--sort", options->sort,
+                 fmt::format("By what the heads are sorted: {}", fmt::join(sort_names(), ", ")))
+      ->type_name("NAME")
+      ->check(one_of(sort_names()));
   app.add_flag("--ablate", options->ablate,
                "Instead, ablate each head in turn and show what the likeliest answer loses");
   app.add_flag("--json", options->json, "As JSON, for programs");
@@ -101,7 +106,6 @@ constinit const Command heads_command{
         "  qkv heads trained-adjectives --ablate\n"
         "  qkv heads the-fat-cat --json\n",
     .setup = set_up_heads,
-    .model = ModelArgument::first,
 };
 
 }  // namespace qkv::inline cli

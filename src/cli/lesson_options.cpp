@@ -4,9 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <limits>
 
-#include "cli/option_list.hpp"
+#include "cli/options.hpp"
 #include "text/error.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"
@@ -14,7 +13,8 @@
 namespace qkv::inline cli {
 namespace {
 
-// Splits at commas. An empty token counts, too; it is refused when it is read.
+// Splits at commas. An empty token counts, too, which CLI11's delimiter would drop: it is refused
+// when it is read.
 void add_words(std::vector<std::string>& words, std::string_view list) {
   for (;;) {
     const std::size_t comma = std::min(list.find(','), list.size());
@@ -25,7 +25,7 @@ void add_words(std::vector<std::string>& words, std::string_view list) {
 }
 
 // An error message, or empty if the text is a list of ids.
-std::string check_id_list(std::string& text) {
+std::string check_id_list(const std::string& text) {
   std::vector<std::string> words;
   add_words(words, text);
   for (const std::string& word : words) {
@@ -35,9 +35,9 @@ std::string check_id_list(std::string& text) {
   return {};
 }
 
-std::string check_targets(std::string& text) {
-  std::string validate = trimmed(text) == "next" ? "" : check_id_list(text);
-  return validate.empty() ? validate : validate + ", or next";
+std::string check_targets(const std::string& text) {
+  const std::string fault = trimmed(text) == "next" ? "" : check_id_list(text);
+  return fault.empty() ? fault : fault + ", or next";
 }
 
 std::vector<std::size_t> ids_in(const std::string& list) {
@@ -49,60 +49,85 @@ std::vector<std::size_t> ids_in(const std::string& list) {
   return ids;
 }
 
+// What a model's files may not tell.
+void add_model_settings(CLI::App& app, ModelSettings& settings) {
+  app.add_option("--tokenizer", settings.tokenizer,
+                 "The model's tokenizer.json, or the directory of vocab.json and merges.txt")
+      ->type_name("PATH")
+      ->check(check_path);
+  const auto read_words = [&words = settings.vocabulary](const std::vector<std::string>& lists) {
+    for (const std::string& list : lists) add_words(words, list);
+  };
+  app.add_option_function<std::vector<std::string>>("--vocabulary", read_words,
+                                                    "The model's tokens, that of id 0 first: A,B,C")
+      ->type_name("LIST")
+      ->allow_extra_args(false);
+  app.add_option("--model-heads", settings.heads,
+                 "How many heads a layer has, where the model's file does not tell")
+      ->type_name("N")
+      ->check(count_from(1));
+  std::vector<std::string> names;
+  for (const Family& family : families()) names.emplace_back(family.name);
+  app.add_option("--family", settings.family,
+                 fmt::format("How the model is stored, where the file does not tell: {}",
+                             fmt::join(names, ", ")))
+      ->type_name("NAME")
+      ->check(one_of(names));
+}
+
 }  // namespace
 
-void add_lesson_options(OptionList& app, LessonSelection& choice, LessonArgument argument) {
-  Option* lesson = app.add_argument(choice.name, lesson_value(),
-                                    "A lesson's name, or a lesson file; nothing with --model");
+void add_lesson_options(CLI::App& app, LessonSelection& choice, LessonArgument argument) {
+  CLI::Option* lesson = app.add_option("LESSON", choice.name,
+                                       "A lesson's name, or a lesson file; nothing with --model");
   if (argument == LessonArgument::required) {
     lesson->required();
   } else {
     choice.name = std::string(built_in_lessons().front().name);
   }
-  app.add_option("--text", choice.changes.text, {.name = "TEXT"},
+  app.add_option("--text", choice.changes.text,
                  "Another sentence of words that the lesson knows (qkv lessons LESSON lists them)");
   app.add_option(
-      "--set", choice.changes.set, {.name = "CELL=VALUE"},
-      "Override a cell: 'W_Q[head 1,1,2]=0.5'; 'W_V[head 1,*,*]=0' sets all of head 1. Later "
-      "steps are recomputed. It also sets a step's option: Q_rope.pairing=halves");
-  app.add_option("--patch", choice.changes.patch, {.name = "NAME=FILE"},
-                 "Other numbers for all of a given or a step, from a file: context=other.npy");
+         "--set", choice.changes.set,
+         "Override a cell: 'W_Q[head 1,1,2]=0.5'; 'W_V[head 1,*,*]=0' sets all of head 1. Later "
+         "steps are recomputed. It also sets a step's option: Q_rope.pairing=halves")
+      ->type_name("CELL=VALUE")
+      ->allow_extra_args(false);
+  app.add_option("--patch", choice.changes.patch,
+                 "Other numbers for all of a given or a step, from a file: context=other.npy")
+      ->type_name("NAME=FILE")
+      ->allow_extra_args(false);
   add_model_options(app, choice);
 }
 
-void add_model_options(OptionList& app, LessonSelection& choice) {
-  app.add_option("--model", choice.model, file_value(),
-                 "A trained model instead of a lesson: its .safetensors, index or directory");
+void add_model_options(CLI::App& app, LessonSelection& choice) {
+  app.option_defaults()->group(model_group);
+  app.add_option("--model", choice.model,
+                 "A trained model instead of a lesson: its .safetensors, index or directory")
+      ->type_name("FILE")
+      ->check(check_path);
+  const auto read_ids = [&ids = choice.changes.ids](const std::string& list) {
+    ids = ids_in(list);
+  };
+  app.add_option_function<std::string>("--ids", read_ids, "Token ids instead of a text: 3,1,4")
+      ->type_name("LIST")
+      ->check(check_id_list);
+  const auto read_targets = [&targets = choice.settings.targets](const std::string& list) {
+    const bool next_tokens = trimmed(list) == "next";
+    targets = {next_tokens, next_tokens ? std::vector<std::size_t>() : ids_in(list)};
+  };
   app.add_option_function<std::string>(
-      "--ids", [&ids = choice.changes.ids](const std::string& list) { ids = ids_in(list); },
-      {.name = "LIST", .validate = check_id_list}, "Token ids instead of a text: 3,1,4");
-  app.add_option_function<std::string>(
-      "--targets",
-      [&targets = choice.settings.targets](const std::string& list) {
-        const bool next_tokens = trimmed(list) == "next";
-        targets = {next_tokens, next_tokens ? std::vector<std::size_t>() : ids_in(list)};
-      },
-      {.name = "LIST", .validate = check_targets},
-      "Also run the backward pass: the target id for each token (4,1,2), or next (the text's own "
-      "next tokens); adds the loss and every gradient");
-  app.add_option("--tokenizer", choice.settings.tokenizer, path_value(),
-                 "The model's tokenizer.json, or the directory of vocab.json and merges.txt");
-  app.add_option_function<std::vector<std::string>>(
-      "--vocabulary",
-      [&words = choice.settings.vocabulary](const std::vector<std::string>& lists) {
-        for (const std::string& list : lists) add_words(words, list);
-      },
-      {.name = "LIST"}, "The model's tokens, that of id 0 first: A,B,C");
-  app.add_option("--model-heads", choice.settings.heads,
-                 whole_number(1, std::numeric_limits<std::uint32_t>::max()),
-                 "How many heads a layer has, where the model's file does not tell");
-  app.add_option("--continue", choice.settings.new_tokens, whole_number(1, 1024),
-                 "Let the model add N tokens to the text first, each time the likeliest");
-  std::vector<std::string> names;
-  for (const Family& family : families()) names.emplace_back(family.name);
-  app.add_option("--family", choice.settings.family, one_of("NAME", names),
-                 fmt::format("How the model is stored, where the file does not tell: {}",
-                             fmt::join(names, ", ")));
+         "--targets", read_targets,
+         "Also run the backward pass: the target id for each token (4,1,2), or next (the text's "
+         "own next tokens); adds the loss and every gradient")
+      ->type_name("LIST")
+      ->check(check_targets);
+  app.add_option("--continue", choice.settings.new_tokens,
+                 "Let the model add N tokens to the text first, each time the likeliest")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024));
+  add_model_settings(app, choice.settings);
+  app.option_defaults()->group("Options");
 }
 
 std::string shell_words(const LessonSelection& lesson) {
@@ -160,9 +185,10 @@ LoadedLesson load(const LessonSelection& choice, const RequestedSteps& wanted) {
   return loaded;
 }
 
-void add_head_option(OptionList& app, std::optional<std::size_t>& head) {
-  app.add_option("--head", head, whole_number(1, std::numeric_limits<std::uint32_t>::max()),
-                 "Of what has heads, only this one; the first is 1");
+void add_head_option(CLI::App& app, std::optional<std::size_t>& head) {
+  app.add_option("--head", head, "Of what has heads, only this one; the first is 1")
+      ->type_name("N")
+      ->check(count_from(1));
 }
 
 std::optional<std::size_t> head_from(std::optional<std::size_t> number, const Trace& trace) {
@@ -179,8 +205,8 @@ std::optional<std::size_t> head_from(std::optional<std::size_t> number, const Tr
                        : fmt::format("--head {}: the heads count from 1 to {}", *number, most));
 }
 
-void add_digits_option(OptionList& app, int& digits) {
-  app.add_option("--digits", digits, decimals(), "Decimals to show (4)");
+void add_digits_option(CLI::App& app, int& digits) {
+  app.add_option("--digits", digits, "Decimals to show (4)")->type_name("N")->check(decimals());
 }
 
 }  // namespace qkv::inline cli

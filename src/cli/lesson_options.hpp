@@ -5,9 +5,11 @@
 
 #include "lesson/library.hpp"
 
-namespace qkv::inline cli {
+namespace CLI {
+class App;
+}
 
-class OptionList;
+namespace qkv::inline cli {
 
 /// The selected lesson or model, and its changes.
 struct LessonSelection {
@@ -27,18 +29,18 @@ LoadedLesson load(const LessonSelection& choice, const RequestedSteps& wanted = 
 enum class LessonArgument { required, defaults_to_first };
 
 /// Declares LESSON, --text, --set, --model and model options.
-void add_lesson_options(OptionList& app, LessonSelection& choice, LessonArgument argument);
+void add_lesson_options(CLI::App& app, LessonSelection& choice, LessonArgument argument);
 
 /// Declares --model and model options only.
-void add_model_options(OptionList& app, LessonSelection& choice);
+void add_model_options(CLI::App& app, LessonSelection& choice);
 
 /// Declares --head: the head to show.
-void add_head_option(OptionList& app, std::optional<std::size_t>& head);
+void add_head_option(CLI::App& app, std::optional<std::size_t>& head);
 
 /// Returns the index of a head's number, from 1. Throws InputError if no step has it.
 std::optional<std::size_t> head_from(std::optional<std::size_t> number, const Trace& trace);
 
 /// Declares --digits: displayed decimals.
-void add_digits_option(OptionList& app, int& digits);
+void add_digits_option(CLI::App& app, int& digits);
 
 }  // namespace qkv::inline cli

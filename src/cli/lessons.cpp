@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "cli/command.hpp"
-#include "cli/option_list.hpp"
+#include "cli/options.hpp"
 #include "exposition/step_words.hpp"
 #include "lesson/library.hpp"
 #include "text/error.hpp"
@@ -145,14 +145,14 @@ std::string listing(const LessonsOptions& options, const CommonOptions& common) 
   return options.lesson.empty() ? course(lessons, output) : about(lessons.front(), output);
 }
 
-std::function<int()> set_up_lessons(OptionList& app, const CommonOptions& common) {
+std::function<int()> set_up_lessons(CLI::App& app, const CommonOptions& common) {
   const auto options = std::make_shared<LessonsOptions>();
-  Option* lesson = app.add_argument(options->lesson, lesson_value(),
-                                    "Only this lesson: its words and its steps");
-  Option* source = app.add_flag("--source", options->source,
-                                "Print the lesson's file, to learn from and to change");
+  CLI::Option* lesson =
+      app.add_option("LESSON", options->lesson, "Only this lesson: its words and its steps");
+  CLI::Option* source = app.add_flag("--source", options->source,
+                                     "Print the lesson's file, to learn from and to change");
   source->needs(lesson);
-  Option* json = app.add_flag("--json", options->json, "As JSON, for programs");
+  CLI::Option* json = app.add_flag("--json", options->json, "As JSON, for programs");
   json->excludes(source);
   app.add_flag("--all", options->all, "Each lesson of the course, with what it teaches")
       ->excludes(lesson)

@@ -6,7 +6,7 @@
 
 #include "check/grading/advice.hpp"
 #include "cli/command.hpp"
-#include "cli/option_list.hpp"
+#include "cli/options.hpp"
 #include "cli/terminal.hpp"
 #include "lesson/library.hpp"
 #include "lesson/lint.hpp"
@@ -71,10 +71,9 @@ int run(const LintOptions& options, const CommonOptions& common) {
   return good ? 0 : 2;
 }
 
-std::function<int()> set_up_lint(OptionList& app, const CommonOptions& common) {
+std::function<int()> set_up_lint(CLI::App& app, const CommonOptions& common) {
   const auto options = std::make_shared<LintOptions>();
-  app.add_argument(options->files, {.name = "FILE", .completion = Completion::files},
-                   "Lesson files, or names of built-in lessons");
+  app.add_option("FILE", options->files, "Lesson files, or names of built-in lessons");
   app.add_flag("--ops", options->operations,
                "List the operations that a step can have, with operands and options");
   app.add_flag("--strict", options->strict, "Advice counts as a fault: exit status 2");

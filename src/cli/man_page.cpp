@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
-#include "cli/generated_files.hpp"
+#include <algorithm>
+
+#include "cli/options.hpp"
 #include "lesson/library.hpp"
 #include "text/unicode.hpp"
 
@@ -33,45 +35,55 @@ std::string roff(std::string_view text) {
 std::string bold(std::string_view text) { return "\\fB" + roff(text) + "\\fR"; }
 std::string italic(std::string_view text) { return "\\fI" + roff(text) + "\\fR"; }
 
-std::string option_roff(const DeclaredOption& option) {
+std::string option_roff(const CLI::Option& option) {
+  const bool is_argument = option.get_positional();
   std::string names;
-  for (const std::string& name : option.names) {
-    names += (names.empty() ? "" : ", ") + (option.is_argument ? italic(name) : bold(name));
+  for (const std::string& name : option_names(option)) {
+    names += (names.empty() ? "" : ", ") + (is_argument ? italic(name) : bold(name));
   }
-  if (!option.is_argument && !option.value.name.empty()) names += " " + italic(option.value.name);
-  if (option.is_argument && option.repeats) names += " \\&...";
-  std::string help = option.help;
-  if (option.required && !option.is_argument) help += " (required)";
-  if (!option.value.choices.empty() &&
-      help.find(option.value.choices.back()) == std::string::npos) {
-    help += ": " + fmt::format("{}", fmt::join(option.value.choices, ", "));
-  }
+  const std::string value = placeholder(option);
+  if (!is_argument && !value.empty()) names += " " + italic(value);
+  if (is_argument && option.get_expected_max() > 1) names += " \\&...";
+  std::string help = option.get_description();
+  if (option.get_required() && !is_argument) help += " (required)";
   return fmt::format(".TP\n{}\n{}\n", names, roff(help));
 }
 
-std::string options_roff(const CommandUsage& command) {
+// Arguments come first, options of models last. Neither hidden ones nor the help of a command.
+std::vector<const CLI::Option*> shown_options(const CLI::App& app) {
+  std::vector<const CLI::Option*> shown = app.get_options([&](const CLI::Option* option) {
+    return !option->get_group().empty() && (!app.get_parent() || option != app.get_help_ptr());
+  });
+  std::ranges::stable_sort(shown, {}, [](const CLI::Option* option) {
+    return option->get_positional() ? 0 : option->get_group() == model_group ? 2 : 1;
+  });
+  return shown;
+}
+
+std::string options_roff(const CLI::App& command) {
   std::string text;
-  for (const DeclaredOption& option : command.options) text += option_roff(option);
+  for (const CLI::Option* option : shown_options(command)) text += option_roff(*option);
   return text;
 }
 
-std::string synopsis(const CommandUsage& command) {
-  std::string text = ".B qkv " + roff(command.name) + "\n";
-  for (const DeclaredOption& option : command.options) {
-    if (option.is_argument) {
-      const std::string name = italic(option.names.front()) + (option.repeats ? " \\&..." : "");
-      text += option.required ? name + "\n" : "[" + name + "]\n";
-    } else if (option.required) {
-      text += bold(option.preferred_name()) + " " + italic(option.value.name) + "\n";
+std::string synopsis(const CLI::App& command) {
+  std::string text = ".B qkv " + roff(command.get_name()) + "\n";
+  for (const CLI::Option* option : shown_options(command)) {
+    const std::string value = italic(placeholder(*option));
+    if (option->get_positional()) {
+      const std::string name = value + (option->get_expected_max() > 1 ? " \\&..." : "");
+      text += option->get_required() ? name + "\n" : "[" + name + "]\n";
+    } else if (option->get_required()) {
+      text += bold(option_names(*option).back()) + " " + value + "\n";
     }
   }
   return text + "[" + italic("options") + "]\n";
 }
 
-std::string command_roff(const CommandUsage& command) {
-  return fmt::format(".SS qkv {}\n{}.PP\n{}.\n{}.PP\n.EX\n{}.EE\n", roff(command.name),
-                     synopsis(command), roff(command.summary), options_roff(command),
-                     roff(command.examples));
+std::string command_roff(const CLI::App& command) {
+  return fmt::format(".SS qkv {}\n{}.PP\n{}.\n{}.PP\n.EX\n{}.EE\n", roff(command.get_name()),
+                     synopsis(command), roff(command.get_description()), options_roff(command),
+                     roff(command.get_footer()));
 }
 
 constexpr std::string_view description =
@@ -112,33 +124,19 @@ std::string lessons_roff() {
   return text;
 }
 
-constexpr Generated file_kinds[] = {
-    {"man", man_page},
-    {"complete-bash", bash_completion},
-    {"complete-zsh", zsh_completion},
-    {"complete-fish", fish_completion},
-};
-
 }  // namespace
 
-std::string man_page(const std::vector<CommandUsage>& usage) {
+std::string man_page(const CLI::App& root) {
   std::string text = fmt::format(
       ".TH QKV 1 \"\" \"qkv {}\" \"User Commands\"\n.SH NAME\nqkv \\- attention, one matrix at a "
       "time\n.SH SYNOPSIS\n.B qkv\n.I command\n[\\fIarguments\\fR]\n{}",
       roff(QKV_VERSION), description);
-  text += ".SH OPTIONS\nEvery command takes these.\n" + options_roff(usage.front());
+  text += ".SH OPTIONS\nEvery command takes these.\n" + options_roff(root);
   text += ".SH COMMANDS\n";
-  for (std::size_t c = 1; c < usage.size(); ++c) text += command_roff(usage[c]);
-  return text.append(lessons_roff()).append(ending);
-}
-
-std::span<const Generated> generated_files() { return file_kinds; }
-
-std::string generated_file(std::string_view name, const std::vector<CommandUsage>& usage) {
-  for (const Generated& file : file_kinds) {
-    if (file.name == name) return file.write(usage);
+  for (const CLI::App* command : root.get_subcommands([](const CLI::App*) { return true; })) {
+    text += command_roff(*command);
   }
-  throw std::logic_error("no such file: " + std::string(name));
+  return text.append(lessons_roff()).append(ending);
 }
 
 }  // namespace qkv::inline cli

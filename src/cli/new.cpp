@@ -11,7 +11,7 @@
 #include "check/grading/advice.hpp"
 #include "cli/command.hpp"
 #include "cli/export.hpp"
-#include "cli/option_list.hpp"
+#include "cli/options.hpp"
 #include "formats/files/write_file.hpp"
 #include "lesson/generate/new_lesson.hpp"
 #include "text/error.hpp"
@@ -41,8 +41,6 @@ bool is_plain(const std::string& file) {
     return std::isalnum(c) || c == '.' || c == '_' || c == '-' || c == '/';
   });
 }
-
-constexpr std::string_view names_of_styles[] = {"classic", "llama"};
 
 // Each key head must serve equally many query heads.
 void refuse_groups(const NewOptions& options, std::size_t heads) {
@@ -94,33 +92,38 @@ int run(const NewOptions& options) {
 }
 
 // A size with a default for each style.
-void add_size(OptionList& app, const std::string& name, std::optional<std::size_t>& size,
-              std::size_t NewLesson::*member, std::size_t fewest, std::size_t most,
-              const std::string& help) {
+void add_size(CLI::App& app, const std::string& name, std::optional<std::size_t>& size,
+              std::size_t NewLesson::*member, int fewest, int most, const std::string& help) {
   const std::size_t usual = default_lesson(LessonStyle::classic).*member;
   const std::size_t of_llama = default_lesson(LessonStyle::llama).*member;
-  app.add_option(name, size, whole_number(fewest, most),
-                 fmt::format("{}, {} to {} ({}; llama: {})", help, fewest, most, usual, of_llama));
+  app.add_option(name, size,
+                 fmt::format("{}, {} to {} ({}; llama: {})", help, fewest, most, usual, of_llama))
+      ->type_name("N")
+      ->check(CLI::Range(fewest, most));
 }
 
-std::function<int()> set_up_new(OptionList& app, const CommonOptions&) {
+std::function<int()> set_up_new(CLI::App& app, const CommonOptions&) {
   const auto options = std::make_shared<NewOptions>();
-  app.add_argument(options->file, file_value(), "The lesson file to write; - for the screen")
+  app.add_option("FILE", options->file, "The lesson file to write; - for the screen")
+      ->check(check_path)
       ->required();
   app.add_option("--style", options->style,
-                 one_of("STYLE", {std::begin(names_of_styles), std::end(names_of_styles)}),
                  "classic: attention alone; llama: a whole block with RMSNorm, rotary positions,\n"
-                 "heads that share keys, SwiGLU and residuals (classic)");
-  app.add_option("--seed", options->seed,
-                 whole_number(0, std::numeric_limits<std::uint32_t>::max()),
-                 "Other numbers (0); the same seed gives the same lesson");
+                 "heads that share keys, SwiGLU and residuals (classic)")
+      ->type_name("STYLE")
+      ->check(one_of({"classic", "llama"}));
+  app.add_option("--seed", options->seed, "Other numbers (0); the same seed gives the same lesson")
+      ->type_name("N")
+      ->check(count_from(0));
   add_size(app, "--tokens", options->tokens, &NewLesson::tokens, fewest_tokens, most_tokens,
            "How many tokens");
   add_size(app, "--d-model", options->d_model, &NewLesson::d_model, smallest_d_model,
            largest_d_model, "The width of an embedding");
   add_size(app, "--heads", options->heads, &NewLesson::heads, 1, most_heads, "How many heads");
-  app.add_option("--kv-heads", options->key_heads, whole_number(1, most_heads),
-                 "How many heads of keys and values they share, in --style llama (half of them)");
+  app.add_option("--kv-heads", options->key_heads,
+                 "How many heads of keys and values they share, in --style llama (half of them)")
+      ->type_name("N")
+      ->check(CLI::Range(1, int{most_heads}));
   app.add_flag("--causal", options->causal, "No token looks at later ones, as always in llama");
   app.add_flag("--force", options->force, "Replace the file if it is there");
   add_sync_option(app);

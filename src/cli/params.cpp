@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "cli/command.hpp"
-#include "cli/option_list.hpp"
+#include "cli/options.hpp"
 #include "terminal/reference_tables.hpp"
 #include "text/error.hpp"
 #include "text/escape.hpp"
@@ -54,13 +54,13 @@ std::uint64_t size_in(const std::string& text, const std::string& option) {
                                sanitise(text)));
 }
 
-Option* add_size(OptionList& app, const std::string& name, std::uint64_t& size,
-                 const std::string& help) {
+CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& size,
+                      const std::string& help) {
   const auto read = [&size, name](const std::string& text) { size = size_in(text, name); };
-  return app.add_option_function<std::string>(name, read, {.name = "N"}, help);
+  return app.add_option_function<std::string>(name, read, help)->type_name("N");
 }
 
-std::function<int()> set_up_params(OptionList& app, const CommonOptions&) {
+std::function<int()> set_up_params(CLI::App& app, const CommonOptions&) {
   const auto options = std::make_shared<ParamsOptions>();
   StackSizes& sizes = options->sizes;
   add_size(app, "--d-model", sizes.d_model, "How many numbers stand for a token")->required();
@@ -69,14 +69,13 @@ std::function<int()> set_up_params(OptionList& app, const CommonOptions&) {
   const auto* d_v = add_size(app, "--d-v", sizes.d_v, "Width of a value (d_k)");
   add_size(app, "--heads", sizes.heads, "Heads in a block (1)");
   add_size(app, "--layers", sizes.layers, "Blocks, one in each layer (1)");
+  const auto read_contexts = [options](const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) options->contexts.push_back(size_in(text, "--context"));
+  };
   app.add_option_function<std::vector<std::string>>(
-      "--context",
-      [options](const std::vector<std::string>& texts) {
-        for (const std::string& text : texts) {
-          options->contexts.push_back(size_in(text, "--context"));
-        }
-      },
-      {.name = "N"}, "Tokens; may be given several times (1024, 2048, … 1048576)");
+         "--context", read_contexts, "Tokens; may be given several times (1024, 2048, … 1048576)")
+      ->type_name("N")
+      ->allow_extra_args(false);
   app.add_flag("--json", options->json, "As JSON, for programs");
   return [options, d_k, d_v] {
     derive_missing_sizes(options->sizes, d_k->count() > 0, d_v->count() > 0);

@@ -9,7 +9,7 @@
 #include "cli/command.hpp"
 #include "cli/export.hpp"
 #include "cli/lesson_options.hpp"
-#include "cli/option_list.hpp"
+#include "cli/options.hpp"
 #include "cli/screen.hpp"
 #include "formats/files/write_file.hpp"
 #include "interactive/walkthrough.hpp"
@@ -116,14 +116,18 @@ int run(const ReportCommandOptions& options) {
   return 0;
 }
 
-std::function<int()> set_up_report(OptionList& app, const CommonOptions&) {
+std::function<int()> set_up_report(CLI::App& app, const CommonOptions&) {
   const auto options = std::make_shared<ReportCommandOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::required);
-  app.add_option("-o,--output", options->file, file_value(),
-                 "The page to write; - for standard output")
+  app.add_option("-o,--output", options->file, "The page to write; - for standard output")
+      ->type_name("FILE")
+      ->check(check_path)
       ->required();
-  app.add_option("--step", options->steps, step_value(),
-                 "Only this step and what it is made of (name or number; repeatable)");
+  app.add_option("--step", options->steps,
+                 "Only this step and what it is made of (name or number; repeatable)")
+      ->type_name("STEP")
+      ->check(check_step)
+      ->allow_extra_args(false);
   add_head_option(app, options->head);
   add_digits_option(app, options->digits);
   app.add_flag("--force", options->force, "Replace the file even if it is no page of qkv's");
@@ -143,7 +147,6 @@ constinit const Command report_command{
         "  qkv report two-heads --step scores --step context --head 2 -o two.html\n"
         "  qkv report --model model.safetensors --text \"…\" --step h0.scores -o s.html\n",
     .setup = set_up_report,
-    .model = ModelArgument::first,
 };
 
 }  // namespace qkv::inline cli

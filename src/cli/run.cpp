@@ -15,7 +15,7 @@
 #include "cli/command.hpp"
 #include "cli/export.hpp"
 #include "cli/lesson_options.hpp"
-#include "cli/option_list.hpp"
+#include "cli/options.hpp"
 #include "cli/screen.hpp"
 #include "cli/terminal.hpp"
 #include "exporting/export_plan.hpp"
@@ -236,33 +236,46 @@ int run(const RunOptions& options, const CommonOptions& common) {
   return 0;
 }
 
-std::function<int()> set_up_run(OptionList& app, const CommonOptions& common) {
+std::function<int()> set_up_run(CLI::App& app, const CommonOptions& common) {
   const auto options = std::make_shared<RunOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::defaults_to_first);
-  constexpr std::uint64_t any = std::numeric_limits<std::uint32_t>::max();
-  Option* step = app.add_option("--step", options->steps, step_value(),
-                                "Only this step (name or number; repeatable)");
-  app.add_option("--from", options->from, step_value(), "Start at this step")->excludes(step);
-  app.add_option("--to", options->to, step_value(), "Stop after this step")->excludes(step);
-  app.add_option("--layer", options->layer, whole_number(0, any),
-                 "Only this layer of a model; the first is 0")
+  CLI::Option* step =
+      app.add_option("--step", options->steps, "Only this step (name or number; repeatable)")
+          ->type_name("STEP")
+          ->check(check_step)
+          ->allow_extra_args(false);
+  app.add_option("--from", options->from, "Start at this step")
+      ->type_name("STEP")
+      ->check(check_step)
+      ->excludes(step);
+  app.add_option("--to", options->to, "Stop after this step")
+      ->type_name("STEP")
+      ->check(check_step)
+      ->excludes(step);
+  app.add_option("--layer", options->layer, "Only this layer of a model; the first is 0")
+      ->type_name("N")
+      ->check(count_from(0))
+      ->group(model_group)
       ->excludes(step);
   add_head_option(app, options->head);
   app.add_flag("--intermediates", options->intermediates,
                "Also show intermediate matrices, such as softmax's differences and powers");
-  app.add_hidden_flag("--way", options->intermediates);
+  app.add_flag("--way", options->intermediates)->group("");  // an older name, hidden
   add_digits_option(app, options->digits);
-  Option* pause =
+  CLI::Option* pause =
       app.add_flag("--pause", options->pause, "Go step by step, also where no terminal is");
-  Option* no_pause = app.add_flag("--no-pause", options->no_pause, "Print everything at once");
+  CLI::Option* no_pause = app.add_flag("--no-pause", options->no_pause, "Print everything at once");
   no_pause->excludes(pause);
   app.add_flag("--lens", options->lens,
-               "Logit lens: the likeliest tokens after each layer of a model, instead of the walk");
+               "Logit lens: the likeliest tokens after each layer of a model, instead of the walk")
+      ->group(model_group);
   app.add_flag("--plain", options->plain, "Step by plain lines, as a screen reader likes them");
-  Option* quiz =
+  CLI::Option* quiz =
       app.add_flag("--quiz", options->quiz, "Ask for one cell of each step before it is shown");
   quiz->excludes(no_pause);
-  app.add_option("--seed", options->seed, whole_number(0, any), "Ask for other cells (0)")
+  app.add_option("--seed", options->seed, "Ask for other cells (0)")
+      ->type_name("N")
+      ->check(count_from(0))
       ->needs(quiz);
   return [options, &common] { return run(*options, common); };
 }
@@ -282,7 +295,6 @@ constinit const Command run_command{
         "  qkv run my-lesson.toml\n"
         "  qkv run --model model.safetensors --text \"…\" --layer 0 --head 2\n",
     .setup = set_up_run,
-    .model = ModelArgument::first,
 };
 
 }  // namespace qkv::inline cli

@@ -8,7 +8,7 @@
 #include "cli/command.hpp"
 #include "cli/export.hpp"
 #include "cli/lesson_options.hpp"
-#include "cli/option_list.hpp"
+#include "cli/options.hpp"
 #include "exporting/export_plan.hpp"
 #include "formats/files/output_directory.hpp"
 #include "formats/files/read_file.hpp"
@@ -117,13 +117,16 @@ int run(const WorksheetOptions& options) {
   return 0;
 }
 
-std::function<int()> set_up_worksheet(OptionList& app, const CommonOptions&) {
+std::function<int()> set_up_worksheet(CLI::App& app, const CommonOptions&) {
   const auto options = std::make_shared<WorksheetOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::required);
-  app.add_option("-o,--output", options->directory, directory_value(), "The directory to write to")
+  app.add_option("-o,--output", options->directory, "The directory to write to")
+      ->type_name("DIR")
+      ->check(check_path)
       ->required();
-  app.add_option("--digits", options->digits, decimals(),
-                 "Decimals of the givens on the printable page (4)");
+  app.add_option("--digits", options->digits, "Decimals of the givens on the printable page (4)")
+      ->type_name("N")
+      ->check(decimals());
   app.add_flag("--force", options->force, "Replace files that are filled in");
   add_sync_option(app);
   return [options] { return run(*options); };
@@ -140,7 +143,6 @@ constinit const Command worksheet_command{
         "  qkv check the-fat-cat my-work\n"
         "  qkv worksheet the-fat-cat -o sheet --text \"the cat sat on the fat mat\"\n",
     .setup = set_up_worksheet,
-    .model = ModelArgument::first,
 };
 
 }  // namespace qkv::inline cli

@@ -73,9 +73,10 @@ def run_page(text, program):
 
 def declared(program):
     """The options of each command, those of qkv itself under ""."""
-    script, _ = sessions.run("qkv --generate complete-bash", ROOT, program)
-    cases = re.findall(r"^ +'(\w*)'\)\n +options\+='(.*)'", "\n".join(script), re.M)
-    return {name: set(re.findall(r"(--?[\w-]+)=", options)) for name, options in cases}
+    def offered(words):
+        return {line.split("\t")[0] for line in sessions.run(f"qkv --complete {words}", ROOT, program)[0]}
+
+    return {name: offered(f"{name} -") for name in ["", *offered("''")]}
 
 
 def faults_of_spans(text, options):

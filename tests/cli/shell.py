@@ -16,6 +16,7 @@ import tempfile
 import time
 from pathlib import Path
 
+COMPLETIONS = Path(__file__).resolve().parents[2] / "completions"
 FIRST_STEPS = ["token_ids"]
 SCORES = ["scores"]
 
@@ -33,7 +34,7 @@ TYPED = [
     ("qkv --color al", ["always"]),
     ("qkv check --digits 3 cau", ["causal"]),
     ("qkv explain causal --lat", ["--latex"]),
-    ("qkv --generate complete-f", ["complete-fish"]),
+    ("qkv --generate m", ["man"]),
     ("qkv report the-fat-cat -o pa", ["page.html"]),
     ("qkv check the-fat-cat page.html my-w", ["my-work/"]),
     ("qkv compare the-f", ["the-fat-cat"]),
@@ -133,25 +134,22 @@ def offers(program, folder):
         if not shutil.which(shell):
             print(f"{shell} is not there")
             continue
-        script = folder / f"completion.{shell}"
-        script.write_text(output_of(program, "--generate", f"complete-{shell}"))
+        script = COMPLETIONS / f"qkv.{shell}"
         for typed, wanted in TYPED:
             # bash puts the slash behind a directory by itself
             due = [word.rstrip("/") if shell == "bash" else word for word in wanted]
             expect(f"{shell}: {typed}", complete(script, typed), due)
         expect(f"{shell}: every command", set(complete(script, "qkv ")) >= {"run", "check"}, True)
-    expect("bash: --step=sc", in_bash(folder / "completion.bash", "qkv run the-fat-cat --step=sco"),
-           SCORES)
-    expect("bash: a cell", in_bash(folder / "completion.bash", "qkv explain the-fat-cat sco"),
-           ["scores["])
+        expect(f"{shell}: --step=sc", complete(script, "qkv run the-fat-cat --step=sco"),
+               SCORES if shell == "bash" else ["--step=scores"])  # bash cuts the word there
+        expect(f"{shell}: a cell", complete(script, "qkv explain the-fat-cat sco"), ["scores["])
 
 
-def offers_in_zsh(program, folder):
+def offers_in_zsh():
     if not shutil.which("zsh"):
         print("zsh is not there")
         return
-    script = folder / "_qkv"
-    script.write_text(output_of(program, "--generate", "complete-zsh"))
+    script = COMPLETIONS / "_qkv"
     output_of("zsh", "-n", script)
     zsh = Zsh(script)
     for typed, wanted in TYPED:
@@ -204,7 +202,7 @@ def main(arguments):
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         offers(program, folder)
-        offers_in_zsh(program, folder)
+        offers_in_zsh()
         man_page(program, folder)
         helps(program)
         if build:

@@ -395,7 +395,7 @@ def layers_and_heads_are_counts(folder):
         done = qkv("run", *own, f"{option}={value}")
         equal(done.returncode, 2)
         assert done.stderr.startswith(
-            f'qkv: {option}: "{value}" is no whole number from {least} to'), done.stderr
+            f'qkv: {option}: Value {value} not in range {least} to'), done.stderr
 
 
 def what_would_be_read_again_as_other_tokens_is_carried_on(folder):

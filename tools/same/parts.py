@@ -150,8 +150,7 @@ def helped(course, _, quick):
     """Help, the man page, completions, lists, counts and refusals."""
     yield from ((), ("--version",), ("--help",), ("lessons",), ("lessons", "--json"),
                 ("lint", "--ops"))
-    for form in ("man", "complete-bash", "complete-zsh", "complete-fish"):
-        yield "--generate", form
+    yield "--generate", "man"
     for command in course.commands:
         for columns in (80,) if quick else (40, 80, 200):
             yield Command("", (command, "--help"), columns)

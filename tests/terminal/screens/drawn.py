@@ -5,7 +5,7 @@ import re
 import tempfile
 from pathlib import Path
 
-from .terminal import DOWN, LEFT, RIGHT, UP, columns_of, equal, lessons, started
+from .terminal import DOWN, LEFT, RIGHT, UP, equal, lessons, started
 
 SEQUENCE = re.compile(rb"\x1b\[(\??)([0-9;]*)([A-Za-z])")
 MODES = {"1049", "7", "2004", "2026", "25"}
@@ -16,7 +16,7 @@ def a_new_size_is_drawn_at_once():
         for rows, columns in ((40, 120), (15, 40), (60, 250), (24, 80)):
             terminal.resize(rows, columns)
             terminal.wait_for(lambda t, rows=rows: len(t.lines()) == rows)
-            assert max(map(columns_of, terminal.lines())) <= columns
+            assert terminal.widest() <= columns
 
 
 def nothing_is_wider_than_the_window():
@@ -49,8 +49,7 @@ def wide_letters_are_measured_as_terminals_do():
 
 def measured(terminal):
     equal(len(terminal.lines()), terminal.rows)
-    for line in terminal.lines():
-        assert columns_of(line) <= terminal.columns, (terminal.columns, line)
+    assert terminal.widest() <= terminal.columns, terminal.text()
 
 
 def nothing_from_a_file_moves_the_cursor():

@@ -32,7 +32,7 @@ def keys_may_come_in_pieces():
 def a_lone_escape_counts_after_a_moment():
     with started("two-heads") as terminal:
         terminal.press(b"e")
-        assert terminal.lines()[-1].startswith("cell: ")
+        assert terminal.lines()[-1].startswith("cell:")
         terminal.press(b"\x1b")
         assert terminal.lines()[-1].startswith("1/14"), terminal.text()
 

@@ -187,7 +187,7 @@ def no_question_is_hidden_or_trivial():
 def the_quiz_works_on_the_screen():
     worked = by_hand()
     with started(TWO_WORDS, "--quiz", "--step", "scaled_scores") as terminal:
-        row, column = re.search(r"scaled_scores\[(\w+),(\w+)\] = $", terminal.lines()[-1]).groups()
+        row, column = re.search(r"scaled_scores\[(\w+),(\w+)\] =$", terminal.lines()[-1]).groups()
         assert "2.5" not in terminal.text() and "0.5" not in terminal.text()
         os.write(terminal.master, b"99\r")
         terminal.wait_for(lambda t: "Not 99." in t.text())

@@ -1,8 +1,4 @@
-"""qkv on a pseudo-terminal.
-
-A small terminal at the other end reads what qkv draws. It knows the few sequences that qkv uses; a
-claim complains about any other.
-"""
+"""qkv on a pseudo-terminal, and pyte, which shows what a terminal makes of its bytes."""
 
 import fcntl
 import os
@@ -13,16 +9,17 @@ import signal
 import struct
 import termios
 import time
-import unicodedata
 from pathlib import Path
+
+import pyte
+from wcwidth import wcswidth
 
 from harness import for_sanitizers
 
 ROOT = Path(__file__).resolve().parents[3]
 TWO_WORDS = str(ROOT / "examples" / "two-words.toml")
 
-PLACE = re.compile(r"\x1b\[(\d+);(\d+)H")
-COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+FRAME, FRAME_END = b"\x1b[?2026h", b"\x1b[?2026l"
 RIGHT, LEFT, UP, DOWN = b"\x1b[C", b"\x1b[D", b"\x1b[A", b"\x1b[B"
 
 
@@ -36,13 +33,17 @@ def equal(got, due):
     assert got == due, f"got {got!r}, due is {due!r}"
 
 
-def columns_of(text):
-    """How many columns a terminal gives to text without sequences."""
-    if text.isascii():
-        return len(text)
-    wide = {"W": 2, "F": 2}
-    return sum(0 if unicodedata.combining(c) else wide.get(unicodedata.east_asian_width(c), 1)
-               for c in text)
+class Screen(pyte.Screen):
+    """A screen that knows which lines were written to."""
+
+    def __init__(self, columns, lines):
+        self.written = set()
+        super().__init__(columns, lines)
+        self.written.clear()
+
+    def cursor_position(self, line=None, column=None):
+        self.written.add(line)
+        super().cursor_position(line, column)
 
 
 class Terminal:
@@ -88,7 +89,7 @@ class Terminal:
         return self
 
     def frames(self):
-        return self.bytes.count(b"\x1b[?2026l")
+        return self.bytes.count(FRAME_END)
 
     def press(self, keys, frames=1):
         """Sends keys and waits for the frames that they bring."""
@@ -107,16 +108,15 @@ class Terminal:
         return self
 
     def lines(self):
-        """The lines of the last whole frame, without colours."""
-        frame = self.bytes[:self.bytes.rindex(b"\x1b[?2026l")].rsplit(b"\x1b[?2026h", 1)[1].decode()
-        places = list(PLACE.finditer(frame))
-        lines = {}
-        for place, following in zip(places, [*places[1:], None]):
-            text = frame[place.end():following.start() if following else None]
-            text = COLOUR.sub("", re.sub(r"\x1b\[K|\x1b\[\?25[hl]", "", text))
-            if int(place[2]) == 1 and text or int(place[1]) not in lines:
-                lines[int(place[1])] = text
-        return [lines[row] for row in sorted(lines)]
+        """The lines of the last whole frame, on a screen with room for what goes beyond the window."""
+        frame = self.bytes[:self.bytes.rindex(FRAME_END)].rpartition(FRAME)[2]
+        screen = Screen(self.columns + 50, 100)
+        pyte.ByteStream(screen).feed(frame)
+        shown = screen.display
+        return [shown[line - 1].rstrip() for line in sorted(screen.written)]
+
+    def widest(self):
+        return max(map(wcswidth, self.lines()))
 
     def text(self):
         return "\n".join(self.lines())

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace qkv::inline cli {
+
+/// The group of options that concern models only: help lists it last.
+inline constexpr auto model_group = "Trained models";
+
+/// One of these names. The error message suggests the nearest, or lists all.
+CLI::Validator one_of(const std::vector<std::string>& choices);
+
+/// An integer from `fewest` up, of 32 bits at most.
+CLI::Range count_from(std::int64_t fewest);
+
+/// Displayed decimals: at most as many as a double has.
+CLI::Range decimals();
+
+/// Returns an error message if a path of the user or a step's name is empty: an unset shell
+/// variable.
+std::string check_path(const std::string& name);
+std::string check_step(const std::string& name);
+
+/// Returns the placeholder of an option's value in help, or an argument's name; empty for a flag.
+/// CLI11's type name also tells what validators accept: "N:INT in [0 - 17]", "WHEN:{auto,never}".
+std::string placeholder(const CLI::Option& option);
+
+/// Returns the names of an option, "-o" and "--output", or the argument's name.
+std::vector<std::string> option_names(const CLI::Option& option);
+
+/// Returns what may come next on a command line, one a line, for the stubs in completions/. The
+/// last word is being typed. A line that begins with a colon stands for files.
+std::string completions(const CLI::App& root, std::vector<std::string> words);
+
+/// Returns the man page of a program whose commands have their examples as footers.
+std::string man_page(const CLI::App& root);
+
+}  // namespace qkv::inline cli
