@@ -341,6 +341,7 @@ CheckReport check_submission(const Lesson& lesson, const Trace& trace, const Sub
                              const CheckOptions& options) {
   const Interpretation interpretation = best_interpretation(lesson, trace, submission, options);
   CheckReport report{.submission = submission.name,
+                     .scheme = submission.scheme,
                      .notes = submission.notes,
                      .unreadable = submission.unreadable};
   DiagnosisBudget budget(*interpretation.trace);

@@ -84,6 +84,7 @@ struct CheckReport {
   std::optional<std::string> first_wrong = {};
   std::vector<StepReport> steps = {};
   std::vector<std::string> missing = {};  ///< steps that were not submitted
+  std::string scheme = {};  ///< whose names the arrays had; empty if they had the lesson's
   std::vector<std::string> notes = {};
   std::vector<std::string> unreadable = {};  ///< why files of steps were not read
   std::optional<PassReports> passes = {};    ///< only if gradients were requested

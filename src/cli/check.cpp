@@ -28,6 +28,7 @@ namespace fs = std::filesystem;
 struct CheckCommandOptions {
   LessonSelection lesson;
   std::vector<std::string> paths;
+  std::optional<std::string> names;  ///< the scheme of the arrays' names
   CheckOptions rules;
   bool json = false;
   bool no_answers = false;
@@ -59,7 +60,7 @@ std::vector<CheckedPath> check_all(const CheckCommandOptions& options, const Loa
     tried(path, [&] { places = submissions_in(path, loaded.trace); });
     for (const SubmissionPlace& place : places) {
       tried(place.path, [&] {
-        const Submission submission = read_submission(place, loaded.trace);
+        const Submission submission = read_submission(place, loaded.trace, options.names);
         progress.advance(matrices);
         all.push_back({place.path.string(),
                        check_submission(loaded.lesson, loaded.trace, submission, rules)});
@@ -110,6 +111,7 @@ void print_all(const std::vector<CheckedPath>& all, const CheckCommandOptions& o
     print_lines(all, scheme_of(options, loaded));
   } else {
     const Terminal output = output_terminal(common.colour);
+    if (!all.front().report->scheme.empty()) print(all.front().report->scheme + "\n");
     print(checked_text(*all.front().report, {.width = output.width,
                                              .colour = output.colour,
                                              .answers = answers,
@@ -213,6 +215,10 @@ std::function<int()> set_up_check(CLI::App& app, const CommonOptions& common) {
                  "The submission: a directory, or a file named after its step")
       ->required()
       ->check(check_path);
+  app.add_option("--names", options->names,
+                 "Whose names the arrays have: transformerlens, llama.cpp, gpt2 or llama; found "
+                 "by itself otherwise")
+      ->type_name("SCHEME");
   app.add_option("--digits", options->rules.digits,
                  "Judge by this many decimals, whatever was written")
       ->type_name("N")

@@ -268,6 +268,7 @@ std::string checked_json(const std::vector<CheckedPath>& all, const Lesson& less
     Json json = Json::object();
     json["lesson"] = lesson.name;
     json["submission"] = one.path;
+    if (one.report && !one.report->scheme.empty()) json["names"] = one.report->scheme;
     json.update(one.report ? report_json(*one.report, answers) : unreadable_json(one.failure));
     list.push_back(std::move(json));
   }

@@ -60,7 +60,8 @@ std::string_view put_heads_first(const Shape& wanted, ParsedArray& written) {
   if (wanted.size() < 3) return {};
   const std::size_t heads = wanted[wanted.size() - 3];
   const auto is = [&](HeadLayout layout) {
-    return written.shape == shape_with_heads(layout, wanted);
+    return without_leading_ones(written.shape) ==
+           without_leading_ones(shape_with_heads(layout, wanted));
   };
   const bool is_stacked = heads > 1 && is(HeadLayout::stacked);
   const bool is_flat = heads > 1 && is(HeadLayout::side_by_side);

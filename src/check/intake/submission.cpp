@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "check/intake/layout.hpp"
+#include "check/intake/name_schemes.hpp"
 #include "check/intake/step_names.hpp"
 #include "check/tolerance/precision.hpp"
 #include "formats/files/find_files.hpp"
@@ -403,8 +404,8 @@ ReadOptions wanted_of(const std::optional<StepName>& own, const Trace& trace) {
   return wanted;
 }
 
-void add_file(const ListedFile& found, const Trace& trace, Submission& submission,
-              Unmatched& unmatched) {
+void add_file(const ListedFile& found, const Trace& trace, const std::optional<std::string>& names,
+              Submission& submission, Unmatched& unmatched) {
   const fs::path& path = found.path;
   const std::string file = on_one_line(path.string());
   if (!is_readable(path)) {
@@ -425,6 +426,11 @@ void add_file(const ListedFile& found, const Trace& trace, Submission& submissio
     return;
   }
   const bool alone = matrices.size() == 1;
+  if (!alone || names) {
+    const auto is_mapped = [](std::string_view) { return false; };
+    const std::string scheme = adopt_scheme(names, trace, is_mapped, matrices);
+    if (!scheme.empty()) submission.scheme = scheme;
+  }
   for (NamedArray& matrix : matrices) {
     const std::string array = fmt::format("{}, {}", file, printable(matrix.name));
     const std::string& place = alone ? file : array;
@@ -516,7 +522,8 @@ Submission read_submission(const fs::path& path, const Trace& trace) {
   return read_submission(SubmissionPlace{path, files_in(path)}, trace);
 }
 
-Submission read_submission(const SubmissionPlace& place, const Trace& trace) {
+Submission read_submission(const SubmissionPlace& place, const Trace& trace,
+                           const std::optional<std::string>& names) {
   const fs::path& path = place.path;
   Submission submission{.name = path.string(), .list = read_manifest(path)};
   std::vector<ListedFile> files = place.files;
@@ -526,10 +533,10 @@ Submission read_submission(const SubmissionPlace& place, const Trace& trace) {
     throw InputError(fmt::format("{}: there is no such file or directory", path.string()));
   }
   Unmatched unmatched;
-  for (const ListedFile& file : files) add_file(file, trace, submission, unmatched);
-  const NamesByShape names = unmatched.files.empty() ? NamesByShape() : names_by_shape(trace);
+  for (const ListedFile& file : files) add_file(file, trace, names, submission, unmatched);
+  const NamesByShape shapes = unmatched.files.empty() ? NamesByShape() : names_by_shape(trace);
   for (const ListedFile* file : unmatched.files) {
-    add_unmatched(*file, names, trace, unmatched, submission);
+    add_unmatched(*file, shapes, trace, unmatched, submission);
   }
   note_nameless(unmatched, trace, submission);
   if (submission.files.empty()) {

@@ -28,6 +28,7 @@ struct Submission {
   std::vector<std::string> notes = {};       ///< messages about files that match no step or given
   std::vector<std::string> unreadable = {};  ///< why files of steps were not read
   std::optional<Manifest> list = {};         ///< the manifest, if the directory is an export
+  std::string scheme = {};                   ///< whose names its arrays had, for the report
 };
 
 /// Where a submission is: a path, and its files if that is a directory or an archive.
@@ -41,9 +42,11 @@ struct SubmissionPlace {
 /// archive cannot be read.
 std::vector<SubmissionPlace> submissions_in(const std::filesystem::path& path, const Trace& trace);
 
-/// Reads a submission. Throws InputError if nothing in it can be read and matches a step, or if two
-/// files have different numbers for the same matrix.
-Submission read_submission(const SubmissionPlace& place, const Trace& trace);
+/// Reads a submission; its arrays have the names of the scheme `names`, or of whichever fits.
+/// Throws InputError if nothing in it can be read and matches a step, or if two files have
+/// different numbers for the same matrix.
+Submission read_submission(const SubmissionPlace& place, const Trace& trace,
+                           const std::optional<std::string>& names = {});
 
 /// Reads all of a path as one submission.
 Submission read_submission(const std::filesystem::path& path, const Trace& trace);

@@ -1,0 +1,203 @@
+#!/usr/bin/python3
+"""Arrays under other programs' names and in their layouts are found, passed where right and named where wrong.
+
+    names.py QKV
+"""
+
+import random
+import sys
+from pathlib import Path
+
+import numpy as np
+import torch
+
+import gpt
+import llama
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
+import harness  # noqa: E402
+from harness import equal, qkv  # noqa: E402
+
+IDS = [3, 18, 0, 3, 11, 7, 22]
+
+
+def tokens_first(array):
+    """Heads as the middle axis: n × heads × width."""
+    return array.transpose(0, 1) if array.dim() == 3 else array
+
+
+def flat(array):
+    """Heads side by side: n × heads · width."""
+    return tokens_first(array).reshape(array.shape[-2], -1) if array.dim() == 3 else array
+
+
+def transformer_lens(steps, layers, kind):
+    """HookedTransformer's hooks; heads are the middle axis but in scores and patterns."""
+    names = {"token_embeddings": "hook_embed", "position_embeddings": "hook_pos_embed", "X": "blocks.0.hook_resid_pre"}
+    if kind == "gpt2":
+        names["norm"] = "ln_final.hook_normalized"
+    for layer in range(layers):
+        h, own = f"h{layer}.", f"blocks.{layer}."
+        names |= {h + "Q": own + "attn.hook_q", h + "K": own + "attn.hook_k", h + "V": own + "attn.hook_v",
+                  h + "masked_scores": own + "attn.hook_attn_scores",
+                  h + "attention_weights": own + "attn.hook_pattern", h + "context": own + "attn.hook_z",
+                  h + "residual1": own + "hook_resid_mid", h + "residual2": own + "hook_resid_post"}
+        if kind == "gpt2":
+            names |= {h + "norm1": own + "ln1.hook_normalized", h + "norm2": own + "ln2.hook_normalized",
+                      h + "output": own + "hook_attn_out", h + "mlp_in": own + "mlp.hook_pre",
+                      h + "gelu": own + "mlp.hook_post", h + "mlp_out": own + "hook_mlp_out"}
+        else:
+            names |= {h + "Q_rope": own + "attn.hook_rot_q", h + "K_rope": own + "attn.hook_rot_k",
+                      h + "gate": own + "mlp.hook_pre", h + "up": own + "mlp.hook_pre_linear",
+                      h + "gated": own + "mlp.hook_post"}
+    keep = ("scores", "weights")
+    return {theirs: (steps[ours] if ours.endswith(keep) else tokens_first(steps[ours]))[None]
+            for ours, theirs in names.items() if ours in steps}
+
+
+def hugging_face_gpt2(steps, layers, _kind):
+    """The modules of GPT2LMHeadModel and of nanoGPT: one c_attn for queries, keys and values."""
+    names = {"token_embeddings": "transformer.wte", "position_embeddings": "transformer.wpe", "X": "transformer.drop",
+             "norm": "transformer.ln_f", "logits": "lm_head"}
+    arrays = {}
+    for layer in range(layers):
+        h, own = f"h{layer}.", f"transformer.h.{layer}."
+        names |= {h + "norm1": own + "ln_1", h + "attention_weights": own + "attn.attn_dropout",
+                  h + "output": own + "attn.c_proj", h + "norm2": own + "ln_2", h + "mlp_in": own + "mlp.c_fc",
+                  h + "gelu": own + "mlp.act", h + "mlp_out": own + "mlp.c_proj",
+                  h + "residual2": f"transformer.h.{layer}"}
+        arrays[own + "attn.c_attn"] = torch.cat([flat(steps[h + name]) for name in "QKV"], dim=1)[None]
+    return arrays | {theirs: steps[ours][None] for ours, theirs in names.items()}
+
+
+def hugging_face_llama(steps, layers, kind):
+    """The modules of LlamaForCausalLM and its relatives: q_proj, k_proj and v_proj with heads side by side."""
+    names = {"token_embeddings": "model.embed_tokens", "norm": "model.norm", "logits": "lm_head"}
+    after = kind == "gemma2"
+    for layer in range(layers):
+        h, own = f"h{layer}.", f"model.layers.{layer}."
+        names |= {h + "norm1": own + "input_layernorm", h + "Q": own + "self_attn.q_proj",
+                  h + "K": own + "self_attn.k_proj", h + "V": own + "self_attn.v_proj",
+                  h + "Q_norm": own + "self_attn.q_norm", h + "K_norm": own + "self_attn.k_norm",
+                  h + "output": own + "self_attn.o_proj",
+                  h + "norm1_out": own + "post_attention_layernorm",
+                  h + "norm2": own + ("pre_feedforward" if after else "post_attention") + "_layernorm",
+                  h + "norm2_out": own + "post_feedforward_layernorm", h + "gate": own + "mlp.gate_proj",
+                  h + "up": own + "mlp.up_proj", h + "silu": own + "mlp.act_fn", h + "gelu": own + "mlp.act_fn",
+                  h + "mlp_out": own + "mlp.down_proj", h + "residual2": f"model.layers.{layer}"}
+    inside = ("q_norm", "k_norm")
+    return {theirs: (tokens_first(steps[ours]) if theirs.endswith(inside) else flat(steps[ours]))[None]
+            for ours, theirs in names.items() if ours in steps}
+
+
+def llama_cpp(steps, layers, _kind):
+    """The tensors that llama.cpp's callback sees."""
+    names = {"norm": "result_norm", "token_embeddings": "inp_embd"}
+    names["capped_logits" if "capped_logits" in steps else "logits"] = "result_output"
+    for layer in range(layers):
+        names |= {f"h{layer}.{ours}": f"{theirs}-{layer}" for ours, theirs in (
+            ("norm1", "attn_norm"), ("Q_rope", "Qcur"), ("K_rope", "Kcur"), ("V", "Vcur"),
+            ("attention_weights", "kq_soft_max_ext"), ("output", "kqv_out"), ("residual1", "ffn_inp"),
+            ("norm2", "ffn_norm"), ("gate", "ffn_gate"), ("up", "ffn_up"), ("silu", "ffn_silu"),
+            ("gated", "ffn_gate_par"), ("residual2", "l_out"))}
+    return {theirs: tokens_first(steps[ours]) if ours.endswith(("rope", ".V")) else steps[ours]
+            for ours, theirs in names.items() if ours in steps}
+
+
+SCHEMES = {"transformerlens": transformer_lens, "gpt2": hugging_face_gpt2, "llama": hugging_face_llama,
+           "llama.cpp": llama_cpp}
+OURS_OF = {"transformerlens": "attn.hook_pattern", "gpt2": "attn.c_proj", "llama": "self_attn.o_proj",
+           "llama.cpp": "kqv_out-"}
+
+
+def of_gpt2(folder):
+    weights = gpt.random_weights(2, 16, 23, 16, "in-out", 5)
+    gpt.write_safetensors(folder / "model.safetensors", weights)
+    steps = gpt.forward({name: tensor.double() for name, tensor in weights.items()}, IDS, 4, "in-out")
+    return {name: tensor.double() for name, tensor in steps.items()}, 2, ("--model-heads", "4")
+
+
+def of_llama(folder, family, **others):
+    config = llama.config_of(family, **others)
+    weights = llama.random_weights(config)
+    llama.write(folder, config, weights)
+    return llama.forward(weights, IDS, config), config["num_hidden_layers"], ()
+
+
+def models(folder):
+    """Each model that is tried: its kind, its steps, its options, the schemes that name them."""
+    place = folder / "gpt2"
+    place.mkdir()
+    yield ("gpt2", *of_gpt2(place), place, ("transformerlens", "gpt2"))
+    for family in llama.KINDS:
+        place = folder / family
+        place.mkdir()
+        schemes = ("llama", "llama.cpp") if family.startswith("gemma") else ("llama", "llama.cpp", "transformerlens")
+        yield (family, *of_llama(place, family), place, schemes)
+
+
+def compared(arrays, place, options, *words):
+    np.savez(place / "dump.npz", **{name: array.numpy() for name, array in arrays.items()})
+    return qkv("compare", place / "dump.npz", "--model", place, "--ids", ",".join(map(str, IDS)), *options, *words)
+
+
+def right_arrays_are_found_and_pass(folder):
+    for kind, steps, layers, options, place, schemes in models(folder):
+        for scheme in schemes:
+            arrays = SCHEMES[scheme](steps, layers, kind)
+            done = compared(arrays, place, options)
+            equal((done.returncode, done.stderr), (0, ""), f"{kind} {scheme}: {done.stdout}")
+            assert done.stdout.startswith(f"{scheme}: names of "), (kind, scheme, done.stdout[:100])
+            assert "each array fits a step" in done.stdout, (kind, scheme, done.stdout)
+            checked = qkv("check", "--model", place, "--ids", ",".join(map(str, IDS)), *options, place / "dump.npz")
+            equal(checked.returncode, 0, f"{kind} {scheme}: {checked.stdout}")
+            assert checked.stdout.startswith(f"{scheme}: names of "), checked.stdout[:100]
+
+
+def wrong_arrays_are_found(folder):
+    draw = random.Random(3)
+    for kind, steps, layers, options, place, schemes in models(folder):
+        for scheme in schemes:
+            arrays = SCHEMES[scheme](steps, layers, kind)
+            name = draw.choice([name for name in arrays if OURS_OF[scheme] in name])
+            for wrong in (arrays[name] * 0, arrays[name] * 1.01, arrays[name].flip(-2)):
+                done = compared(arrays | {name: wrong}, place, options)
+                equal(done.returncode, 1, f"{kind} {scheme} {name}: {done.stdout}")
+
+
+def a_scheme_may_be_named_and_must_fit(folder):
+    kind, steps, layers, options, place, _ = next(models(folder))
+    arrays = hugging_face_gpt2(steps, layers, kind)
+    equal(compared(arrays, place, options, "--names", "gpt2").returncode, 0)
+    done = compared(arrays, place, options, "--names", "llama.cpp")
+    equal(done.returncode, 2)
+    assert "no array has a name of llama.cpp's tensors" in done.stderr, done.stderr
+    done = compared(arrays, place, options, "--names", "gtp2")
+    equal((done.returncode, done.stderr), (2, 'qkv: --names: there is no scheme "gtp2"; did you mean "gpt2"?\n'))
+
+
+def maps_come_first_and_stars_cross_no_dot(folder):
+    kind, steps, layers, options, place, _ = next(models(folder))
+    arrays = {"m.0.out": steps["h0.residual2"], "m.1.out": steps["h1.residual2"], "m.1.mlp.out": steps["h1.mlp_out"]}
+    for maps in (["m.*.out=h*.residual2", "m.*.mlp.out=h*.mlp_out"], ["m.*.mlp.out=h*.mlp_out", "m.*.out=h*.residual2"]):
+        words = [word for one in maps for word in ("--map", one)]
+        done = compared(arrays, place, options, *words)
+        equal(done.returncode, 0, done.stdout + done.stderr)
+        assert done.stdout.count("within tolerance\n") + done.stdout.count("identical\n") == 3, done.stdout
+    (folder / "maps").write_text("# ours\nm.*.out = h*.residual2\n\nm.*.mlp.out=h*.mlp_out\n")
+    equal(compared(arrays, place, options, "--map", folder / "maps").returncode, 0)
+    (folder / "maps").write_text("m.*.out=h*.residual2\nnonsense\n")
+    done = compared(arrays, place, options, "--map", folder / "maps")
+    equal(done.returncode, 2)
+    assert f"{folder}/maps:2: " in done.stderr, done.stderr
+
+
+CLAIMS = [
+    right_arrays_are_found_and_pass,
+    wrong_arrays_are_found,
+    a_scheme_may_be_named_and_must_fit,
+    maps_come_first_and_stars_cross_no_dot,
+]
+
+if __name__ == "__main__":
+    sys.exit(harness.main(CLAIMS, __doc__, sys.argv[1:]))
