@@ -6,7 +6,10 @@ is known of each learner: who only rounds must never be told "wrong"; who makes 
 told the step and the mistake. All arithmetic here is NumPy's (reference/operations.py), and none is
 qkv's. The same seed gives the same learners. "Undecided" is no error, but few right sheets may be so.
 
-    tests/learners/simulate.py QKV [--seed N] [--lessons N] [--learners N] [--keep DIR] [--verbose]
+With --right nobody makes a mistake, and all write 1 to 4 decimals.
+
+    tests/learners/simulate.py QKV [--seed N] [--lessons N] [--learners N] [--right] [--keep DIR]
+                               [--verbose]
 """
 
 import argparse
@@ -49,8 +52,8 @@ def generator(seed, number):
     return np.random.default_rng([seed, number])
 
 
-def handed_in(rng, folder, number, count):
-    """Writes a lesson and what so many learners make of it: the lesson's path, and the learners."""
+def handed_in(args, rng, folder, number):
+    """Writes a lesson and what the learners make of it: the lesson's path, and the learners."""
     lesson = random_lesson(rng)
     truth = lesson.truth()
     path = f"{folder}/lesson-{number}.toml"
@@ -59,13 +62,13 @@ def handed_in(rng, folder, number, count):
     made = candidates(lesson, truth)
     ids = sorted({c[1] for c in made})
     learners = []
-    for k in range(count):
+    for k in range(args.learners):
         mistake = None
-        if k % 5 >= 2:
+        if k % 5 >= 2 and not args.right:
             wanted = ids[rng.integers(len(ids))]
             fitting = [c for c in made if c[1] == wanted]
             mistake = fitting[rng.integers(len(fitting))]
-        learner = Learner(rng, lesson, truth, mistake)
+        learner = Learner(rng, lesson, truth, mistake, 4 if args.right else 8)
         if learner.is_stuck():
             learner = Learner(rng, lesson, truth, None)
         make_blanks(learner)
@@ -85,7 +88,7 @@ def where(path, learner):
 
 
 def simulate(args, tally, folder, number):
-    path, learners = handed_in(generator(args.seed, number), folder, number, args.learners)
+    path, learners = handed_in(args, generator(args.seed, number), folder, number)
     status, reports = run(args, path, [l.folder for l in learners])
     found = {report["verdict"] for report in reports}
     tally.count("status", status == (1 if found & {"wrong", "undecided"} else 0))
@@ -100,6 +103,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--lessons", type=int, default=20)
     parser.add_argument("--learners", type=int, default=20)
+    parser.add_argument("--right", action="store_true", help="nobody makes a mistake")
     parser.add_argument("--keep", help="leave the files in this directory")
     parser.add_argument("--verbose", action="store_true")
     args = parser.parse_args()

@@ -227,10 +227,11 @@ Mismatch mismatch_of(const LearnerNode& node) {
   return mismatch;
 }
 
-// True if every attempted cell is one of these numbers, rounded to a multiple of `unit`.
-bool is_rounded_to(double unit, std::span<const double> right, std::span<const double> written) {
+// True if every attempted cell is one of these numbers, rounded to a multiple of `unit`. Zeros
+// alone show no rounding unless `any`.
+bool is_rounded_to(double unit, std::span<const double> right, std::span<const double> written,
+                   bool any) {
   constexpr double slack = 1e-9;
-  bool any = false;
   for (std::size_t i = 0; i < written.size(); ++i) {
     const double x = written[i];
     if (std::isnan(x) || x == right[i]) continue;
@@ -242,14 +243,14 @@ bool is_rounded_to(double unit, std::span<const double> right, std::span<const d
 }
 
 // Numbers that were rounded to whole ones or to one decimal need no other explanation, unless the
-// learner has more decimals elsewhere.
+// learner has more decimals elsewhere. Zeros beside numbers of one decimal were rounded, too.
 std::optional<Diagnosis> too_few_decimals(const LearnerNode& node, const Mismatch& mismatch) {
-  if (node.units.basis == ToleranceBasis::other_matrices) return {};
-  const int decimals = most_decimals(*node.submitted);
+  const bool is_beside_decimals = node.units.basis == ToleranceBasis::other_matrices;
+  const int decimals = is_beside_decimals ? node.units.decimals : most_decimals(*node.submitted);
   for (const double unit : {1.0, 0.1}) {
     if (decimals > (unit == 1 ? 0 : 1)) continue;
     for (const Tensor* right : {node.truth, &node.from_yours}) {
-      if (!is_rounded_to(unit, right->values, mismatch.written)) continue;
+      if (!is_rounded_to(unit, right->values, mismatch.written, is_beside_decimals)) continue;
       return Diagnosis{.id = "slip.too-few-decimals",
                        .says = unit == 1 ? "The numbers were rounded to whole numbers."
                                          : "The numbers were rounded to one decimal.",

@@ -33,14 +33,9 @@ std::shared_ptr<const Tensor> alias_of(const Tensor& tensor) {
   return {std::shared_ptr<void>(), &tensor};
 }
 
-bool is_invisible(const LearnerNode& node, std::size_t cell) {
-  return node.step && (!node.submitted || node.verdicts[cell] == Verdict::blank);
-}
-
 bool has_unsubmitted(const LearnerNode& node) {
-  if (!node.step || !node.submitted) return node.step != nullptr;
-  return std::find(node.verdicts.begin(), node.verdicts.end(), Verdict::blank) !=
-         node.verdicts.end();
+  const auto has_blanks = [&] { return std::ranges::count(node.verdicts, Verdict::blank) > 0; };
+  return node.step && (!node.submitted || has_blanks());
 }
 
 Call call_in(const Hypothesis& hypothesis, const Judgement& judgement, const Trace& trace,
@@ -156,7 +151,8 @@ bool Hypothesis::quantise_unsubmitted(std::size_t node) {
     Tensor worked = worked_or(step.own, i);
     quantise(worked);
     for (std::size_t cell = 0; cell < own.values.size(); ++cell) {
-      if (is_invisible(step, cell)) own.values.mutable_span()[cell] = worked.values[cell];
+      const bool is_missing = !step.submitted || step.verdicts[cell] == Verdict::blank;
+      if (is_missing) own.values.mutable_span()[cell] = worked.values[cell];
     }
     put(i, std::move(own));
     any = true;
@@ -209,9 +205,7 @@ std::vector<Hypothesis> hypotheses_of(const Judgement& judgement, const Trace& t
       hypotheses.push_back(std::move(other));
     }
   }
-  const auto is_right = [&](const LearnerNode& before) { return !before.tainted; };
-  const auto end = judgement.nodes.begin() + static_cast<std::ptrdiff_t>(node);
-  if (std::all_of(judgement.nodes.begin(), end, is_right)) {
+  if (std::ranges::none_of(std::span(judgement.nodes).first(node), &LearnerNode::tainted)) {
     hypotheses.push_back(hypotheses.front().with_truth_before(node));
   }
   return hypotheses;

@@ -109,6 +109,7 @@ struct Piece {
   NumeralCells cells;
   std::size_t earlier_bad = 0;  ///< number of unreadable texts in earlier pieces
   bool may_lie = true;          ///< one line may be a row or a column
+  bool has_one_axis = false;
 };
 
 Piece inside_piece(const SubmittedFile& file, const Tensor& tensor, TokenLayout token_layout,
@@ -122,8 +123,9 @@ Piece inside_piece(const SubmittedFile& file, const Tensor& tensor, TokenLayout 
     piece.shape = tensor.shape();
   }
   // If tokens are columns, a column of tokens is not read as a row.
-  piece.may_lie = !layout.transposed || piece.shape.size() < 2;
-  if (piece.shape.size() < 2 && tensor.rank() >= 2) piece.shape.insert(piece.shape.begin(), 1);
+  piece.has_one_axis = piece.shape.size() < 2;
+  piece.may_lie = !layout.transposed || piece.has_one_axis;
+  if (piece.has_one_axis && tensor.rank() >= 2) piece.shape.insert(piece.shape.begin(), 1);
   const bool lies =
       is_shown_transposed(tensor, token_layout) != (layout.transposed && tensor.rank() >= 2);
   if (!lies || piece.shape.size() < 2) return piece;
@@ -136,9 +138,10 @@ Piece inside_piece(const SubmittedFile& file, const Tensor& tensor, TokenLayout 
 
 // Takes a step from a single file.
 void take_whole(Piece piece, const Tensor& tensor, SubmittedArray& submitted) {
+  const bool is_same = piece.shape == tensor.shape();
   submitted.in_one_file = true;
-  submitted.fits =
-      piece.shape == tensor.shape() || (piece.may_lie && is_one_line(piece.shape, tensor.shape()));
+  submitted.fits = is_same || (piece.may_lie && is_one_line(piece.shape, tensor.shape()));
+  submitted.lies_across = submitted.fits && !is_same && !piece.has_one_axis;
   submitted.shape = submitted.fits ? tensor.shape() : std::move(piece.shape);
   submitted.cells = std::move(piece.cells);
 }

@@ -49,6 +49,7 @@ struct SubmittedArray {
   bool fits = true;           ///< its size equals the step's
   bool in_one_file = false;   ///< not one file for each head
   bool heads_inside = false;  ///< submitted with heads after rows: n × h × d or n × h·d
+  bool lies_across = false;   ///< a row that was written as a column, or the reverse
   Shape shape;                ///< of `cells`; a token is a row
   NumeralCells cells;
   Precision precision = Precision::digits;

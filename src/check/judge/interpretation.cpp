@@ -174,9 +174,13 @@ std::optional<Interpretation> by_convention(const Interpreter& interpret,
 
 bool is_square(const Tensor& tensor) { return tensor.rows() == tensor.columns(); }
 
-// True if enough wrong matrices could be right when transposed: two square ones, or another one.
+// True if one line was written as a column where the lesson has a row, or the reverse.
+bool lies_across(const LearnerNode& node) { return node.submitted && node.submitted->lies_across; }
+
+// True if enough wrong matrices could be right when transposed: two square ones, one and a line, or
+// another one.
 bool may_be_transposed(const std::vector<LearnerNode>& nodes) {
-  std::size_t squares = 0;
+  std::size_t squares = std::ranges::any_of(nodes, lies_across) ? 1 : 0;
   return std::ranges::any_of(nodes, [&](const LearnerNode& node) {
     Shape shape = node.truth->shape();
     if (shape.size() < 2 || unsettled(node) == 0) return false;
@@ -190,7 +194,7 @@ bool may_be_transposed(const std::vector<LearnerNode>& nodes) {
 struct ColumnsEvidence {
   std::size_t for_it = 0;   ///< matrices with at most half of their wrong cells left
   std::size_t against = 0;  ///< matrices that fit only as they are
-  bool is_sure = false;     ///< two matrices show it, or one that is not square
+  bool is_sure = false;     ///< two matrices show it, or one that is not square, or one line
   bool is_whole = false;    ///< a whole wrong matrix becomes right
 };
 
@@ -199,6 +203,7 @@ ColumnsEvidence columns_evidence(const Interpretation& transposed, const Interpr
   for (const LearnerNode& node : plain.judgement.nodes) {
     const std::size_t before = unsettled(node);
     const std::size_t after = wrong_in(transposed, node.name);
+    evidence.is_sure = evidence.is_sure || lies_across(node);
     if (before == after) continue;
     if (2 * before <= after) ++evidence.against;
     if (2 * after > before) continue;

@@ -15,15 +15,10 @@
 #include "text/error.hpp"
 
 namespace qkv::inline check {
-namespace {
-
-constexpr std::string_view verdict_names[] = {"correct", "rounding", "carried", "undecided",
-                                              "wrong",   "blank",    "shape"};
-
-}  // namespace
-
 std::string_view verdict_name(Verdict verdict) {
-  return verdict_names[static_cast<std::size_t>(verdict)];
+  constexpr std::string_view names[] = {"correct", "rounding", "carried", "undecided",
+                                        "wrong",   "blank",    "shape"};
+  return names[static_cast<std::size_t>(verdict)];
 }
 
 std::size_t LearnerNode::wrong_cells() const {
@@ -96,7 +91,6 @@ Tensor tainted_result(const Judgement& judgement, const Trace& trace, const Lear
 // Returns the exact values as doubles.
 std::vector<double> values_of(const std::vector<Decimal>& exact) {
   std::vector<double> values;
-  values.reserve(exact.size());
   for (const Decimal& cell : exact) values.push_back(cell.value());
   return values;
 }

@@ -81,11 +81,8 @@ class Mover {
 };
 
 bool is_complete(const LearnerNode& node) {
-  if (!node.submitted) return false;
-  for (std::size_t i = 0; i < node.own.values.size(); ++i) {
-    if (!node.has_number(i)) return false;
-  }
-  return true;
+  const auto is_number = [](const Numeral& x) { return !x.is_blank() && x.bad_text == 0; };
+  return node.submitted && std::ranges::all_of(node.submitted->cells, is_number);
 }
 
 }  // namespace
@@ -271,8 +268,8 @@ const Tensor& Room::Stretch::moved(std::size_t index, std::size_t trial, Tensors
 
 Room::Rounding Room::Stretch::rounding() const {
   const bool written = units_.are_written();
-  return {written, written ? units_.unsubmitted({}) : 0, units_.precision, units_.decimals,
-          operands_};
+  return {written, written ? units_.unsubmitted({}) : units_.intermediate.value_or(0),
+          units_.precision, units_.decimals, operands_};
 }
 
 // Matrices with the same rounding share the trials of the steps before them, if memory allows.
@@ -350,12 +347,10 @@ bool is_too_wide(double room, double unit, double typical) {
 std::vector<double> typical_numbers(const LearnerNode& node) {
   std::vector<double> typical;
   for (std::size_t m = 0; m < node.truth->matrices(); ++m) {
-    double squares = 0;
-    double count = 0;
+    double squares = 0, count = 0;
     for (const double x : node.truth->cells(m)) {
-      if (!std::isfinite(x)) continue;
-      squares += x * x;
-      ++count;
+      squares += std::isfinite(x) ? x * x : 0;
+      count += std::isfinite(x) ? 1 : 0;
     }
     typical.push_back(std::sqrt(squares / std::max(1.0, count)));
   }

@@ -134,7 +134,7 @@ double MatrixTolerance::unsubmitted(std::span<const double> numbers) const {
     default: break;
   }
   if (are_written()) return intermediate.value_or(largest());
-  return unit_of_program(precision, numbers);
+  return std::max(unit_of_program(precision, numbers), intermediate.value_or(0));
 }
 
 int MatrixTolerance::unsubmitted_decimals() const {
@@ -172,10 +172,12 @@ MatrixTolerance matrix_tolerance(const SubmittedArray& submitted, const Expected
     units.basis = digits_basis(submitted, expected, others.written);
     if (units.basis == ToleranceBasis::other_matrices) units.decimals = others.written;
   } else {
-    const auto rounded =
-        detect_rounding(submitted, expected, others, unit_where_seen(units.precision, expected));
-    units.basis = rounded ? ToleranceBasis::decimals : ToleranceBasis::type;
-    if (rounded) units.decimals = *rounded;
+    // Large numbers may be coarser in their type than what the program rounded on the way to them.
+    const auto rounded = detect_rounding(submitted, expected, others);
+    if (rounded) units.intermediate = std::pow(10.0, -*rounded);
+    const bool is_coarse = units.intermediate > unit_where_seen(units.precision, expected);
+    units.basis = is_coarse ? ToleranceBasis::decimals : ToleranceBasis::type;
+    if (is_coarse) units.decimals = *rounded;
   }
   const double scale = scale_of(submitted, right);
   units.floor = units.precision == Precision::digits ? rule_of(units.precision).floor * scale

@@ -32,7 +32,8 @@ struct MatrixTolerance {
   ToleranceBasis basis = ToleranceBasis::decimals;
   double floor = 0;                         ///< the smallest difference that counts in any cell
   Precision precision = Precision::digits;  ///< of the program that computed the numbers
-  /// In e-notation: the unit of intermediate numbers. One outlier does not make them coarse.
+  /// The unit of intermediate numbers in e-notation, where one outlier does not make them coarse,
+  /// and of a program that rounded.
   std::optional<double> intermediate = {};
 
   double of(std::size_t cell) const { return of_cell.empty() ? plain : of_cell[cell]; }
@@ -60,6 +61,7 @@ struct OtherDecimals {
   int written = 0;      ///< the most decimals
   int few = 0;          ///< the most decimals of matrices in which all numbers have few
   int rounded = 0;      ///< the same, of matrices whose right numbers have more
+  int single = 0;       ///< how many of these show but a single decimal: two prove what one does
   int needed = 0;       ///< the most of matrices whose numbers are too large to show rounding
   double fraction = 0;  ///< of matrices with all digits: the largest distance from a whole number
 

@@ -20,17 +20,16 @@ bool is_whole(const Numeral& cell) {
 
 // Counts the decimals of different numbers that are no sums of halves and quarters, up to `enough`.
 // `counts` selects cells.
-constexpr std::size_t enough = 2;
+constexpr int enough = 2;
 template <class Counts>
-std::size_t telling_decimals(const NumeralCells& cells, int decimals, const Counts& counts) {
-  if (decimals <= 0) return 0;
-  const auto each = static_cast<std::size_t>(decimals);
+int telling_decimals(const NumeralCells& cells, int decimals, const Counts& counts) {
   std::set<double> different;
-  for (std::size_t i = 0; i < cells.size() && different.size() * each < enough; ++i) {
+  const auto found = [&] { return static_cast<int>(different.size()) * decimals; };
+  for (std::size_t i = 0; decimals > 0 && i < cells.size() && found() < enough; ++i) {
     const double x = cells[i].value;
     if (std::isfinite(x) && !is_dyadic(x, decimals) && counts(i)) different.insert(x);
   }
-  return different.size() * each;
+  return found();
 }
 
 // True if a right number has more decimals than were written: a program in full would show them.
@@ -94,14 +93,15 @@ OtherDecimals decimals_of(const SubmittedArray& submitted, const Tensor* truth) 
   found.written = most_decimals(submitted);
   const int few =
       submitted.precision == Precision::digits ? found.written : submitted.rounded_to.value_or(0);
-  const auto any = [](std::size_t) { return true; };
-  if (telling_decimals(submitted.cells, few, any) < enough) return found;
-  found.few = few;
   const std::span<const double> right = truth->values;
   const auto is_expected = [&](std::size_t i) {
     return i < right.size() && needs_more(right[i], few);
   };
-  if (telling_decimals(submitted.cells, few, is_expected) >= enough) found.rounded = few;
+  const int telling = telling_decimals(submitted.cells, few, is_expected);
+  found.single = telling == 1 ? 1 : 0;
+  const auto any = [](std::size_t) { return true; };
+  if (telling_decimals(submitted.cells, few, any) >= enough) found.few = few;
+  if (telling >= enough) found.rounded = few;
   return found;
 }
 
@@ -111,10 +111,14 @@ void OtherDecimals::add(const OtherDecimals& matrix) {
   rounded = std::max(rounded, matrix.rounded);
   needed = std::max(needed, matrix.needed);
   fraction = std::max(fraction, matrix.fraction);
+  single += matrix.single;
+  if (single < enough) return;
+  few = std::max(few, 1);
+  rounded = std::max(rounded, 1);
 }
 
 std::optional<int> detect_rounding(const SubmittedArray& submitted, const Expected& expected,
-                                   const OtherDecimals& others, double program_unit) {
+                                   const OtherDecimals& others) {
   const bool whole = std::ranges::all_of(submitted.cells, is_whole);
   const int needed = decimals_needed(submitted);
   const int own = whole ? 0 : submitted.rounded_to.value_or(needed);
@@ -122,16 +126,16 @@ std::optional<int> detect_rounding(const SubmittedArray& submitted, const Expect
   // Numbers that round to whole ones, such as the weights of a sharp softmax, show nothing.
   const bool in_full = others.needed > clear || others.fraction > 0.5 * std::pow(10.0, -clear);
   if (in_full || needed > clear) return {};
-  const auto is_coarse = [&](int decimals) { return std::pow(10.0, -decimals) > program_unit; };
   const auto is_expected = [&](std::size_t i) {
     return i < expected.truth.size() &&
            (needs_more(expected.from_own[i], own) || needs_more(expected.truth[i], own));
   };
-  const std::size_t telling = telling_decimals(submitted.cells, own, is_expected);
+  const int telling = telling_decimals(submitted.cells, own, is_expected);
   // Few decimals by chance are those of the other matrices.
   const int likely = telling >= enough ? own : std::max(own, others.few);
-  const bool shows = telling >= enough || others.rounded > 0 || (telling > 0 && others.few > 0);
-  return shows && is_coarse(likely) ? std::optional(likely) : std::nullopt;
+  const bool shows =
+      telling + others.single >= enough || others.rounded > 0 || (telling > 0 && others.few > 0);
+  return shows ? std::optional(likely) : std::nullopt;
 }
 
 namespace {

@@ -25,10 +25,9 @@ Precision detect_precision(const SubmittedArray& submitted, std::span<const doub
 
 /// Returns the decimals that the numbers were rounded to, if the whole submission was visibly
 /// rounded: no matrix has all its digits, and numbers have few decimals where the right ones have
-/// more. Halves and quarters prove nothing. `program_unit` is the smallest difference that the
-/// program resolves.
+/// more. Halves and quarters prove nothing.
 std::optional<int> detect_rounding(const SubmittedArray& submitted, const Expected& expected,
-                                   const OtherDecimals& others, double program_unit);
+                                   const OtherDecimals& others);
 
 /// Returns what one matrix shows of the submission's rounding. `truth` is the lesson's step;
 /// nullptr for a given: copied numbers show no more than that nothing was rounded.

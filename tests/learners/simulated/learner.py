@@ -14,13 +14,13 @@ from .pen import Pen
 class Learner:
     """One submission: its texts by name, and the numbers that they stand for."""
 
-    def __init__(self, rng, lesson, truth, mistake):
+    def __init__(self, rng, lesson, truth, mistake, most_decimals=8):
         self.rng, self.lesson, self.truth = rng, lesson, truth
-        self.pen = Pen(rng)
+        self.pen = Pen(rng, most_decimals)
         self.mistake = mistake          # None, or (step name, id, version)
         self.id = mistake[1] if mistake else None
         self.at = mistake[0] if mistake else None
-        self.texts, self.own, self.written, self.units = {}, {}, {}, {}
+        self.raw, self.texts, self.own, self.written, self.units = {}, {}, {}, {}, {}
         self.blank = {}
         self.part = None
         self.convention = None
@@ -31,6 +31,9 @@ class Learner:
             self.convention = self.convention or "columns"
         self.choose_steps()
         self.work()
+        if self.pen.form.endswith(" rounded") and not self.shows_rounding():
+            self.pen.keeps_all = True
+            self.work()
 
     def is_stuck(self):
         """Whether the mistake leads to what has no number, such as the root of a negative one."""
@@ -57,6 +60,17 @@ class Learner:
         # In a binary array NaN is a number.
         self.blanks = rng.random() < 0.15 and self.pen.form != "e" and not self.pen.binary
 
+    def shows_rounding(self):
+        """Whether the numbers that are handed in show that a program rounded: halves and one single
+        decimal may be by chance."""
+        telling = set()
+        for name in self.handed & set(self.raw):
+            written = self.written[name]
+            with np.errstate(invalid="ignore"):
+                cut = np.abs(written - self.raw[name]) > 1e-2 * 10.0 ** -self.pen.decimals
+                telling |= set(written[cut & (written * 2 ** self.pen.decimals % 1 != 0)])
+        return len(telling) * self.pen.decimals > 1
+
     def scaled_at(self):
         """Where the scaling is done, for a learner who scales the queries."""
         if self.convention != "scaled-queries":
@@ -73,16 +87,15 @@ class Learner:
         """Writes a matrix; what the learner goes on with is `own`, what is on paper `written`."""
         texts = np.vectorize(self.pen.text, otypes=[object])(raw)
         value = lambda t: float(t) if t else math.nan
-        # Nor can they see that a program rounded what was not handed in, on the way to such an array.
         # Beside whole numbers, three decimals are supposed of what was not handed in.
-        may_look_whole = self.pen.decimals < 3 and (self.pen.form == "whole" or self.pen.trimmed)
-        unseen = name not in self.handed and (self.pen.form.endswith(" rounded") or may_look_whole)
-        if unseen or self.pen.is_hidden_rounding(texts):
+        drops_zeros = self.pen.form == "whole" or self.pen.form.endswith(" rounded") or self.pen.trimmed
+        may_look_whole = self.pen.decimals < 3 and drops_zeros
+        if name not in self.handed and may_look_whole:
             texts = np.vectorize(self.pen.in_full, otypes=[object])(raw)
         written = np.vectorize(value, otypes=[float])(texts)
         is_mask = np.isneginf(raw) & np.isfinite(written)
         taken = np.where(is_mask, HIDDEN, written)
-        self.texts[name], self.written[name] = texts, taken
+        self.raw[name], self.texts[name], self.written[name] = raw, texts, taken
         self.own[name] = taken if self.pen.works_from_written else raw
         self.units[name] = self.pen.unit(np.where(is_mask, "0", texts))
 

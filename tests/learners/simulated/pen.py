@@ -11,12 +11,14 @@ MODES = {"half up": ROUND_HALF_UP, "half even": ROUND_HALF_EVEN, "truncate": ROU
 class Pen:
     """A form of numbers, so many decimals, and a way to round."""
 
-    def __init__(self, rng):
+    def __init__(self, rng, most_decimals=8):
         pick = lambda *options: options[rng.integers(len(options))]
         self.form = pick("decimals", "decimals", "decimals", "whole", "e", "npy64", "npy32",
                          "npy64 rounded", "npy32 rounded")
         self.mode = pick(*MODES)
         self.decimals = int(rng.integers(1, 9)) if rng.random() < 0.5 else int(rng.integers(2, 5))
+        if most_decimals < 8:
+            self.decimals = 1 + self.decimals % most_decimals
         self.trimmed = rng.random() < 0.3
         # Works from what is written, or keeps everything in the calculator and rounds on paper only.
         self.works_from_written = rng.random() < 0.8
@@ -49,11 +51,6 @@ class Pen:
         if self.trimmed and "." in text:
             text = text.rstrip("0").rstrip(".")
         return "0" if text in ("-0", "") else text
-
-    def is_hidden_rounding(self, texts):
-        """Nobody can see that a binary array of whole numbers was rounded."""
-        finite = [float(t) for t in texts.flat if t and math.isfinite(float(t))]
-        return self.form.endswith(" rounded") and all(x == round(x) for x in finite)
 
     def in_full(self, x):
         if not math.isfinite(x):

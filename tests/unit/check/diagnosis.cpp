@@ -132,6 +132,14 @@ TEST_CASE("rounding to whole numbers is told before any mistake") {
   CHECK(mistakes(other, "W").find("slip.too-few-decimals") == std::string::npos);
 }
 
+TEST_CASE("zeros beside numbers of one decimal were rounded to it") {
+  const Task task(lesson_of(given("S", "[[-3], [-4]]") + step("P", "exp", "[\"S\"]") +
+                            step("N", "scale", "[\"S\"]", "by = 10")));
+  const auto report = checked(task, {{"P", "0\n0\n"}, {"N", "-0.3\n-0.4\n"}});
+  CHECK(verdicts(report, "P") == "w w");  // 0.0498 and 0.0183: a tenth of those is the unit
+  CHECK(mistakes(report, "P") == "slip.too-few-decimals");
+}
+
 TEST_CASE("one head's numbers, where all heads are due, are those of a head and no mistake") {
   const Task task(lesson_of(given("Q", "[[[1, 2], [3, 1]], [[0, 1], [1, 1]]]") +
                             given("K", "[[[2, 0], [1, 1]], [[1, 0], [0, 3]]]") +

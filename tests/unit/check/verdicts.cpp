@@ -161,6 +161,36 @@ TEST_CASE("tokens as columns are accepted for the whole submission") {
   CHECK(verdicts(check_two_words(transposed, {.strict = true}), "Q") == "cw wc");
 }
 
+TEST_CASE("one square matrix shows tokens as columns beside a row that stands upright") {
+  const Task task(R"(
+title = 't'
+summary = 's'
+source = 'by hand'
+[[given]]
+name = 'X'
+value = [[1, 2], [3, 4]]
+[[given]]
+name = 'v'
+value = [[1, 2]]
+[[given]]
+name = 'W'
+value = [[1, 3], [2, 0]]
+[[step]]
+name = 'Y'
+op = 'project'
+of = ['X', 'W']
+[[step]]
+name = 'r'
+op = 'project'
+of = ['v', 'W']
+)");
+  const auto report = checked(task, {{"Y", "5,11\n3,9\n"}, {"r", "5\n3\n"}});
+  CHECK(verdicts(report, "Y") == "cc cc");
+  CHECK(convention_of(report, "Y") == "convention.columns");
+  CHECK(mistakes(checked(task, {{"Y", "5,11\n3,9\n"}, {"r", "5,3\n"}}), "Y") == "slip.transposed");
+  CHECK(mistakes(checked(task, {{"Y", "5,11\n3,9\n"}}), "Y") == "slip.transposed");
+}
+
 TEST_CASE("one turned matrix among others is wrong") {
   const auto report =
       check_two_words({{"Q", "5,5\n2,1\n"}, {"K", "0.5,1.6\n1.5,3.3\n"}, {"V", "4,10\n7,5\n"}});
