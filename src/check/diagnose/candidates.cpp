@@ -357,9 +357,7 @@ bool CandidateSet::collect_unsubmitted_slips(const Search& search) const {
                             .wrong_rows = {},
                             .arithmetic = {},
                             .near_wrong = {}};
-  for (Candidate& slip : slip_candidates(context, SlipScope::anything, Author::hand)) {
-    if (slip.id == "slip.decimal-point")
-      continue;  // affects one cell; softmax turns all into 1 and 0
+  for (Candidate& slip : slip_candidates(context, SlipPlace::of_unsubmitted)) {
     if (!add_carried(search, std::move(slip))) return false;
   }
   return true;
@@ -413,7 +411,7 @@ void CandidateSet::collect_slips(const Assumption& assumption) {
     };
   }
   for (Candidate& slip :
-       slip_candidates(context, SlipScope::line, by_hand ? Author::hand : Author::program)) {
+       slip_candidates(context, by_hand ? SlipPlace::of_hand : SlipPlace::of_program)) {
     if (!is_worth_keeping(slip.numbers.tensor())) continue;
     slip.step = index_;
     candidates_.push_back(std::move(slip));

@@ -90,12 +90,12 @@ struct SlipContext {
   TermText term_text = {};
 };
 
-/// Who may have slipped: a large matrix comes from a program.
-enum class Author { hand, program };
+/// Whose matrix is tried: one written by hand; a large one, by a program; one that was not
+/// submitted.
+enum SlipPlace : unsigned { of_hand = 1, of_program = 2, of_unsubmitted = 4 };
 
-/// Returns the numbers that slips with at least this scope make of `right`. The context must
-/// outlive them.
-std::vector<Candidate> slip_candidates(const SlipContext& context, SlipScope least, Author by);
+/// Returns the numbers that slips make of `right`. The context must outlive them.
+std::vector<Candidate> slip_candidates(const SlipContext& context, SlipPlace where);
 
 /// Returns the number of heads; 1 without an axis of heads. More than 16 heads are not compared.
 std::size_t comparable_heads(const Tensor& tensor);

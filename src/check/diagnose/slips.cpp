@@ -200,7 +200,7 @@ std::vector<CandidateValues> unwritten_blocks(const SlipContext& c) {
 std::vector<CandidateValues> unwritten_heads(const SlipContext& c) {
   const std::size_t heads = comparable_heads(*c.right);
   std::vector<CandidateValues> results;
-  for (std::size_t head = 0; c.written.empty() && heads > 1 && head < heads; ++head) {
+  for (std::size_t head = 0; heads > 1 && head < heads; ++head) {
     Tensor made = *c.right;
     for (std::size_t m = head; m < made.matrices(); m += heads) made.mutable_matrix(m).fill(0);
     results.emplace_back(std::move(made));
@@ -232,44 +232,51 @@ struct Slip {
   std::string_view id;
   std::string_view says;
   std::string_view hint;
+  unsigned where;  ///< SlipPlace: a large matrix comes from a program
   SlipScope scope;
   std::vector<CandidateValues> (*candidates)(const SlipContext&);
-  std::string (*detail)(const SlipContext&, std::size_t variant, std::size_t cell) = nullptr;
-  bool is_of_programs = false;  ///< matrices of any size may have it
   Evidence evidence = {};
+  std::string (*detail)(const SlipContext&, std::size_t variant, std::size_t cell) = nullptr;
 };
 
 constexpr Slip slips[] = {
     {"slip.transposed", "Rows and columns have changed places.",
-     "Which way round does this matrix stand?", SlipScope::anything, transposes, nullptr, true},
+     "Which way round does this matrix stand?", of_hand | of_program | of_unsubmitted,
+     SlipScope::anything, transposes},
     {"slip.transposed", "Heads and rows have changed places.",
-     "The heads come first, each with its whole matrix.", SlipScope::anything, rows_before_heads,
-     nullptr, true},
+     "The heads come first, each with its whole matrix.", of_hand | of_program | of_unsubmitted,
+     SlipScope::anything, rows_before_heads},
     {"slip.sign", "The sign is the wrong way round.", "Look at the signs again.",
-     SlipScope::anything, signs},
+     of_hand | of_unsubmitted, SlipScope::anything, signs},
     {"slip.decimal-point", "The decimal point is in the wrong place.", "Count the decimals again.",
-     SlipScope::anything, decimal_points},
-    {"slip.digits-swapped", "Two digits have changed places.", "Compare digit by digit.",
+     of_hand, SlipScope::anything, decimal_points},  // of one cell: softmax makes all 1 and 0
+    {"slip.digits-swapped", "Two digits have changed places.", "Compare digit by digit.", of_hand,
      SlipScope::line, swapped_digits},
     {"slip.neighbour", "This is the number of a neighbouring cell.",
-     "Put a ruler under the row that you read.", SlipScope::line, neighbours},
-    {"slip.dropped-term", "One term of the sum was left out.", "Count the terms.", SlipScope::line,
-     dropped_terms, dropped_term},
+     "Put a ruler under the row that you read.", of_hand, SlipScope::line, neighbours},
+    {"slip.dropped-term",
+     "One term of the sum was left out.",
+     "Count the terms.",
+     of_hand,
+     SlipScope::line,
+     dropped_terms,
+     {},
+     dropped_term},
     {"slip.rows-swapped", "Two rows have changed places.", "Compare the labels of the rows.",
-     SlipScope::anything, swapped_rows},
+     of_hand, SlipScope::anything, swapped_rows},
     {"tile.zero", "A block was never written: all of it is 0.",
      "Was it worked out at all? In a program: does the loop over the tiles reach it?",
-     SlipScope::anything, unwritten_blocks, nullptr, true, masking_evidence},
+     of_hand | of_program, SlipScope::anything, unwritten_blocks, masking_evidence},
     {"dropout.on",
      "Some numbers are 0, and all the others too large by one factor.",
      "Switch dropout off: model.eval().",
+     of_hand | of_program,
      SlipScope::anything,
      dropouts,
-     nullptr,
-     true,
      {.least = 3}},
     {"tile.zero", "A head was never written: all of it is 0.",
-     "In a program: does the loop over the heads reach it?", SlipScope::anything, unwritten_heads},
+     "In a program: does the loop over the heads reach it?", of_unsubmitted, SlipScope::anything,
+     unwritten_heads},
 };
 
 }  // namespace
@@ -290,11 +297,10 @@ double nearest_factor(std::span<const double> written, std::span<const double> r
   return squares == 0 ? 0 : products / squares;
 }
 
-std::vector<Candidate> slip_candidates(const SlipContext& context, SlipScope least, Author by) {
+std::vector<Candidate> slip_candidates(const SlipContext& context, SlipPlace where) {
   std::vector<Candidate> all;
   for (const Slip& slip : slips) {
-    if (least == SlipScope::anything && slip.scope != least) continue;
-    if (by == Author::program && !slip.is_of_programs) continue;
+    if ((slip.where & where) == 0) continue;
     std::vector<CandidateValues> variants = slip.candidates(context);
     for (std::size_t v = 0; v < variants.size(); ++v) {
       all.push_back({slip.id, slip.says, slip.hint, CandidateKind::slip, slip.scope,

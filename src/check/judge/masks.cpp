@@ -8,80 +8,11 @@
 namespace qkv::inline check {
 namespace {
 
-// Softmax makes 0 of a score this far below the row's largest: no double is as small as e^-746.
-constexpr double mask_gap = 746;
-
-// The cells that one softmax weighs: a row, or a column where queries run across.
-struct Line {
-  std::size_t first, length, stride;
-  std::vector<std::size_t> cells() const {
-    std::vector<std::size_t> cells(length, first);
-    for (std::size_t k = 0; k < length; ++k) cells[k] += k * stride;
-    return cells;
-  }
-};
-
-Line line_at(const Tensor& tensor, std::size_t index, bool down) {
-  const std::size_t columns = tensor.columns();
-  if (!down) return {index * columns, columns, 1};
-  return {index / columns * tensor.rows() * columns + index % columns, tensor.rows(), columns};
-}
-
 Line line_through(const Tensor& tensor, std::size_t cell, bool down) {
   const std::size_t columns = tensor.columns();
   const std::size_t matrix = cell / (tensor.rows() * columns);
   return line_at(tensor, down ? matrix * columns + cell % columns : cell / columns, down);
 }
-
-bool runs_down(const Tensor& tensor) { return tensor.axes.back().name == "query"; }
-
-// Returns the cells where one side has -inf and the other a number so low that softmax makes 0 of
-// it, too. A fully masked row has none: there the difference matters.
-std::vector<std::size_t> masks_of(const ComparedStep& step) {
-  const Tensor& tensor = step.desired->tensor;
-  const std::span<const double> ours = step.actual->tensor.values;
-  const std::span<const double> theirs = tensor.values;
-  // Lower than any program's score; -68,000 exceeds float16, and is no mask.
-  constexpr double no_score = -1e8;
-  const auto is_mask = [&](double x) {
-    const bool known = x == -65504 || x == -10000 || x == finite_mask;
-    return x <= no_score || (x <= finite_mask && (known || step.after_mask));
-  };
-  const auto expects_minus_infinity = [&](std::size_t i) {
-    return (ours[i] == -infinity && is_mask(theirs[i])) ||
-           (theirs[i] == -infinity && is_mask(ours[i]));
-  };
-  const bool down = runs_down(tensor) || runs_down(step.actual->tensor);
-  const std::size_t length = std::max<std::size_t>(1, down ? tensor.rows() : tensor.columns());
-  std::vector<std::size_t> masks;
-  for (std::size_t k = 0; k * length < ours.size(); ++k) {
-    const Line line = line_at(tensor, k, down);
-    double seen = -infinity;
-    for (const std::size_t i : line.cells()) {
-      if (!expects_minus_infinity(i)) seen = std::max(seen, std::min(ours[i], theirs[i]));
-    }
-    for (const std::size_t i : line.cells()) {
-      if (expects_minus_infinity(i) && ours[i] != theirs[i] &&
-          std::max(ours[i], theirs[i]) <= seen - mask_gap)
-        masks.push_back(i);
-    }
-  }
-  return masks;
-}
-
-}  // namespace
-
-void accept_finite_masks(ComparedStep& step) {
-  const std::vector<std::size_t> masks = masks_of(step);
-  if (masks.empty()) return;
-  std::vector<double> actual(step.actual->tensor.values.begin(), step.actual->tensor.values.end());
-  for (const std::size_t i : masks) actual[i] = step.desired->tensor.values[i];
-  step.finite_masks = masks.size();
-  step.difference = difference_of(actual, step.desired->tensor.values, step.tolerance);
-  step.difference.identical = false;
-}
-
-namespace {
 
 bool is_near(double x, double y, double tolerance) { return std::abs(x - y) <= tolerance; }
 
@@ -123,6 +54,14 @@ Tensor worked_from_typed(const Judgement& judgement, const Trace& trace, const L
 }
 
 }  // namespace
+
+Line line_at(const Tensor& tensor, std::size_t index, bool down) {
+  const std::size_t columns = tensor.columns();
+  if (!down) return {index * columns, columns, 1};
+  return {index / columns * tensor.rows() * columns + index % columns, tensor.rows(), columns};
+}
+
+bool runs_down(const Tensor& tensor) { return tensor.axes.back().name == "query"; }
 
 bool expects_minus_infinity(const LearnerNode& node, std::size_t i) {
   return node.truth->values[i] == -infinity || node.from_yours.values[i] == -infinity;
