@@ -312,6 +312,7 @@ std::optional<std::string> parse(CLI::App& app, const std::vector<std::string>& 
 std::optional<std::string> text_about_itself(CLI::App& app, const GlobalOptions& own,
                                              const std::vector<std::string>& words) {
   if (!words.empty() && words.front() == "--complete") {
+    apply(own.common);
     return completions(app, {words.begin() + 1, words.end()});
   }
   std::optional<std::string> text = parse(app, words);
