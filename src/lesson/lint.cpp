@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <new>
 #include <sstream>
 
@@ -38,6 +39,26 @@ void lint_width(const Prose& prose, std::vector<Fault>& faults) {
                       fmt::format("this line is {} characters long and can't be broken; with more "
                                   "than {} it doesn't fit into 80 columns",
                                   characters, widest),
+                      Fault::Kind::advice});
+  }
+}
+
+// Advises against a title that stands twice, in a lesson that writes titles of its own.
+void lint_titles(const Lesson& lesson, std::vector<Fault>& faults) {
+  const auto has_own = [](const StepText& text) { return !text.title.empty(); };
+  if (std::ranges::none_of(lesson.texts, has_own)) return;
+  std::map<std::string_view, std::string_view> first;  // the step with each title
+  for (std::size_t s = 0; s < lesson.texts.size(); ++s) {
+    const StepText& text = lesson.texts[s];
+    const StepRecipe& step = lesson.recipe.steps[s];
+    if (text.is_made) continue;
+    const std::string_view title = has_own(text) ? text.title : step.operation->title;
+    const auto [found, is_new] = first.emplace(title, step.name);
+    if (is_new) continue;
+    faults.push_back({text.place,
+                      fmt::format("{} and {} have the title \"{}\"; write title = \"…\": what "
+                                  "{} makes",
+                                  found->second, step.name, title, step.name),
                       Fault::Kind::advice});
   }
 }
@@ -92,6 +113,7 @@ std::vector<Fault> lint(const ParsedLesson& reading) {
                         Fault::Kind::advice});
     }
   }
+  lint_titles(lesson, faults);
   for (const Expectation& expectation : lesson.expectations) {
     if (!evaluation.trace.find(expectation.of)) continue;  // its step's own fault is reported
     const std::string wrong = disagreement(expectation, evaluation.trace);

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Takes the picture of the page that the README shows: a cell of the first lesson, pointed at.
+"""Takes the picture of the page that the README shows: a cell of two-heads, pointed at.
 
     picture.py QKV
 """

@@ -44,7 +44,7 @@ def peer(name, *arguments, env):
 
 
 def start_up(qkv, scratch):
-    one = lessons.submissions(scratch, qkv, "the-fat-cat", 1)
+    one = lessons.submissions(scratch, qkv, "two-heads", 1)
     many = lessons.submissions(scratch, qkv, "toy-attention", 1000)
     importing = [("import numpy", IMPORT_NUMPY, {})]
     return [
@@ -52,10 +52,10 @@ def start_up(qkv, scratch):
             {"python3 -c pass": 5}, rounds=21),
         Row("version", "", [qkv, "--version"], [("python3 -c pass", [PYTHON, "-c", "pass"], {})],
             {"python3 -c pass": 5}, rounds=21),
-        Row("the first lesson whole", "7 tokens", [qkv, "run", "the-fat-cat"], importing,
+        Row("two-heads whole", "7 tokens", [qkv, "run", "two-heads"], importing,
             {"import numpy": 50}, rounds=21),
         Row("check of one submission", "7 tokens",
-            [qkv, "check", "the-fat-cat", str(one.directory / "0")], importing,
+            [qkv, "check", "two-heads", str(one.directory / "0")], importing,
             {"import numpy": 20}, rounds=21, prepare=[one.ready]),
         Row("check of 1,000 submissions", "3 tokens",
             [qkv, "check", "toy-attention", *(str(many.directory / str(i)) for i in range(1000))],

@@ -224,7 +224,7 @@ def comparisons(course, folder, quick):
         yield "compare", f"in/exported/{first}", first
         for options in ((), ("--json",), ("--rtol", "0.01"), ("--atol", "0.5")):
             yield "compare", f"in/altered/{first}.npz", first, *options
-    yield "compare", "the-fat-cat", "the-fat-cat", "--set", "W_Q[head 1,1,2]=0.5"
+    yield "compare", "two-heads", "two-heads", "--set", "W_Q[head 1,1,2]=0.5"
 
 
 def models(course, _, quick):

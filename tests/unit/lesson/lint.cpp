@@ -65,6 +65,22 @@ TEST_CASE("a broken lesson is told all of its faults, each with its place and it
   }
 }
 
+TEST_CASE("two steps with one title are told, where a lesson writes titles") {
+  const auto faults_with = [](const std::string& title) {
+    return lint(read_lesson(
+        "title = \"t\"\n[[given]]\nname = \"S\"\nvalue = [[1, 2]]\n"
+        "[[step]]\nname = \"A\"\nop = \"exp\"\nof = [\"S\"]\nsay = \"A.\"\n" +
+            title + "[[step]]\nname = \"B\"\nop = \"exp\"\nof = [\"A\"]\nsay = \"B.\"\n" + title,
+        "t.toml", {}));
+  };
+  CHECK(faults_with("").empty());
+  const std::vector<Fault> faults = faults_with("title = \"Powers\"\n");
+  REQUIRE(faults.size() == 1);
+  CHECK(faults[0].kind == Fault::Kind::advice);
+  CHECK(faults[0].message ==
+        "A and B have the title \"Powers\"; write title = \"…\": what B makes");
+}
+
 TEST_CASE("a good lesson has no faults and reproduces NumPy's and PyTorch's numbers") {
   const std::vector<fs::path> files = lessons_in("good");
   REQUIRE(files.size() >= 7);
