@@ -79,9 +79,10 @@ template <class N, class Term>
 N sum(std::size_t count, Term term) {
   if constexpr (std::is_same_v<N, Expression>) {
     std::vector<Expression> terms;
+    terms.reserve(count);
     for (std::size_t t = 0; t < count; ++t) terms.push_back(term(t));
     if (terms.size() == 1) return terms.front();
-    return Expression::of(Expression::Kind::sum, std::move(terms));
+    return Expression::of(Expression::Kind::sum, terms);
   } else {
     N total = 0.0;
     for (std::size_t t = 0; t < count; ++t) {

@@ -10,7 +10,7 @@
 #include "page/html.hpp"
 #include "page/report_data.hpp"
 #include "page/report_view.hpp"
-#include "text/escape.hpp"
+#include "tensor/parallel.hpp"
 #include "text/strings.hpp"
 #include "text/wrapping.hpp"
 
@@ -65,16 +65,13 @@ std::string contents(const ReportContext& page) {
   for (const Step& step : page.trace.steps) {
     text += fmt::format(
         "<li value=\"{0}\"><a href=\"#step-{0}\"><b>{1}</b> <span>{2}</span></a></li>\n",
-        step.number, html_text(step.name), html_inline(sanitise(title_of(page.lesson, step))));
+        step.number, html_text(step.name), html_inline(title_of(page.lesson, step)));
   }
   return text + "</ol>\n</nav>\n";
 }
 
 // Matrices up to this width fit in one of two columns on paper.
 constexpr std::size_t max_columns_side_by_side = 8;
-
-// Longer formulas print as text, which can wrap.
-constexpr std::size_t max_formula_width_on_paper = 56;
 
 constexpr std::string_view reading_help =
     "<p class=\"how\" hidden>Point at a number, tap it, or go to it with Tab and the arrow keys: "
@@ -101,7 +98,7 @@ class PageWriter {
     return fmt::format(
         "<h2 id=\"title-{0}\"><span class=\"number\">{0}</span> <span class=\"name\">{1}</span> "
         "{2}</h2>\n",
-        step.number, html_text(step.name), html_inline(sanitise(step.title)));
+        step.number, html_text(step.name), html_inline(step.title));
   }
 
   std::string operator()(const ProseBlock& words) const {
@@ -116,21 +113,14 @@ class PageWriter {
       case ProseBlock::Role::token_layout: return html_prose(words.passages);
       case ProseBlock::Role::changed:
         return fmt::format("<p class=\"changed\">{}</p>\n",
-                           html_isolated(words.passages.front().on_one_line()));
+                           html_text(words.passages.front().on_one_line()));
       case ProseBlock::Role::notice: return aside_html("Notice", words.passages);
       case ProseBlock::Role::questions: return aside_html("Try", words.passages);
     }
     return {};
   }
 
-  std::string operator()(const Formula& formula) const {
-    const std::string text = formula_text(formula);
-    const std::string maths = mathml(formula.pieces, formula.result, formula.result_shape, text);
-    if (width(text) <= max_formula_width_on_paper)
-      return fmt::format("<div class=\"formula\">{}</div>\n", maths);
-    return fmt::format("<div class=\"formula long\">{}<p class=\"only-paper\">{}</p></div>\n",
-                       maths, html_text(text));
-  }
+  std::string operator()(const Formula& formula) const { return html_formula(formula); }
 
   std::string operator()(const MatrixBlock& matrix_block) const {
     const std::string title =
@@ -273,17 +263,21 @@ std::string report_page(const Lesson& lesson, const Trace& whole, const ReportOp
           "</header>\n";
   text += contents(page) + "<main>\n";
   text.append(reading_help).append(changes_bar);
-  for (const Step& step : trace.steps) {
-    text += step_html(page, step);
-    if (wish.on_step) wish.on_step();
-  }
+  constexpr std::size_t operations_a_step = std::size_t{1} << 20;
+  in_order(
+      trace.steps.size(), operations_a_step,
+      [&](std::size_t s) { return step_html(page, trace.steps[s]); },
+      [&](std::string_view step) {
+        text += step;
+        if (wish.on_step) wish.on_step();
+      });
   text += fmt::format(
       "</main>\n<footer><p>Made by <code>{}</code> (qkv {}). Everything is worked out "
       "in double precision and shown rounded.</p></footer>\n</div>\n",
       html_text(wish.command), QKV_VERSION);
   text.append(panel);
   text += fmt::format("<script type=\"application/json\" id=\"data\">{}</script>\n",
-                      json_for_html(report_data(page.worked, page.views, page.look)));
+                      report_data(page.worked, page.views, page.look));
   text += fmt::format("<script>{}</script>\n</body>\n</html>\n", report_script().text);
   return text;
 }

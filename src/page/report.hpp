@@ -20,7 +20,7 @@ struct ReportOptions {
   std::function<void()> on_step = {};    ///< called after each step is written
 };
 
-/// Returns the walk as one self-contained HTML page: every step with its formula (MathML), prose,
+/// Returns the walk as one self-contained HTML page: every step with its formula, prose,
 /// heatmaps and one cell's arithmetic. The script in it shows the arithmetic and sources of any
 /// other cell. The content security policy allows nothing else to run or load, so that a lesson's
 /// texts stay text.

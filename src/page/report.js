@@ -29,13 +29,9 @@
   // Names of cells stay on one line; it may break before the second factor of a product.
   const unbroken = (line) => line.replace(/\[[^\]]*\]/g, (index) => index.replace(/ /g, "\u00a0"));
 
-  // Labels whose letters run from the right stand by themselves (see direction.cpp).
-  const fromRight = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc";
-  const runs = new RegExp(
-    `([${fromRight}]+(?:[^,[\\](){}=+/|^<>A-Za-z${fromRight}]*[${fromRight}]+)*)`);
-
+  // The labels of a cell stand by themselves: their letters may run from the right.
   function append(element, text) {
-    text.split(runs).forEach((piece, i) => {
+    text.split(/(?<=[[,])([^,[\]]+)(?=[,\]])/).forEach((piece, i) => {
       if (i % 2 === 0) return element.append(piece);
       const label = document.createElement("bdi");
       label.textContent = piece;

@@ -1,23 +1,28 @@
 // How a cell comes about, line by line. This knows no operation: the page's data brings, for each
-// step, the arithmetic that its cells share (`program`), and the numbers are put in here.
+// step, the arithmetic of its cells as trees, and the numbers are put in here.
 //
 // data = {digits, most_terms,                      how numbers and long sums are written
 //         asked, changeable: [tensor, …],          how a command names the lesson; which givens may
 //                                                  be changed here
-//         functions: {exponential: [x, value, …]}  values of functions: a browser's own differ in
-//                                                  their last digits, and it has no erf
+//         functions: {exp: [x, value, …]}  values of functions: a browser's own differ in their last
+//                                          digits, and it has no erf
 //         tensors: [{name, shape: [matrices, rows, columns], rank, turned, leading: [[name, size]],
 //                    row_words, column_words: a list for each sentence, or null,
 //                    matrices, rows, columns: the indices shown, tokens as rows
-//                    runs: [start, length, …], values: the numbers that are read,
-//                    of: [tensor, …], program: {which, forms}}]}
-// A form is a list of terms, the last of which is the result: ["number", pattern], ["cell",
-// operand, matrix pattern, row pattern, column pattern], with "row" or "column" behind it where it
-// is the largest number of one, or [kind, place of a part, …]. A pattern
-// is a number, [base, by matrix, by row, by column], or {by, table} (see pattern.hpp).
+//                    runs: [start, length, …], values: the numbers that are read, as text,
+//                    of: [tensor, …], trees: [tree, …], which: the tree of each shown cell}]}
+// Where `which` is missing, all cells have the first tree; -1 is a tree too long for the page. A tree
+// is postfix text, its terms with blanks between: =0.5 is a number; 0:m,r,3 a cell of operand 0, in
+// the cell's own matrix (m) and row (r), in column 3; r-1 is a row above, c+2 two columns further, *
+// wherever the largest number is; +4 is the sum of the four terms before it, max2 the larger of two,
+// * and exp work on two terms and on one; #7 is the term with number 7 once more.
 const arithmeticOver = (data) => {
   const numbers = numbersWith(data.digits);
   const { asNumber, brief, constant, exact } = numbers;
+
+  for (const tensor of data.tensors) {
+    tensor.values = tensor.values === "" ? [] : tensor.values.split(" ").map(asNumber);
+  }
 
   // ---- what the data says of a cell ------------------------------------------------------------
   // A cell is {tensor, matrix, row, column}: the tensor's place in the data, then indices from 0,
@@ -28,26 +33,34 @@ const arithmeticOver = (data) => {
     const at = (cell.matrix * shape[1] + cell.row) * shape[2] + cell.column;
     let before = 0;
     for (let r = 0; r < runs.length; r += 2) {
-      if (at < runs[r] + runs[r + 1]) return asNumber(values[before + at - runs[r]]);
+      if (at < runs[r] + runs[r + 1]) return values[before + at - runs[r]];
       before += runs[r + 1];
     }
     return NaN;
   }
 
-  const directions = ["matrix", "row", "column"];
-  const shownAlong = (tensor) => [tensor.matrices, tensor.rows, tensor.columns];
+  const own = { m: "matrix", r: "row", c: "column" };
 
-  function patternAt(pattern, cell) {
-    if (Array.isArray(pattern)) {
-      return directions.reduce((sum, name, d) => sum + pattern[d + 1] * cell[name], pattern[0]);
-    }
-    if (typeof pattern !== "object") return asNumber(pattern);
-    const shown = shownAlong(data.tensors[cell.tensor]);
-    let place = 0;
-    directions.forEach((name, d) => {
-      if (pattern.by & (1 << d)) place = place * shown[d].length + shown[d].indexOf(cell[name]);
-    });
-    return asNumber(pattern.table[place]);
+  function parsed(term) {
+    if (term[0] === "#") return { again: Number(term.slice(1)) };
+    if (term[0] === "=") return { kind: "number", value: asNumber(term.slice(1)) };
+    const [, kind, count] = /^(\D+)(\d*)$/.exec(term) ?? [];
+    if (kind) return { kind, count: Number(count || (/^[-*/^]$/.test(kind) ? 2 : 1)) };
+    const [operand, ...names] = term.split(/[:,]/);
+    const places = names.map((name) =>
+      (name[0] in own ? { of: own[name[0]], by: Number(name.slice(1)) } : { by: Number(name) }));
+    const searched = names[1] === "*" ? "row" : names[2] === "*" ? "column" : undefined;
+    return { kind: "cell", operand, places, searched };
+  }
+
+  // The tree of a cell as a list of terms, or undefined where it is too long for the page.
+  function treeOf({ tensor, matrix, row, column }) {
+    const { trees, which, matrices, rows, columns } = data.tensors[tensor];
+    const place = (matrices.indexOf(matrix) * rows.length + rows.indexOf(row)) * columns.length +
+      columns.indexOf(column);
+    const tree = which ? which[place] : 0;
+    if (typeof trees[tree] === "string") trees[tree] = trees[tree].split(" ").map(parsed);
+    return trees[tree];
   }
 
   function leadingIndex(tensor, matrix) {
@@ -82,60 +95,68 @@ const arithmeticOver = (data) => {
 
   const functionValues = {};
   for (const [kind, list] of Object.entries(data.functions)) {
-    const width = kind === "power" ? 3 : 2;
+    const width = kind === "^" ? 3 : 2;
     const known = (functionValues[kind] = new Map());
     for (let i = 0; i < list.length; i += width) {
       known.set(list.slice(i, i + width - 1).map(asNumber).join(), asNumber(list[i + width - 1]));
     }
   }
 
-  // Only other numbers than the lesson's are missing among the values.
-  const browsers = { exponential: Math.exp, sine: Math.sin, cosine: Math.cos,
-    hyperbolic_tangent: Math.tanh, logarithm: Math.log, power: Math.pow };
+  // A browser's own functions, for numbers of which the page has no value.
+  const browsers = { exp: Math.exp, sin: Math.sin, cos: Math.cos, tanh: Math.tanh, ln: Math.log,
+    "^": Math.pow };
 
   function worth(kind, x) {
     switch (kind) {
-      case "sum": return x.reduce((sum, part) => sum + part, 0);
-      case "difference": return x[0] - x[1];
-      case "product": return x[0] * x[1];
-      case "quotient": return x[0] / x[1];
-      case "negative": return -x[0];
-      case "root": return Math.sqrt(x[0]);
-      case "maximum": return x.reduce((top, part) => (top < part ? part : top));
+      case "+": return x.reduce((sum, part) => sum + part, 0);
+      case "-": return x[0] - x[1];
+      case "*": return x[0] * x[1];
+      case "/": return x[0] / x[1];
+      case "~": return -x[0];
+      case "sqrt": return Math.sqrt(x[0]);
+      case "max": return x.reduce((top, part) => (top < part ? part : top));
       default: return functionValues[kind]?.get(x.join()) ?? browsers[kind]?.(...x) ?? NaN;
     }
   }
 
-  // Where the largest number of a row or column stands, now that it may be another.
-  function largestOf(line, place) {
+  // The first place of the largest number along an axis, "row" or "column".
+  function largestAlong(axis, place) {
     const [, rows, columns] = data.tensors[place.tensor].shape;
-    let top = { ...place, [line === "row" ? "column" : "row"]: 0 };
-    for (let i = 1; i < (line === "row" ? columns : rows); ++i) {
-      const next = { ...place, [line === "row" ? "column" : "row"]: i };
+    let top = { ...place, [axis]: 0 };
+    for (let i = 1; i < (axis === "row" ? rows : columns); ++i) {
+      const next = { ...place, [axis]: i };
       if (valueOf(next) > valueOf(top)) top = next;
     }
     return top;
   }
 
+  // The place that a term names, from the cell whose term it is.
+  function placeOf({ operand, places, searched }, cell) {
+    const [matrix, row, column] = places.map(({ of, by }) => (of ? cell[of] + by : by));
+    const place = { tensor: data.tensors[cell.tensor].of[operand], matrix, row, column };
+    return searched ? largestAlong(searched, place) : place;
+  }
+
   // The terms of a cell with their values: {kind, value, parts, height, place}.
   function expressionOf(cell) {
-    const { of, program } = data.tensors[cell.tensor];
     const terms = [];
-    for (const [kind, ...rest] of program.forms[patternAt(program.which, cell)]) {
-      if (kind === "number") {
-        terms.push({ kind, value: patternAt(rest[0], cell), parts: [], height: 0 });
-      } else if (kind === "cell") {
-        const [operand, ...where] = rest;
-        const line = where[3];
-        const [matrix, row, column] = where.slice(0, 3).map((pattern) => patternAt(pattern, cell));
-        const named = { tensor: of[operand], matrix, row, column };
-        const place = line && data.moved ? largestOf(line, named) : named;
-        terms.push({ kind, value: valueOf(place), parts: [], height: 0, place });
-      } else {
-        const parts = rest.map((part) => terms[part]);
-        const height = 1 + Math.max(...parts.map((part) => part.height));
-        terms.push({ kind, value: worth(kind, parts.map((part) => part.value)), parts, height });
+    const stack = [];
+    for (const term of treeOf(cell)) {
+      if (term.again !== undefined) {
+        stack.push(terms[term.again]);
+        continue;
       }
+      const made = { kind: term.kind, value: term.value, parts: [], height: 0 };
+      if (term.kind === "cell") {
+        made.place = placeOf(term, cell);
+        made.value = valueOf(made.place);
+      } else if (term.count) {
+        made.parts = stack.splice(-term.count);
+        made.height = 1 + Math.max(...made.parts.map((part) => part.height));
+        made.value = worth(term.kind, made.parts.map((part) => part.value));
+      }
+      terms.push(made);
+      stack.push(made);
     }
     return terms;
   }
@@ -143,10 +164,7 @@ const arithmeticOver = (data) => {
   const minus = "\u2212";
 
   // How tightly an operation binds its parts: a part that binds less needs brackets.
-  const bindings = { sum: 1, difference: 1, negative: 2, product: 3, quotient: 3, power: 4 };
-  const functionNames =
-    { sine: "sin", cosine: "cos", hyperbolic_tangent: "tanh", error_function: "erf", maximum: "max",
-      logarithm: "ln" };
+  const bindings = { "+": 1, "-": 1, "~": 2, "*": 3, "/": 3, "^": 4 };
 
   // A term at one stage of the calculation: at stage 0 with the names of its cells, at stage s with
   // every part worked out that takes fewer than s strides. The same as Writer in cell_notation.cpp.
@@ -160,7 +178,7 @@ const arithmeticOver = (data) => {
       if (!isNumber && (bindings[part.kind] ?? 5) < least) return `(${text})`;
       if (i === 0 || !text.startsWith(minus)) return text;
       // After an operator what begins with a sign has it in brackets: 2·3 + (-1)·4, 2 − (-8) / 4.
-      return isNumber || part.kind === "negative" ? `(${text})` : text.replace(/^[^·\s]+/, "($&)");
+      return isNumber || part.kind === "~" ? `(${text})` : text.replace(/^[^·\s]+/, "($&)");
     };
     const raised = (base, exponent) => {
       const text = write(exponent);
@@ -178,37 +196,41 @@ const arithmeticOver = (data) => {
       return texts.join(sign);
     };
     const sum = () => listed(" + ", depth > 0 ? 2 : 4, (i) => bracketed(i, 1, depth + 1));
-    const factor = (i) => bracketed(i, term.parts[i].kind === "quotient" ? 4 : 3);
+    const factor = (i) => bracketed(i, term.parts[i].kind === "/" ? 4 : 3);
 
     if (term.kind === "number") return constant(term.value);
     if (stage > term.height) return brief(term.value);
     switch (term.kind) {
       case "cell": return nameOf(term.place);
-      case "sum": return sum();
-      case "difference": return `${bracketed(0, 1)} − ${bracketed(1, 2)}`;
-      case "product": return `${factor(0)}·${factor(1)}`;
-      case "quotient": return `${bracketed(0, 3)} / ${bracketed(1, 4)}`;
-      case "negative": {
+      case "+": return sum();
+      case "-": return `${bracketed(0, 1)} − ${bracketed(1, 2)}`;
+      case "*": return `${factor(0)}·${factor(1)}`;
+      case "/": return `${bracketed(0, 3)} / ${bracketed(1, 4)}`;
+      case "~": {
         const inside = bracketed(0, 3);
         return inside.startsWith(minus) ? `${minus}(${inside})` : `${minus}${inside}`;
       }
-      case "root": {
+      case "sqrt": {
         const inside = write(term.parts[0]);
         return isWorkedOut(term.parts[0]) ? `√${inside}` : `√(${inside})`;
       }
-      case "exponential": return raised("e", term.parts[0]);
-      case "power": return raised(bracketed(0, 5), term.parts[1]);
+      case "exp": return raised("e", term.parts[0]);
+      case "^": return raised(bracketed(0, 5), term.parts[1]);
       default: {
         const inside = listed(", ", 4, (i) => write(term.parts[i]));
-        return `${functionNames[term.kind]}(${inside})`;
+        return `${term.kind}(${inside})`;
       }
     }
   }
 
   // {lines, places}: the calculation line by line, and the cells that it reads.
   function arithmeticOf(cell) {
-    if (!data.tensors[cell.tensor].program) {
+    if (!data.tensors[cell.tensor].trees) {
       return { lines: [`${exact(valueOf(cell))} (given)`], places: [] };
+    }
+    if (!treeOf(cell)) {
+      return { lines: [`… (too long for this page: qkv explain ${data.asked} '${nameOf(cell)}')`],
+        places: [] };
     }
     const terms = expressionOf(cell);
     const result = terms[terms.length - 1];

@@ -3,9 +3,8 @@
 const changesOver = ({ data, arithmetic, tables, panel, writeLine }) => {
   const { nameOf, arithmeticOf, valueOf } = arithmetic;
   const { typed, exact, styleFor, cellText, shadeOf } = arithmetic.numbers;
-  const { asNumber } = arithmetic.numbers;
   const { follow, mayChange, ownOf } =
-    followingOver(data, { asNumber, valueOf, worthOf: arithmetic.worthOf });
+    followingOver(data, { valueOf, worthOf: arithmetic.worthOf });
   const bar = document.getElementById("changes");
   const box = panel.querySelector(".change");
   const changed = new Map();  // by the cell's name: {cell, value}
@@ -22,7 +21,7 @@ const changesOver = ({ data, arithmetic, tables, panel, writeLine }) => {
   // ---- the page follows ------------------------------------------------------------------------
 
   function writeTables(t) {
-    const values = data.tensors[t].values.map(asNumber);
+    const values = data.tensors[t].values;
     const style = styleFor(values);
     const largest = Math.max(0, ...values.map(Math.abs).filter(Number.isFinite));
     for (const table of tables.all().filter((each) => Number(each.dataset.tensor) === t)) {

@@ -7,16 +7,17 @@
 #include <cmath>
 #include <set>
 
-#include "page/cell_bytecode.hpp"
-#include "tensor/parallel.hpp"
+#include "page/cell_trees.hpp"
+#include "page/html.hpp"
 #include "text/escape.hpp"
 #include "text/json.hpp"
+#include "text/number.hpp"
 #include "trace/cell_reference.hpp"
 
 namespace qkv::inline page {
 namespace {
 
-using Kind = Expression::Kind;
+using Json = nlohmann::ordered_json;
 using NameSet = std::set<std::string, std::less<>>;
 
 constexpr std::size_t max_numbers = 4000;
@@ -54,92 +55,47 @@ Trace with_generic_numbers(const Trace& trace, const NameSet& kept, bool signs) 
   return other;
 }
 
-CellBytecode bytecode_of(const Trace& trace, const TensorView& view) {
-  BytecodeInputs needs;
-  return bytecode_of(trace, trace.step_at(view.name), view.cells(), view.extents(), needs);
-}
-
-bool is_read(const CellBytecode& program, std::size_t operand) {
-  return std::ranges::any_of(program.forms, [&](const BytecodeForm& form) {
-    return std::ranges::any_of(form, [&](const BytecodeTerm& term) {
-      return term.kind == Kind::cell && term.operand == operand;
-    });
-  });
-}
-
-// Browsers have no error function, and their powers may be inaccurate in the last digits.
-bool is_computable_in_browser(const CellBytecode& program) {
-  return std::ranges::all_of(program.forms, [](const BytecodeForm& form) {
-    return std::ranges::none_of(form, [&](const BytecodeTerm& term) {
-      const bool of_numbers = std::ranges::all_of(
-          term.parts, [&](std::size_t part) { return form[part].kind == Kind::number; });
-      return term.kind == Kind::error_function || (term.kind == Kind::power && !of_numbers);
-    });
-  });
-}
-
-// The largest entry of a line is searched again in the browser: there the two may differ.
-bool is_same(const BytecodeTerm& a, const BytecodeTerm& b) {
-  using Chosen = CellPlace::Chosen;
-  if (a.kind != b.kind || a.parts != b.parts || a.operand != b.operand || a.chosen != b.chosen) {
-    return false;
-  }
-  const std::size_t free = a.chosen == Chosen::largest_of_row      ? 2
-                           : a.chosen == Chosen::largest_of_column ? 1
-                                                                   : a.varying.size();
-  for (std::size_t i = 0; i < a.varying.size(); ++i) {
-    if (i != free && !(a.varying[i] == b.varying[i])) return false;
-  }
-  return true;
-}
-
-bool is_same(const CellBytecode& a, const CellBytecode& b) {
-  return a.which == b.which &&
-         std::ranges::equal(a.forms, b.forms, [](const BytecodeForm& x, const BytecodeForm& y) {
-           return std::ranges::equal(
-               x, y, [](const BytecodeTerm& s, const BytecodeTerm& t) { return is_same(s, t); });
-         });
-}
+bool has_trees(const TensorView& view) { return view.step && !view.tensor->values.empty(); }
 
 // Operands whose values decide which cells are read, and are not read themselves: ids, 0/1 masks.
-NameSet deciding(const std::vector<TensorView>& views, const std::vector<CellBytecode>& programs) {
+NameSet deciding(const std::vector<TensorView>& views, const std::vector<CellTrees>& trees) {
   NameSet names;
   for (std::size_t v = 0; v < views.size(); ++v) {
-    if (!views[v].step) continue;
+    if (!has_trees(views[v])) continue;
     const std::vector<std::string>& of = views[v].step->of;
     for (std::size_t k = 0; k < of.size(); ++k) {
       const bool gives_shape_only = k == 0 && views[v].step->operation->shape_only;
-      if (!gives_shape_only && !is_read(programs[v], k)) names.insert(of[k]);
+      if (!gives_shape_only && !trees[v].reads[k]) names.insert(of[k]);
     }
   }
   return names;
 }
 
-// In the order of Expression::Kind.
-constexpr std::string_view kind_names[] = {"number",
-                                           "cell",
-                                           "sum",
-                                           "difference",
-                                           "product",
-                                           "quotient",
-                                           "negative",
-                                           "root",
-                                           "exponential",
-                                           "logarithm",
-                                           "sine",
-                                           "cosine",
-                                           "hyperbolic_tangent",
-                                           "error_function",
-                                           "power",
-                                           "maximum"};
-static_assert(std::size(kind_names) == static_cast<std::size_t>(Kind::maximum) + 1);
+// The matrices, rows or columns at both ends.
+std::vector<std::size_t> ends(const Selection& selection) {
+  return {selection.indices.front(), selection.indices.back()};
+}
 
-std::string_view kind_name(Kind kind) { return kind_names[static_cast<std::size_t>(kind)]; }
+PlaceNames place_names(const Trace& trace, const TensorView& view) {
+  std::vector<CellIndex> corners;
+  for (const std::size_t m : ends(view.matrices)) {
+    for (const std::size_t i : ends(view.rows)) {
+      for (const std::size_t j : ends(view.columns)) corners.push_back({m, i, j});
+    }
+  }
+  return place_names(trace, trace.step_at(view.name), corners);
+}
 
-std::string json_number(double value) {
-  std::string text;
-  append_json_number(text, value);
-  return text;
+// The trees of each step, empty for givens.
+std::vector<CellTrees> trees_of(const Trace& trace, const std::vector<TensorView>& views,
+                                TreeInputs& needs) {
+  std::vector<CellTrees> trees(views.size());
+  for (std::size_t v = 0; v < views.size(); ++v) {
+    if (!has_trees(views[v])) continue;
+    const PlaceNames names = place_names(trace, views[v]);
+    trees[v] = trees_of(trace, *views[v].step, names, views[v].cells(), needs);
+  }
+  return trees;
 }
 
 // The title of an intermediate has several words, but in arithmetic it stands among others.
@@ -149,206 +105,123 @@ std::string one_word(std::string_view name) {
   return word;
 }
 
-std::string json_text(std::string_view text) { return nlohmann::json(sanitise(text)).dump(); }
-
-// "[a,b,c]" from the results of `write`.
-template <class Range, class Write>
-std::string json_list(const Range& range, Write write) {
-  std::string text = "[";
-  for (const auto& each : range) {
-    if (text.size() > 1) text += ',';
-    text += write(each);
-  }
-  return text + "]";
-}
-
-std::string json_indices(const std::vector<std::size_t>& indices) {
-  return json_list(indices, [](std::size_t i) { return std::to_string(i); });
-}
-
-// A constant, [base, by matrix, by row, by column], or a table.
-std::string json_index_map(const IndexMap& index_map) {
-  if (index_map.by != 0) {
-    return fmt::format("{{\"by\":{},\"table\":{}}}", index_map.by,
-                       json_list(index_map.table, json_number));
-  }
-  if (index_map.is_same_everywhere()) return json_number(index_map.linear[0]);
-  return json_list(index_map.linear, json_number);
-}
-
-// ["product",2,3]: a term of earlier ones; ["cell",operand,matrix,row,column], with "row" at the
-// end for the largest of its row; ["number",value].
-std::string json_term(const BytecodeTerm& term) {
-  std::string text = fmt::format("[\"{}\"", kind_name(term.kind));
-  if (term.kind == Kind::cell) text += fmt::format(",{}", term.operand);
-  for (const std::size_t part : term.parts) text += fmt::format(",{}", part);
-  for (const IndexMap& index_map : term.varying) text += "," + json_index_map(index_map);
-  switch (term.chosen) {
-    case CellPlace::Chosen::by_place: break;
-    case CellPlace::Chosen::largest_of_row: text += ",\"row\""; break;
-    case CellPlace::Chosen::largest_of_column: text += ",\"column\""; break;
-  }
-  return text + "]";
-}
-
-std::string json_bytecode(const CellBytecode& program) {
-  return fmt::format("{{\"which\":{},\"forms\":{}}}", json_index_map(program.which),
-                     json_list(program.forms, [](const BytecodeForm& form) {
-                       return json_list(form, json_term);
-                     }));
-}
-
 // The labels along an axis, for each sentence of a batch; null for an axis without labels.
-std::string json_words(const Axis& axis) {
-  if (axis.labels.empty() || axis.size == 0) return "null";
-  std::vector<std::size_t> sentences(axis.labels.size() / axis.size);
-  std::size_t next = 0;
-  for (std::size_t& sentence : sentences) sentence = next++;
-  return json_list(sentences, [&](std::size_t sentence) {
-    return json_list(index_words(axis, sentence), json_text);
-  });
+Json words_of(const Axis& axis) {
+  if (axis.labels.empty() || axis.size == 0) return nullptr;
+  Json sentences = Json::array();
+  for (std::size_t sentence = 0; sentence < axis.labels.size() / axis.size; ++sentence) {
+    Json& words = sentences.emplace_back(Json::array());
+    for (const std::string& word : index_words(axis, sentence)) words.push_back(sanitise(word));
+  }
+  return sentences;
 }
 
-std::string json_leading(const Tensor& tensor) {
-  std::vector<Axis> leading(tensor.axes.begin(), tensor.axes.begin() + static_cast<std::ptrdiff_t>(
-                                                                           tensor.leading_axes()));
-  return json_list(leading, [](const Axis& axis) {
-    return fmt::format("[{},{}]", json_text(axis.name.empty() ? "head" : axis.name), axis.size);
-  });
+Json leading_of(const Tensor& tensor) {
+  Json leading = Json::array();
+  for (std::size_t a = 0; a < tensor.leading_axes(); ++a) {
+    const Axis& axis = tensor.axes[a];
+    leading.push_back({axis.name.empty() ? "head" : sanitise(axis.name), axis.size});
+  }
+  return leading;
 }
 
-// The numbers that are read: all of them, or those of the runs [start, length, start, length, …].
-std::string json_numbers(const Tensor& tensor, const std::vector<bool>& read) {
-  const auto count = static_cast<std::size_t>(std::count(read.begin(), read.end(), true));
-  const bool dense = 2 * count >= read.size();
+// The runs of numbers that are read: [start, length, start, length, …].
+std::vector<std::size_t> runs_of(const std::vector<bool>& read) {
   std::vector<std::size_t> runs;
-  std::vector<double> values;
   for (std::size_t i = 0; i < read.size(); ++i) {
-    if (!dense && !read[i]) continue;
-    if (i == 0 || runs.empty() || runs[runs.size() - 2] + runs.back() != i) {
-      runs.insert(runs.end(), {i, 0});
-    }
+    if (!read[i]) continue;
+    if (i == 0 || !read[i - 1]) runs.insert(runs.end(), {i, 0});
     ++runs.back();
-    values.push_back(tensor.values[i]);
   }
-  return fmt::format("\"runs\":{},\"values\":{}", json_indices(runs),
-                     json_list(values, json_number));
+  return runs;
 }
 
-std::string json_shown(const TensorView& view) {
-  return fmt::format("\"matrices\":{},\"rows\":{},\"columns\":{}",
-                     json_indices(view.matrices.indices), json_indices(view.rows.indices),
-                     json_indices(view.columns.indices));
-}
-
-// {"exponential": [x, value, x, value, …]}, sorted, so that pages are reproducible.
-std::string json_functions(const BytecodeInputs& needs) {
-  std::map<Kind, std::vector<std::array<double, 3>>> sorted;
-  for (const auto& [call, value] : needs.functions) {
-    sorted[call.kind].push_back({call.arguments[0], call.arguments[1], value});
-  }
+// The numbers of these runs with blanks between. JSON numbers take four times as long to make.
+std::string numbers_text(const Tensor& tensor, const std::vector<std::size_t>& runs) {
   std::string text;
-  for (auto& [kind, calls] : sorted) {
-    std::sort(calls.begin(), calls.end());
-    std::vector<double> flat;
-    for (const auto& [x, y, value] : calls) {
-      flat.push_back(x);
-      if (kind == Kind::power) flat.push_back(y);
-      flat.push_back(value);
+  char digits[max_shortest_length];
+  for (std::size_t r = 0; r < runs.size(); r += 2) {
+    for (std::size_t i = runs[r]; i < runs[r] + runs[r + 1]; ++i) {
+      if (!text.empty()) text += ' ';
+      text.append(digits, write_shortest(digits, tensor.values[i]));
     }
-    text += fmt::format("{}\"{}\":{}", text.empty() ? "" : ",", kind_name(kind),
-                        json_list(flat, json_number));
   }
-  return "{" + text + "}";
+  return text;
+}
+
+// {"exp": [x, value, x, value, …]}, sorted, so that pages are reproducible.
+Json functions_of(const TreeInputs& needs) {
+  Json functions = Json::object();
+  for (const auto& [call, value] : needs.functions) {
+    Json& list = functions[std::string(sign_of(call.first))];
+    list.push_back(json_number(call.second[0]));
+    if (call.first == Expression::Kind::power) list.push_back(json_number(call.second[1]));
+    list.push_back(json_number(value));
+  }
+  return functions;
 }
 
 std::vector<std::size_t> operands_of(const Step& step, const std::vector<TensorView>& views) {
   std::vector<std::size_t> result;
   for (const std::string& name : step.of) {
-    const auto found = std::find_if(views.begin(), views.end(),
-                                    [&](const TensorView& view) { return view.name == name; });
+    const auto found = std::ranges::find(views, name, &TensorView::name);
     result.push_back(static_cast<std::size_t>(found - views.begin()));
   }
   return result;
 }
 
 // Marks a given's shown cells as read: each has a line of its own.
-void read_itself(const TensorView& view, BytecodeInputs& needs) {
+void read_itself(const TensorView& view, std::vector<bool>& read) {
   const Tensor& tensor = *view.tensor;
-  std::vector<bool>& read = needs.cells[view.name];
   read.resize(tensor.values.size());
-  for (const ShownCell& cell : view.cells()) {
-    read[(cell.index[0] * tensor.rows() + cell.index[1]) * tensor.columns() + cell.index[2]] = true;
+  for (const auto& [matrix, row, column] : view.cells()) {
+    read[(matrix * tensor.rows() + row) * tensor.columns() + column] = true;
   }
 }
 
-std::string json_tensor(const Trace& trace, const TensorView& view, const std::string& program,
-                        const std::vector<TensorView>& views, const std::vector<bool>& read) {
+Json tensor_data(const Trace& trace, const TensorView& view) {
   const Tensor& tensor = *view.tensor;
-  const Axis one_row{.name = "", .size = 1};
-  const Axis& rows = tensor.rank() < 2 ? one_row : tensor.axes[tensor.rank() - 2];
-  std::string text = fmt::format(
-      "{{\"name\":{},\"shape\":[{},{},{}],\"rank\":{},\"turned\":{},\"leading\":{},"
-      "\"row_words\":{},\"column_words\":{},{},{}",
-      json_text(one_word(display_name(view.name))), tensor.matrices(), tensor.rows(),
-      tensor.columns(), tensor.rank(), is_shown_transposed(tensor, trace.token_layout),
-      json_leading(tensor), json_words(rows), json_words(tensor.axes.back()), json_shown(view),
-      json_numbers(tensor, read));
-  if (view.step) {
-    text += fmt::format(",\"of\":{},\"program\":{}", json_indices(operands_of(*view.step, views)),
-                        program);
-  }
-  return text + "}";
+  return {{"name", sanitise(one_word(display_name(view.name)))},
+          {"shape", {tensor.matrices(), tensor.rows(), tensor.columns()}},
+          {"rank", tensor.rank()},
+          {"turned", is_shown_transposed(tensor, trace.token_layout)},
+          {"leading", leading_of(tensor)},
+          {"row_words", tensor.rank() < 2 ? Json() : words_of(tensor.axes[tensor.rank() - 2])},
+          {"column_words", words_of(tensor.axes.back())},
+          {"matrices", view.matrices.indices},
+          {"rows", view.rows.indices},
+          {"columns", view.columns.indices}};
 }
 
-void add_to(BytecodeInputs& all, BytecodeInputs own) {
-  all.functions.merge(own.functions);
-  for (auto& [name, read] : own.cells) {
-    std::vector<bool>& known = all.cells[name];
-    known.resize(read.size());
-    for (std::size_t i = 0; i < read.size(); ++i) known[i] = known[i] || read[i];
-  }
+// An object with one more member, whose value is JSON already.
+std::string with_member(const Json& object, std::string_view name, std::string_view value) {
+  std::string text = json_for_html(object.dump());
+  text.pop_back();
+  return text.append(",\"").append(name).append("\":").append(value) + "}";
 }
 
-// The bytecode of each step, empty for givens; steps with many cells run in parallel.
-std::vector<std::string> json_programs(const Trace& trace, const std::vector<TensorView>& views,
-                                       BytecodeInputs& needs) {
-  std::vector<std::string> programs(views.size());
-  std::vector<BytecodeInputs> own(views.size());
-  std::size_t cells = 0;
-  for (const TensorView& view : views) cells += view.cells().size();
-  constexpr std::size_t operations_a_cell = 1000;
-  parallel_for(views.size(), 1, operations_a_cell * cells / std::max<std::size_t>(1, views.size()),
-               [&](std::size_t v, std::size_t) {
-                 const TensorView& view = views[v];
-                 own[v].cells[view.name].resize(view.tensor->values.size());
-                 if (!view.step) return read_itself(view, own[v]);
-                 programs[v] = json_bytecode(
-                     bytecode_of(trace, *view.step, view.cells(), view.extents(), own[v]));
-               });
-  for (BytecodeInputs& one : own) add_to(needs, std::move(one));
-  return programs;
-}
-
-}  // namespace
-
-std::vector<std::string> live_inputs(const Trace& trace, const std::vector<TensorView>& views) {
+// Returns the givens that a page can edit live, because the browser can recompute all steps after
+// them. Those steps must be shown, be small enough for work by hand, and have the same trees for
+// all numbers. This excludes ids, given masks, the givens that these are computed from, and
+// functions that browsers lack.
+std::vector<std::string> live_inputs(const Trace& trace, const std::vector<TensorView>& views,
+                                     const std::vector<CellTrees>& trees) {
   if (!is_small_enough(views)) return {};
-  std::vector<CellBytecode> programs(views.size());
-  for (std::size_t v = 0; v < views.size(); ++v) {
-    if (views[v].step) programs[v] = bytecode_of(trace, views[v]);
-  }
-  const NameSet ids = deciding(views, programs);
+  const NameSet ids = deciding(views, trees);
   NameSet fixed = ids;
   const Trace others[] = {with_generic_numbers(trace, ids, false),
                           with_generic_numbers(trace, ids, true)};
   for (std::size_t v = views.size(); v-- > 0;) {  // from outputs to inputs
     const TensorView& view = views[v];
-    if (!view.step) continue;
-    const bool follows = is_computable_in_browser(programs[v]) &&
-                         std::ranges::all_of(others, [&](const Trace& other) {
-                           return is_same(programs[v], bytecode_of(other, view));
-                         });
+    if (!has_trees(view)) continue;
+    const PlaceNames names = place_names(trace, view);
+    const auto has_same_trees = [&](const Trace& other) {
+      TreeInputs unused;
+      return digests_of(other, other.step_at(view.name), names, view.cells(), unused) ==
+             trees[v].digests;
+    };
+    const bool follows =
+        trees[v].browser_can_recompute && std::ranges::all_of(others, has_same_trees);
     if (!follows || fixed.contains(view.name))
       fixed.insert(view.step->of.begin(), view.step->of.end());
   }
@@ -359,30 +232,44 @@ std::vector<std::string> live_inputs(const Trace& trace, const std::vector<Tenso
   return names;
 }
 
+}  // namespace
+
 std::string report_data(const Trace& trace, const std::vector<TensorView>& views,
                         const ReportDataOptions& look) {
-  BytecodeInputs needs;
-  const std::vector<std::string> programs = json_programs(trace, views, needs);
-  const std::vector<std::string> to_change =
-      look.is_whole ? live_inputs(trace, views) : std::vector<std::string>();
+  constexpr int same_in_every_browser = 6;  // decimals that functions of browsers have right
+  TreeInputs needs;
+  needs.all_functions = look.digits > same_in_every_browser;
+  const std::vector<CellTrees> trees = trees_of(trace, views, needs);
+  const std::vector<std::string> live =
+      look.is_whole ? live_inputs(trace, views, trees) : std::vector<std::string>();
   std::vector<std::size_t> changeable;
-  for (std::size_t v = 0; v < views.size(); ++v) {
-    if (to_change.empty()) break;
-    // Live edits recompute from all of its numbers.
-    needs.cells[views[v].name].assign(views[v].tensor->values.size(), true);
-    const bool may = std::ranges::find(to_change, views[v].name) != to_change.end();
-    if (may) changeable.push_back(v);
-  }
   std::string tensors;
   for (std::size_t v = 0; v < views.size(); ++v) {
-    tensors += v == 0 ? "\n" : ",\n";
-    tensors += json_tensor(trace, views[v], programs[v], views, needs.cells[views[v].name]);
+    const TensorView& view = views[v];
+    std::vector<bool>& read = needs.cells[view.name];
+    if (!view.step) read_itself(view, read);
+    // Live edits recompute from all numbers.
+    if (!live.empty()) read.assign(view.tensor->values.size(), true);
+    if (std::ranges::find(live, view.name) != live.end()) changeable.push_back(v);
+    Json tensor = tensor_data(trace, view);
+    if (view.step) {
+      tensor["of"] = operands_of(*view.step, views);
+      tensor["trees"] = trees[v].trees;
+    }
+    if (std::ranges::any_of(trees[v].which, [](int tree) { return tree != 0; })) {
+      tensor["which"] = trees[v].which;
+    }
+    tensor["runs"] = runs_of(read);
+    tensors += v == 0 ? "[\n" : ",\n";
+    tensors += with_member(tensor, "values",
+                           fmt::format("\"{}\"", numbers_text(*view.tensor, tensor["runs"])));
   }
-  return fmt::format(
-      "{{\"digits\":{},\"most_terms\":{},\"asked\":{},\"changeable\":{},\n\"functions\":{},\n"
-      "\"tensors\":[{}]}}",
-      look.digits, look.max_terms, json_text(look.asked), json_indices(changeable),
-      json_functions(needs), tensors);
+  const Json data = {{"digits", look.digits},
+                     {"most_terms", look.max_terms},
+                     {"asked", sanitise(look.asked)},
+                     {"changeable", changeable},
+                     {"functions", functions_of(needs)}};
+  return with_member(data, "tensors", tensors + "]");
 }
 
 }  // namespace qkv::inline page

@@ -1,14 +1,13 @@
 // What follows from other given numbers: every cell is worked out by the arithmetic that the page
 // has of it anyway, matrix after matrix. The data says which givens may change (see followed.hpp).
-const followingOver = (data, { asNumber, valueOf, worthOf }) => {
-  const own = data.tensors.map((tensor) => tensor.values.map(asNumber));
+const followingOver = (data, { valueOf, worthOf }) => {
+  const own = data.tensors.map((tensor) => [...tensor.values]);
   const placeOf = ({ matrix, row, column }, { shape }) =>
     (matrix * shape[1] + row) * shape[2] + column;
   const ownOf = (cell) => own[cell.tensor][placeOf(cell, data.tensors[cell.tensor])];
 
   function restore() {
     data.tensors.forEach((tensor, t) => { tensor.values = own[t].slice(); });
-    data.moved = false;
   }
 
   // Works all cells of a step out. Whether the page may say so: what was finite stays so, and what
@@ -35,10 +34,8 @@ const followingOver = (data, { asNumber, valueOf, worthOf }) => {
   // moved; or undefined, and nothing has changed, where they can't be told.
   function follow(changes) {
     const before = data.tensors.map((tensor) => tensor.values);
-    const movedBefore = data.moved;
     restore();
     const moved = new Set();
-    data.moved = changes.length > 0;
     for (const { cell, value } of changes) {
       data.tensors[cell.tensor].values[placeOf(cell, data.tensors[cell.tensor])] = value;
       moved.add(cell.tensor);
@@ -49,7 +46,6 @@ const followingOver = (data, { asNumber, valueOf, worthOf }) => {
         moved.add(t);
       } else {
         data.tensors.forEach((tensor, u) => { tensor.values = before[u]; });
-        data.moved = movedBefore;
         return undefined;
       }
     }
@@ -58,10 +54,9 @@ const followingOver = (data, { asNumber, valueOf, worthOf }) => {
 
   // Whether the page, from the lesson's own numbers, comes to the lesson's own numbers.
   function isSound() {
-    data.moved = true;
     const alike = (a, b) => Object.is(a, b) || a === b ||
       Math.abs(a - b) <= 1e-12 * Math.min(Math.abs(a), Math.abs(b));
-    const sound = data.tensors.every((tensor, t) => !tensor.program ||
+    const sound = data.tensors.every((tensor, t) => !tensor.trees ||
       (work(t) && tensor.values.every((value, at) => alike(value, own[t][at]))));
     restore();
     return sound;

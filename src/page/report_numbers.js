@@ -3,8 +3,7 @@
 // is this file, report_arithmetic.js and report.js, one after the other.
 const numbersWith = (digits) => {
   const asNumber = (written) =>
-    typeof written === "number" ? written
-      : written === "inf" ? Infinity : written === "-inf" ? -Infinity : NaN;
+    written === "inf" ? Infinity : written === "-inf" ? -Infinity : Number(written);
 
   const typeset = (text) => text.replace(/^-/, "\u2212");
 

@@ -45,7 +45,7 @@ std::string shade(double value, double largest) {
   if (!std::isfinite(value)) return "x";
   const double part = largest == 0 ? 0 : std::abs(value) / largest;
   const auto step = std::lround(part * shades);
-  return fmt::format("{}{}", value < 0 && step > 0 ? 'n' : 'p', step);
+  return {value < 0 && step > 0 ? 'n' : 'p', static_cast<char>('0' + step)};
 }
 
 std::string header_row(const Table& table) {
@@ -62,9 +62,13 @@ std::string body_row(const Table& table, std::size_t row) {
   for (std::size_t p = 0; p < table.columns.shown(); ++p) {
     if (table.columns.follows_gap(p)) text += "<td class=\"gap\">…</td>";
     const double value = table.tensor->at(table.matrix, row, table.columns[p]);
-    const std::string look =
-        table.is_shaded ? fmt::format(" class=\"{}\"", shade(value, table.largest)) : "";
-    text += fmt::format("<td{}>{}</td>", look, with_minus_signs(cell_text(value, table.style)));
+    text += "<td";
+    if (table.is_shaded) text.append(" class=\"").append(shade(value, table.largest)) += '"';
+    const std::string number = cell_text(value, table.style);
+    const bool negative = number.front() == '-';
+    text += '>';
+    if (negative) text += typeset_minus;
+    text.append(number, negative ? 1 : 0).append("</td>");
   }
   return text + "</tr>\n";
 }
@@ -265,18 +269,12 @@ Trace with_intermediates(const Lesson& lesson, const Trace& trace) {
   return result;
 }
 
-std::array<std::size_t, 3> TensorView::extents() const {
-  return {matrices.shown(), rows.shown(), columns.shown()};
-}
-
-std::vector<ShownCell> TensorView::cells() const {
-  std::vector<ShownCell> cells;
+std::vector<CellIndex> TensorView::cells() const {
+  std::vector<CellIndex> cells;
   cells.reserve(matrices.shown() * rows.shown() * columns.shown());
-  for (std::size_t m = 0; m < matrices.shown(); ++m) {
-    for (std::size_t i = 0; i < rows.shown(); ++i) {
-      for (std::size_t j = 0; j < columns.shown(); ++j) {
-        cells.push_back({{matrices[m], rows[i], columns[j]}, {m, i, j}});
-      }
+  for (const std::size_t m : matrices) {
+    for (const std::size_t i : rows) {
+      for (const std::size_t j : columns) cells.push_back({m, i, j});
     }
   }
   return cells;

@@ -7,7 +7,7 @@
 
 #include "exposition/selection.hpp"
 #include "lesson/lesson.hpp"
-#include "page/cell_bytecode.hpp"
+#include "page/cell_trees.hpp"
 #include "trace/trace.hpp"
 
 namespace qkv::inline page {
@@ -22,8 +22,7 @@ struct TensorView {
   bool one_head = false;       ///< only one head is shown
   Selection matrices, rows, columns;
 
-  std::array<std::size_t, 3> extents() const;
-  std::vector<ShownCell> cells() const;  ///< by matrix, row and column
+  std::vector<CellIndex> cells() const;  ///< by matrix, row and column
 };
 
 /// Returns the view of a tensor by itself, such as a given.

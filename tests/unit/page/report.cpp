@@ -1,10 +1,13 @@
 #include "page/report.hpp"
 
 #include <catch2/catch.hpp>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "exposition/arithmetic.hpp"
 #include "lesson/library.hpp"
-#include "page/cell_bytecode.hpp"
+#include "page/cell_trees.hpp"
 #include "page/html.hpp"
 #include "page/report_data.hpp"
 #include "page/report_view.hpp"
@@ -13,114 +16,127 @@ using namespace qkv;
 
 namespace {
 
-// Cells of one matrix of `rows` × `columns`, with one value each.
-IndexMap index_map_of_grid(std::size_t rows, std::size_t columns,
-                           const std::vector<double>& values) {
-  std::vector<ShownCell> cells;
-  for (std::size_t i = 0; i < rows; ++i) {
-    for (std::size_t j = 0; j < columns; ++j) cells.push_back({{0, i, j}, {0, i, j}});
-  }
-  return index_map_of(values, cells, {1, rows, columns});
+// The index that a tree names: an index, or one of the cell's own and what is added.
+std::size_t named_index(const std::string& name, const CellIndex& cell) {
+  const std::size_t own = std::string("mrc").find(name[0]);
+  if (own == std::string::npos) return std::stoul(name);
+  const long by = name.size() > 1 ? std::stol(name.substr(1)) : 0;
+  return static_cast<std::size_t>(static_cast<long>(cell[own]) + by);
 }
 
-// Whether the program's term is the expression, parts and places and all; with tokens as columns
-// the weight of a product stands first.
-bool is_same(const BytecodeForm& form, std::size_t at, const Expression& expression,
-             const ShownCell& cell, const std::array<std::size_t, 3>& extents, bool weight_first) {
-  const BytecodeTerm& term = form[at];
-  const auto number = [&](std::size_t i) { return value_at(term.varying[i], cell, extents); };
-  if (term.kind != expression.kind() || term.parts.size() != expression.parts().size())
-    return false;
-  if (term.kind == Expression::Kind::number) return number(0) == expression.value();
-  if (term.kind == Expression::Kind::cell) {
-    const CellPlace& place = expression.place();
-    return term.operand == place.operand && number(0) == static_cast<double>(place.matrix) &&
-           number(1) == static_cast<double>(place.row) &&
-           number(2) == static_cast<double>(place.column);
+// Whether a term of a tree names the same cell; for the largest of a line, another axis than that.
+bool is_place(const std::string& term, const CellPlace& place, const CellIndex& cell) {
+  std::istringstream names(term);
+  std::string name;
+  std::getline(names, name, ':');
+  if (std::stoul(name) != place.operand) return false;
+  const bool is_searched = place.chosen != CellPlace::Chosen::by_place;
+  for (const std::size_t index : {place.matrix, place.row, place.column}) {
+    std::getline(names, name, ',');
+    if (name == "*" ? !is_searched : named_index(name, cell) != index) return false;
   }
-  std::vector<Expression> parts = expression.parts();
-  if (weight_first && is_product_of_cells(expression)) std::swap(parts[0], parts[1]);
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (!is_same(form, term.parts[i], parts[i], cell, extents, weight_first)) return false;
+  return is_searched == (term.find('*') != std::string::npos);
+}
+
+// Reads a postfix tree against an expression.
+struct TreeReader {
+  const CellIndex& cell;
+  bool weight_first;
+  std::istringstream terms;
+  // Of the terms that are no repetitions. In long sums and outside, cells have other names.
+  std::map<std::pair<const void*, bool>, std::size_t> numbers = {};
+
+  bool matches(const Expression& expression, bool in_sum = false) {
+    std::vector<Expression> parts = expression.parts();
+    if (weight_first && is_product_of_cells(expression)) std::swap(parts[0], parts[1]);
+    const std::pair<const void*, bool> own(expression.identity(), in_sum);
+    const auto known = numbers.find(own);
+    if (known != numbers.end()) return next() == "#" + std::to_string(known->second);
+    for (const Expression& part : parts) {
+      if (!matches(part, in_sum || Expression::is_long(parts.size()))) return false;
+    }
+    numbers.emplace(own, numbers.size());
+    const std::string term = next();
+    switch (expression.kind()) {
+      case Expression::Kind::cell: return is_place(term, expression.place(), cell);
+      case Expression::Kind::number:
+        return term[0] == '=' &&
+               (std::stod(term.substr(1)) == expression.value() || std::isnan(expression.value()));
+      case Expression::Kind::sum: return term == "+" + std::to_string(parts.size());
+      case Expression::Kind::maximum: return term == "max" + std::to_string(parts.size());
+      default: return term == sign_of(expression.kind());
+    }
   }
-  return true;
+
+  std::string next() {
+    std::string term;
+    terms >> term;
+    return term;
+  }
+};
+
+// All trees of a step, named by its first and last cells.
+CellTrees trees_of_step(const Trace& trace, const TensorView& view) {
+  TreeInputs inputs;
+  const std::vector<CellIndex> cells = view.cells();
+  return trees_of(
+      trace, *view.step,
+      place_names(trace, *view.step, {cells.front(), cells[1 % cells.size()], cells.back()}), cells,
+      inputs);
 }
 
 std::size_t differing_cells(const Trace& trace, const TensorView& view) {
-  BytecodeInputs needs;
-  const std::vector<ShownCell> cells = view.cells();
-  const CellBytecode program = bytecode_of(trace, *view.step, cells, view.extents(), needs);
+  const std::vector<CellIndex> cells = view.cells();
+  const CellTrees trees = trees_of_step(trace, view);
   std::size_t differing = 0;
-  for (const ShownCell& cell : cells) {
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const auto& [matrix, row, column] = cells[i];
     const Expression expression =
-        expression_of(trace, *view.step, {view.name, cell.index[0], cell.index[1], cell.index[2]});
-    const BytecodeForm& form =
-        program.forms[static_cast<std::size_t>(value_at(program.which, cell, view.extents()))];
-    const bool same = is_same(form, form.size() - 1, expression, cell, view.extents(),
-                              writes_weight_first(trace, *view.step));
-    if (!same) ++differing;
+        expression_of(trace, *view.step, {view.name, matrix, row, column});
+    const std::string& tree = trees.trees.at(static_cast<std::size_t>(trees.which[i]));
+    TreeReader reader{cells[i], writes_weight_first(trace, *view.step), std::istringstream(tree)};
+    if (!reader.matches(expression) || !reader.next().empty()) ++differing;
   }
   return differing;
 }
 
 }  // namespace
 
-TEST_CASE("a number that grows evenly is told by where it begins and how it grows") {
-  const IndexMap pattern = index_map_of_grid(2, 3, {5, 7, 9, 6, 8, 10});  // 5 + row + 2·column
-  CHECK(pattern.by == 0);
-  CHECK(pattern.linear == std::array<double, 4>{5, 0, 1, 2});
-}
-
-TEST_CASE("a number that depends on the row alone takes a table of rows") {
-  const IndexMap pattern = index_map_of_grid(3, 2, {4, 4, 1, 1, 9, 9});
-  CHECK(pattern.by == 2);
-  CHECK(pattern.table == std::vector<double>{4, 1, 9});
-}
-
-TEST_CASE("a number with no rule at all takes a table of all cells") {
-  const IndexMap pattern = index_map_of_grid(2, 2, {1, 0, 0, 0});
-  CHECK(index_map_of_grid(2, 2, {1, 0, 0, 1}).by == 6);
-  CHECK(pattern.by == 6);
-  CHECK(pattern.table == std::vector<double>{1, 0, 0, 0});
-}
-
-TEST_CASE("zero and minus zero are two numbers, and what is no number equals itself") {
-  CHECK(index_map_of_grid(1, 2, {0.0, -0.0}).by == 4);
-  CHECK(index_map_of_grid(1, 2, {NAN, NAN}).is_same_everywhere());
-}
-
-TEST_CASE("the rows behind a gap are found by their own numbers") {
-  const std::vector<ShownCell> cells = {{{0, 0, 0}, {0, 0, 0}}, {{0, 503, 0}, {0, 1, 0}}};
-  CHECK(index_map_of(std::vector<double>{0, 503}, cells, {1, 2, 1}).linear ==
-        std::array<double, 4>{0, 0, 1, 0});
-}
-
-TEST_CASE("a program gives the arithmetic of every cell of every lesson") {
+TEST_CASE("the trees give the arithmetic of every cell of every lesson") {
   for (const BuiltInLesson& lesson : built_in_lessons()) {
     const LoadedLesson loaded = load_lesson(std::string(lesson.name));
-    for (const TensorView& view : views_of(loaded.trace)) {
+    const Trace trace = with_intermediates(loaded.lesson, loaded.trace);
+    for (const TensorView& view : views_of(trace)) {
       if (!view.step || view.step->output.values.size() > 1000) continue;
       CAPTURE(lesson.name, view.name);
-      CHECK(differing_cells(loaded.trace, view) == 0);
+      CHECK(differing_cells(trace, view) == 0);
     }
   }
 }
 
-TEST_CASE("a causal mask has two forms, a score one") {
+TEST_CASE("cells share a tree: a causal mask has two, a score and a softmax one") {
   const LoadedLesson loaded = load_lesson("two-heads");
+  const std::map<std::string, std::vector<std::string>> expected = {
+      {"Q", {"0:0,r,0 1:m,0,c * 0:0,r,1 1:m,1,c * 0:0,r,2 1:m,2,c * 0:0,r,3 1:m,3,c * +4"}},
+      {"scores", {"0:m,r,0 1:m,c,0 * 0:m,r,1 1:m,c,1 * +2"}},
+      {"scaled_scores", {"0:m,r,c =2 sqrt /"}},
+      {"masked_scores", {"0:m,r,c", "=-inf"}}};
   for (const TensorView& view : views_of(loaded.trace)) {
-    BytecodeInputs needs;
-    if (!view.step) continue;
-    const std::size_t forms =
-        bytecode_of(loaded.trace, *view.step, view.cells(), view.extents(), needs).forms.size();
+    const auto found = expected.find(view.name);
+    if (found == expected.end()) continue;
     CAPTURE(view.name);
-    CHECK(forms == (view.name == "masked_scores" ? 2 : 1));
+    CHECK(trees_of_step(loaded.trace, view).trees == found->second);
   }
 }
 
 TEST_CASE("ids and what they are made of are not to be changed, weights are") {
   const LoadedLesson loaded = load_lesson("two-heads");
-  CHECK(live_inputs(loaded.trace, views_of(loaded.trace)) ==
+  const nlohmann::json data =
+      nlohmann::json::parse(report_data(loaded.trace, views_of(loaded.trace), {}));
+  std::vector<std::string> names;
+  for (const std::size_t place : data["changeable"])
+    names.push_back(data["tensors"][place]["name"]);
+  CHECK(names ==
         std::vector<std::string>{"embedding_table", "position_table", "W_Q", "W_K", "W_V", "W_O"});
 }
 
@@ -160,23 +176,30 @@ TEST_CASE("markup in a lesson's words is text") {
 
 TEST_CASE("prose becomes paragraphs, lists and code") {
   CHECK(html_prose(passages_of("One\nline.\n\nTwo:\n- a\n- b < c\n\n    qkv run x\n")) ==
-        "<p>One\nline.</p>\n<p>Two:</p>\n<ul><li>a</li>\n<li>b &lt; c</li></ul>\n"
+        "<p dir=\"auto\">One\nline.</p>\n<p dir=\"auto\">Two:</p>\n"
+        "<ul><li dir=\"auto\">a</li>\n<li dir=\"auto\">b &lt; c</li></ul>\n"
         "<pre><code>qkv run x</code></pre>\n");
 }
 
-TEST_CASE("a formula is mathematics: a product, a fraction over a root, a power") {
+TEST_CASE("a formula has each operand with its shape") {
   const FormulaPiece q{.text = "Q", .is_operand = true, .transposed = false, .shape = "7×2"};
   const FormulaPiece k{.text = "K", .is_operand = true, .transposed = true, .shape = "2×7"};
-  CHECK(mathml({q, {.text = " · "}, k}, "S", "7×7", "said") ==
-        "<math display=\"block\" alttext=\"said\"><mrow>"
-        "<munder><mi>Q</mi><mtext class=\"shape\">7×2</mtext></munder><mo>·</mo>"
-        "<munder><msup><mrow><mi>K</mi></mrow><mo>⊤</mo></msup>"
-        "<mtext class=\"shape\">2×7</mtext></munder><mo>→</mo>"
-        "<munder><mi>S</mi><mtext class=\"shape\">7×7</mtext></munder></mrow></math>\n");
-  const FormulaPiece plain{.text = "W_Q", .is_operand = true, .transposed = false, .shape = "2"};
-  CHECK_THAT(mathml({plain, {.text = " / √2"}}, "S", "2", ""),
-             Catch::Contains("<mfrac><mrow><munder><msub><mi>W</mi><mi>Q</mi></msub>") &&
-                 Catch::Contains("<mrow><msqrt><mrow><mn>2</mn></mrow></msqrt></mrow></mfrac>"));
-  CHECK_THAT(mathml({{.text = "e^"}, plain}, "S", "2", ""),
-             Catch::Contains("<msup><mrow><mi>e</mi></mrow>"));
+  CHECK(html_formula({.pieces = {q, {.text = " · "}, k}, .result = "W_Q", .result_shape = "7×7"}) ==
+        "<p class=\"formula\"><span class=\"operand\"><var>Q</var> <small>7×2</small></span> · "
+        "<span class=\"operand\"><var>K<sup>⊤</sup></var> <small>2×7</small></span> →&nbsp;"
+        "<span class=\"operand\"><var>W<sub>Q</sub></var> <small>7×7</small></span></p>\n");
+}
+
+TEST_CASE("labels from the right stand by themselves among what runs from the left") {
+  CHECK(html_text("Q[החתול,1] < 2") == "Q[<bdi>החתול</bdi>,1] &lt; 2");
+  CHECK(html_text("Q[החתול השמן,ישן]") == "Q[<bdi>החתול השמן</bdi>,<bdi>ישן</bdi>]");
+  CHECK(html_text("Q[cat,1] · −2") == "Q[cat,1] · −2");
+  CHECK(html_text("القط · W") == "<bdi>القط</bdi> · W");
+}
+
+TEST_CASE("the browser finds the direction of words, in which cells run from the left") {
+  CHECK(html_element("p", "המספר Q[החתול,1] הוא −2.") ==
+        "<p dir=\"auto\">המספר <bdi dir=\"ltr\">Q[<bdi>החתול</bdi>,1]</bdi> הוא "
+        "<bdi dir=\"ltr\">−2.</bdi></p>");
+  CHECK(html_inline("the cat: Q[cat,1]") == "<bdi>the cat: Q[cat,1]</bdi>");
 }

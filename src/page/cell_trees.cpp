@@ -1,0 +1,345 @@
+#include "page/cell_trees.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <iterator>
+#include <mutex>
+#include <set>
+#include <span>
+#include <tuple>
+#include <unordered_map>
+
+#include "exposition/arithmetic.hpp"
+#include "ops/cell.hpp"
+#include "tensor/parallel.hpp"
+
+namespace qkv::inline page {
+namespace {
+
+using Kind = Expression::Kind;
+using Names = std::array<std::uint8_t, 3>;
+
+constexpr std::uint8_t by_index = 3;
+
+// Trees of one step that are longer than this in all are left out.
+constexpr std::size_t max_tree_bytes = std::size_t{1} << 18;
+
+// Of matrices up to this size a page includes every number if it includes one.
+constexpr std::size_t max_whole_matrix = std::size_t{1} << 14;
+
+CellIndex index_of(const CellPlace& place) { return {place.matrix, place.row, place.column}; }
+
+// The axis that was searched for the largest number, which the page searches, too; 3 for none.
+std::size_t searched_axis(const CellPlace& place) {
+  using Chosen = CellPlace::Chosen;
+  if (place.chosen == Chosen::by_place) return by_index;
+  return place.chosen == Chosen::largest_of_row ? 2 : 1;
+}
+
+// The index, or its distance from one of the cell's own.
+std::size_t named(std::size_t index, std::uint8_t name, const CellIndex& cell) {
+  return name == by_index ? index : index - cell[name];
+}
+
+// A place is a sum of its parts times these numbers, from which a name's part can be taken again.
+constexpr std::array<std::uint64_t, 5> place_factors = {0x9e3779b97f4a7c15, 0xbf58476d1ce4e5b9,
+                                                        0x94d049bb133111eb, 0xd6e8feb86659fd93,
+                                                        0xa0761d6478bd642f};
+
+class CellDigests : public ExpressionDigests {
+ public:
+  CellDigests(const Call& call, const PlaceNames& names, TreeInputs& inputs) : inputs_(inputs) {
+    for (std::size_t k = 0; k < call.inputs.size(); ++k) {
+      const Tensor& tensor = *call.inputs[k];
+      std::vector<bool>* read = nullptr;
+      if (tensor.values.size() > max_whole_matrix) {
+        read = &inputs.cells[std::string(call.names[k])];
+        read->resize(tensor.values.size());
+      }
+      operands_.push_back({names.operands[k], tensor.rows(), tensor.columns(), read, {}});
+    }
+  }
+
+  void set_cell(const CellIndex& cell) {
+    for (ReadOperand& operand : operands_) {
+      for (std::size_t searched = 1; searched <= by_index; ++searched) {
+        operand.origin[0][searched] = origin(operand.names.outside, cell, searched);
+        operand.origin[1][searched] = origin(operand.names.in_sum, cell, searched);
+      }
+    }
+  }
+
+  Digests of_cell(const CellPlace& place) override {
+    const ReadOperand& of = operands_[place.operand];
+    if (of.read)
+      (*of.read)[(place.matrix * of.rows + place.row) * of.columns + place.column] = true;
+    const std::size_t searched = searched_axis(place);
+    CellIndex index = index_of(place);
+    if (searched != by_index) index[searched] = 0;
+    const std::uint64_t digest = place.operand * place_factors[3] + searched * place_factors[4] +
+                                 index[0] * place_factors[0] + index[1] * place_factors[1] +
+                                 index[2] * place_factors[2];
+    return {digest - of.origin[0][searched], digest - of.origin[1][searched]};
+  }
+
+  void on_function(Kind kind, std::span<const double> x, double value) override {
+    if (!inputs_.all_functions && kind != Kind::error_function) return;
+    if (std::ranges::any_of(x, [](double part) { return std::isnan(part); })) return;
+    inputs_.functions[{kind, {x[0], x.size() > 1 ? x[1] : 0}}] = value;
+  }
+
+ private:
+  struct ReadOperand {
+    PlaceNames::OfOperand names;
+    std::size_t rows, columns;
+    std::vector<bool>* read;
+    // From where places are named, outside of long sums and in them, without a searched axis.
+    std::array<std::array<std::uint64_t, by_index + 1>, 2> origin;
+  };
+
+  static std::uint64_t origin(const Names& names, const CellIndex& cell, std::size_t searched) {
+    std::uint64_t origin = 0;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      if (axis != searched && names[axis] != by_index)
+        origin += cell[names[axis]] * place_factors[axis];
+    }
+    return origin;
+  }
+
+  TreeInputs& inputs_;
+  std::vector<ReadOperand> operands_;
+};
+
+void add_to(TreeInputs& all, TreeInputs own) {
+  all.functions.merge(own.functions);
+  for (auto& [name, read] : own.cells) {
+    std::vector<bool>& known = all.cells[name];
+    known.resize(read.size());
+    std::transform(known.begin(), known.end(), read.begin(), known.begin(), std::logical_or<>());
+  }
+}
+
+// Collects where the first leaf of each operand is, outside of long sums and in them.
+class FirstPlaces {
+ public:
+  using Seen = std::vector<std::array<std::vector<std::pair<CellIndex, CellIndex>>, 2>>;
+
+  FirstPlaces(Seen& seen, const CellIndex& cell) : seen_(seen), cell_(cell), done_(seen.size()) {}
+
+  void collect(const Expression& term, bool in_sum) {
+    if (!visited_.emplace(term.identity(), in_sum).second) return;
+    if (term.kind() == Kind::cell) {
+      const CellPlace& place = term.place();
+      if (place.chosen != CellPlace::Chosen::by_place || done_[place.operand][in_sum]) return;
+      done_[place.operand][in_sum] = true;
+      seen_[place.operand][in_sum].emplace_back(cell_, index_of(place));
+    }
+    const bool inside = in_sum || Expression::is_long(term.parts().size());
+    for (const Expression& part : term.parts()) collect(part, inside);
+  }
+
+ private:
+  Seen& seen_;
+  const CellIndex& cell_;
+  std::vector<std::array<bool, 2>> done_;
+  std::set<std::pair<const void*, bool>> visited_;
+};
+
+// What an index has the same distance from in all samples: the cell's own index on that axis,
+// nothing, or another index of the cell.
+std::uint8_t name_for(std::size_t axis, std::span<const std::pair<CellIndex, CellIndex>> samples) {
+  for (const std::size_t name : {axis, std::size_t{by_index}, (axis + 1) % 3, (axis + 2) % 3}) {
+    const auto distance = [&](const auto& sample) {
+      return named(sample.second[axis], static_cast<std::uint8_t>(name), sample.first);
+    };
+    const bool is_constant = std::ranges::all_of(
+        samples, [&](const auto& sample) { return distance(sample) == distance(samples.front()); });
+    if (is_constant) return static_cast<std::uint8_t>(name);
+  }
+  return by_index;
+}
+
+Expression arithmetic_tree(const Trace& trace, const Step& step, const CellIndex& cell) {
+  return expression_of(trace, step, {step.name, cell[0], cell[1], cell[2]});
+}
+
+// Writes one cell's tree, and notes what it consists of.
+class TreeWriter {
+ public:
+  TreeWriter(const PlaceNames& names, const CellIndex& cell, bool weight_first, CellTrees& result)
+      : names_(names), cell_(cell), weight_first_(weight_first), result_(result) {}
+
+  std::string written(const Expression& expression) {
+    write(expression, false);
+    text_.pop_back();
+    return std::move(text_);
+  }
+
+ private:
+  // A term that was written before, with the same names, is `#` and its number.
+  void write(const Expression& term, bool in_sum) {
+    const std::pair<const void*, bool> own(term.identity(), in_sum);
+    if (const auto known = numbers_.find(own); known != numbers_.end()) {
+      return add("#{} ", known->second);
+    }
+    const std::vector<Expression>& parts = term.parts();
+    const bool inside = in_sum || Expression::is_long(parts.size());
+    if (weight_first_ && is_product_of_cells(term)) {
+      write(parts[1], inside);
+      write(parts[0], inside);
+    } else {
+      for (const Expression& part : parts) write(part, inside);
+    }
+    write_itself(term, in_sum);
+    numbers_.emplace(own, numbers_.size());
+  }
+
+  void write_itself(const Expression& term, bool in_sum) {
+    const std::vector<Expression>& parts = term.parts();
+    switch (term.kind()) {
+      case Kind::number: return add("={} ", term.value());
+      case Kind::cell: return write_cell(term.place(), in_sum);
+      case Kind::sum:
+      case Kind::maximum: return add("{}{} ", sign_of(term.kind()), parts.size());
+      default: break;
+    }
+    const bool is_of_numbers = std::ranges::all_of(
+        parts, [](const Expression& part) { return part.kind() == Kind::number; });
+    // Browsers have no error function, and their powers may be inaccurate in the last digits.
+    if (term.kind() == Kind::error_function || (term.kind() == Kind::power && !is_of_numbers)) {
+      result_.browser_can_recompute = false;
+    }
+    add("{} ", sign_of(term.kind()));
+  }
+
+  void write_cell(const CellPlace& place, bool in_sum) {
+    const PlaceNames::OfOperand& of = names_.operands[place.operand];
+    const Names& names = in_sum ? of.in_sum : of.outside;
+    const CellIndex index = index_of(place);
+    result_.reads[place.operand] = true;
+    add("{}", place.operand);
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      text_ += axis == 0 ? ':' : ',';
+      const auto number = static_cast<std::ptrdiff_t>(named(index[axis], names[axis], cell_));
+      if (axis == searched_axis(place)) {
+        text_ += '*';
+      } else if (names[axis] == by_index) {
+        add("{}", number);
+      } else {
+        text_ += "mrc"[names[axis]];
+        if (number != 0) add("{:+}", number);
+      }
+    }
+    text_ += ' ';
+  }
+
+  template <class... Values>
+  void add(fmt::format_string<Values...> format, Values&&... values) {
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Values>(values)...);
+  }
+
+  const PlaceNames& names_;
+  const CellIndex& cell_;
+  bool weight_first_;
+  CellTrees& result_;
+  std::string text_;
+  std::map<std::pair<const void*, bool>, std::size_t> numbers_;  // of terms, in writing order
+};
+
+}  // namespace
+
+std::string_view sign_of(Kind kind) {
+  switch (kind) {
+    case Kind::sum: return "+";
+    case Kind::difference: return "-";
+    case Kind::product: return "*";
+    case Kind::quotient: return "/";
+    case Kind::negative: return "~";
+    case Kind::root: return "sqrt";
+    case Kind::exponential: return "exp";
+    case Kind::logarithm: return "ln";
+    case Kind::sine: return "sin";
+    case Kind::cosine: return "cos";
+    case Kind::hyperbolic_tangent: return "tanh";
+    case Kind::error_function: return "erf";
+    case Kind::power: return "^";
+    case Kind::maximum: return "max";
+    case Kind::number:
+    case Kind::cell: break;
+  }
+  return {};
+}
+
+PlaceNames place_names(const Trace& trace, const Step& step,
+                       const std::vector<CellIndex>& samples) {
+  FirstPlaces::Seen seen(step.of.size());
+  for (const CellIndex& cell : samples) {
+    FirstPlaces(seen, cell).collect(arithmetic_tree(trace, step, cell), false);
+  }
+  PlaceNames names{.operands = {}};
+  for (const auto& [outside, in_sum] : seen) {
+    PlaceNames::OfOperand& of = names.operands.emplace_back();
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      of.outside[axis] = name_for(axis, outside);
+      of.in_sum[axis] = name_for(axis, in_sum);
+    }
+  }
+  return names;
+}
+
+std::vector<std::uint64_t> digests_of(const Trace& trace, const Step& step, const PlaceNames& names,
+                                      const std::vector<CellIndex>& cells, TreeInputs& inputs) {
+  const Call call = trace.call(step);
+  std::vector<std::uint64_t> digests(cells.size());
+  std::mutex adding;
+  constexpr std::size_t cells_at_a_time = 1024, operations_a_cell = 1000;
+  parallel_for(cells.size(), cells_at_a_time, operations_a_cell,
+               [&](std::size_t i, std::size_t end) {
+                 TreeInputs own;
+                 own.all_functions = inputs.all_functions;
+                 CellDigests observer(call, names, own);
+                 Cell<Expression> cell;
+                 cell.call = &call;
+                 cell.output = &step.output;
+                 for (; i < end; ++i) {
+                   observer.set_cell(cells[i]);
+                   std::tie(cell.matrix, cell.row, cell.column) =
+                       std::tuple(cells[i][0], cells[i][1], cells[i][2]);
+                   digests[i] = step.operation->cell.expression(cell).digests().own;
+                 }
+                 const std::lock_guard lock(adding);
+                 add_to(inputs, std::move(own));
+               });
+  return digests;
+}
+
+CellTrees trees_of(const Trace& trace, const Step& step, const PlaceNames& names,
+                   const std::vector<CellIndex>& cells, TreeInputs& inputs) {
+  CellTrees result;
+  result.digests = digests_of(trace, step, names, cells, inputs);
+  result.reads.resize(step.of.size());
+  const bool weight_first = writes_weight_first(trace, step);
+  std::unordered_map<std::uint64_t, int> known;
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const auto [tree, is_new] = known.emplace(result.digests[i], -1);
+    if (is_new && bytes < max_tree_bytes) {
+      tree->second = static_cast<int>(result.trees.size());
+      result.trees.push_back(TreeWriter(names, cells[i], weight_first, result)
+                                 .written(arithmetic_tree(trace, step, cells[i])));
+      bytes += result.trees.back().size();
+    }
+    result.which.push_back(tree->second);
+  }
+  for (std::size_t k = 0; k < step.of.size(); ++k) {
+    const std::size_t size = trace.at(step.of[k]).values.size();
+    if (!result.reads[k] || size > max_whole_matrix) continue;
+    inputs.cells[step.of[k]].assign(size, true);
+  }
+  return result;
+}
+
+}  // namespace qkv::inline page
