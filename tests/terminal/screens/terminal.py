@@ -54,6 +54,7 @@ class Terminal:
         self.resize(rows, columns)
         self.found = termios.tcgetattr(self.slave)
         self.bytes = b""
+        self.shown = None, []  # where the frame ends, and its lines
         self.read_end, write_end = os.pipe()
         environment = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "TERM": "xterm-256color",
                        **for_sanitizers(),
@@ -109,11 +110,13 @@ class Terminal:
 
     def lines(self):
         """The lines of the last whole frame, on a screen with room for what goes beyond the window."""
-        frame = self.bytes[:self.bytes.rindex(FRAME_END)].rpartition(FRAME)[2]
-        screen = Screen(self.columns + 50, 100)
-        pyte.ByteStream(screen).feed(frame)
-        shown = screen.display
-        return [shown[line - 1].rstrip() for line in sorted(screen.written)]
+        end = self.bytes.rindex(FRAME_END)
+        if self.shown[0] != end:
+            screen = Screen(self.columns + 50, 70)
+            pyte.ByteStream(screen).feed(self.bytes[:end].rpartition(FRAME)[2])
+            lines = screen.display
+            self.shown = end, [lines[line - 1].rstrip() for line in sorted(screen.written)]
+        return self.shown[1]
 
     def widest(self):
         return max(map(wcswidth, self.lines()))
