@@ -100,8 +100,8 @@ std::vector<Candidate> slip_candidates(const SlipContext& context, SlipPlace whe
 /// Returns the number of heads; 1 without an axis of heads. More than 16 heads are not compared.
 std::size_t comparable_heads(const Tensor& tensor);
 
-/// Returns the factor of the right numbers that is nearest to the written ones (least squares), of
-/// the finite ones in these cells; 0 if there is none.
+/// Returns the factor that brings the right numbers nearest to the written ones (least squares, of
+/// the finite pairs); 0 if there is none.
 double nearest_factor(std::span<const double> written, std::span<const double> right);
 
 /// The mismatch to explain: written numbers, expected numbers and wrong cells of one matrix.

@@ -15,7 +15,7 @@ namespace qkv::inline check {
 struct Layout {
   bool transposed = false;           ///< every matrix: tokens are columns
   bool square_heads_inside = false;  ///< heads are the middle axis, also if rows are equally many
-  bool other_pairing = false;  ///< columns of rotated queries and keys are in the other's order
+  bool other_pairing = false;        ///< rotated columns are in the order of the other pairing
 };
 
 /// The numbers of a matrix: a view of the submission, or own numbers if they had to be transposed
@@ -75,7 +75,7 @@ enum class HeadLayout { inside, side_by_side, stacked };
 /// Returns the shape of a tensor, which has an axis of heads, in that layout.
 Shape shape_with_heads(HeadLayout layout, Shape shape);
 
-/// Returns the cells with two adjacent axes exchanged, each number of the second of which holds
+/// Returns the cells with two adjacent axes exchanged: any number of blocks of `first` × `second` ×
 /// `inner` cells.
 Numerals with_axes_swapped(std::span<const Numeral> cells, std::size_t first, std::size_t second,
                            std::size_t inner);
