@@ -40,11 +40,6 @@ struct Match {
   double misfit = 0;             // the largest distance of a matching cell, in units
 };
 
-Shape squeezed(Shape shape) {
-  while (shape.size() > 1 && shape.front() == 1) shape.erase(shape.begin());
-  return shape;
-}
-
 class Matcher {
  public:
   Matcher(const Mismatch& mismatch, const std::vector<Candidate>& candidates)
@@ -91,7 +86,7 @@ class Matcher {
   }
 
   bool has_shape(const Candidate& candidate) const {
-    return squeezed(candidate.numbers.shape()) == squeezed(mismatch_.shape);
+    return without_leading_ones(candidate.numbers.shape()) == without_leading_ones(mismatch_.shape);
   }
 
   // In units; infinite above one.
@@ -352,17 +347,20 @@ void CandidateSet::allow_rounding(const UnsubmittedRange& unsubmitted,
 
 bool CandidateSet::allow_rounding() {
   constexpr unsigned count = 10;
+  double way = 0;
+  for (std::size_t k = 0; k < index_; ++k) way += budget_.work[k];
   bool any = false;
   for (const Assumption& assumption : assumptions_) {
     std::deque<Assumption> draws;
-    for (unsigned draw = 0; draw < count; ++draw)
-      assume(assumption.numbers.perturbed(index_, draw), {}, draws);
     for (const UnsubmittedRange& unsubmitted : unsubmitted_) {
       if (unsubmitted.assumption != &assumption || unsubmitted.from == unsubmitted.to) continue;
-      if (!budget_.unsubmitted.take(count * unsubmitted.work)) {
+      const double work = unsubmitted.work + (draws.empty() ? way : 0);
+      if (!budget_.unsubmitted.take(count * work)) {
         ++untried_;
         continue;
       }
+      for (unsigned draw = 0; draws.size() < count; ++draw)
+        assume(assumption.numbers.perturbed(index_, draw), {}, draws);
       allow_rounding(unsubmitted, draws);
       any = true;
     }
