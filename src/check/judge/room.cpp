@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <ranges>
 #include <span>
 #include <utility>
 
@@ -396,9 +395,10 @@ std::vector<std::string> Room::deciding_steps(const LearnerNode& node) {
     return names;
   };
   const Steps missing = Stretch(*this, node.units, Operands::own).missing(node);
-  constexpr std::ptrdiff_t most_tries = 12;
-  for (const std::size_t index : missing | std::views::reverse | std::views::take(most_tries)) {
-    if (decides({index})) return names_of({index});
+  constexpr std::size_t most_tries = 12;
+  const std::vector<std::size_t> nearest(missing.rbegin(), missing.rend());
+  for (std::size_t k = 0; k < std::min(most_tries, nearest.size()); ++k) {
+    if (decides({nearest[k]})) return names_of({nearest[k]});
   }
   Steps operands;
   for (const std::size_t input : node.inputs) {
