@@ -34,8 +34,7 @@ std::shared_ptr<const Tensor> alias_of(const Tensor& tensor) {
 }
 
 bool has_unsubmitted(const LearnerNode& node) {
-  const auto has_blanks = [&] { return std::ranges::count(node.verdicts, Verdict::blank) > 0; };
-  return node.step && (!node.submitted || has_blanks());
+  return node.step && (!node.submitted || std::ranges::count(node.verdicts, Verdict::blank) > 0);
 }
 
 Call call_in(const Hypothesis& hypothesis, const Judgement& judgement, const Trace& trace,

@@ -331,17 +331,20 @@ void CandidateSet::allow_rounding(const UnsubmittedRange& unsubmitted,
 
 bool CandidateSet::allow_rounding() {
   constexpr unsigned count = 10;
+  double way = 0;
+  for (std::size_t k = 0; k < index_; ++k) way += budget_.work[k];
   bool any = false;
   for (const Assumption& assumption : assumptions_) {
     std::deque<Assumption> draws;
-    for (unsigned draw = 0; draw < count; ++draw)
-      assume(assumption.numbers.perturbed(index_, draw), {}, draws);
     for (const UnsubmittedRange& unsubmitted : unsubmitted_) {
       if (unsubmitted.assumption != &assumption || unsubmitted.from == unsubmitted.to) continue;
-      if (!budget_.unsubmitted.take(count * unsubmitted.work)) {
+      const double work = unsubmitted.work + (draws.empty() ? way : 0);
+      if (!budget_.unsubmitted.take(count * work)) {
         ++untried_;
         continue;
       }
+      for (unsigned draw = 0; draws.size() < count; ++draw)
+        assume(assumption.numbers.perturbed(index_, draw), {}, draws);
       allow_rounding(unsubmitted, draws);
       any = true;
     }

@@ -27,15 +27,11 @@ std::optional<Tensor> computed_with(const Trace& trace, const Step& step, const 
   return result_of(step, call);
 }
 
-// Draws arbitrary numbers, the same ones each time.
-class Arbitrary {
- public:
-  explicit Arbitrary(unsigned seed) : bits_(seed) {}
-  double next() { return 1 + static_cast<double>(bits_() % 1'000'003) / 1'000'003; }
-
- private:
-  std::mt19937 bits_;
-};
+// Returns what draws arbitrary numbers from 1 to 2, the same ones each time.
+auto arbitrary_numbers(unsigned seed) {
+  constexpr auto many = 1'000'003;
+  return [bits = std::mt19937(seed)]() mutable { return 1 + double(bits() % many) / many; };
+}
 
 /// Returns the cells of a step that are the same for any numbers: -inf of a mask, and the zeros
 /// that follow from it. `fixed` holds those of earlier steps.
@@ -48,13 +44,13 @@ CellMask fixed_cells(const Trace& trace, const Step& step,
       std::ranges::any_of(step.of, [&](const std::string& name) { return fixed.contains(name); });
   for (const unsigned seed : {1U, 2U}) {
     if (!follows) break;
-    Arbitrary arbitrary(seed);
+    auto next = arbitrary_numbers(seed);
     const auto other = computed_with(trace, step, [&](const std::string& name, Tensor& tensor) {
       const auto known = fixed.find(name);
       const std::span<double> values = tensor.values.mutable_span();
       for (std::size_t i = 0; i < values.size(); ++i) {
         const bool stays = known != fixed.end() && known->second[i];
-        if (!stays && std::isfinite(values[i])) values[i] = arbitrary.next();
+        if (!stays && std::isfinite(values[i])) values[i] = next();
       }
     });
     if (!other || other->values.size() != count) break;
@@ -68,9 +64,9 @@ CellMask fixed_cells(const Trace& trace, const Step& step,
 
 /// Returns the cells of a step that are 0 because the numbers they are computed from are.
 CellMask cells_of_zeros(const Trace& trace, const Step& step) {
-  Arbitrary arbitrary(3);
+  auto next = arbitrary_numbers(3);
   const auto other = computed_with(trace, step, [&](const std::string&, Tensor& tensor) {
-    for (double& x : tensor.values.mutable_span()) x *= arbitrary.next();
+    for (double& x : tensor.values.mutable_span()) x *= next();
   });
   CellMask cells(step.output.values.size(), false);
   if (step.of.empty() || !other || other->values.size() != cells.size()) return cells;

@@ -109,14 +109,13 @@ class Judge {
   Judgement run(std::size_t too_many) {
     std::size_t wrong = 0;
     const auto add_to = [&](const std::string& name, const Tensor& tensor, const Step* step) {
-      judgement_.given_up = judgement_.given_up || wrong >= too_many;
-      if (judgement_.given_up) return;
+      if (wrong >= too_many) return;
       add(name, tensor, step);
       wrong += judgement_.nodes.back().wrong_cells();
     };
     for (const Given& given : trace_.givens) add_to(given.name, given.tensor, nullptr);
     for (const Step& step : trace_.steps) add_to(step.name, step.output, &step);
-    judgement_.given_up = judgement_.given_up || wrong >= too_many;
+    judgement_.given_up = wrong >= too_many;
     return std::move(judgement_);
   }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <span>
 #include <utility>
@@ -87,6 +88,8 @@ bool is_complete(const LearnerNode& node) {
 
 }  // namespace
 
+using IsEnough = std::function<bool(std::size_t cell, double move)>;
+
 /// The steps that lead to a step through missing ones only, and how rounding moves them.
 class Room::Stretch {
  public:
@@ -97,8 +100,9 @@ class Room::Stretch {
   Steps missing(const LearnerNode& node);
   /// Returns the bounds for all numbers within their unit.
   Range bounds(const LearnerNode& node);
-  /// Returns the bounds that the trials show around the computed numbers.
-  Range trials(const LearnerNode& node);
+  /// Returns the bounds that the trials show around the computed numbers, wider than any move that
+  /// `is_enough`: it ends them.
+  Range trials(const LearnerNode& node, const IsEnough& is_enough = {});
 
  private:
   const LearnerNode& node_at(std::size_t index) const { return room_.judgement_.nodes[index]; }
@@ -273,7 +277,7 @@ Room::Rounding Room::Stretch::rounding() const {
 }
 
 // Matrices with the same rounding share the trials of the steps before them, if memory allows.
-Range Room::Stretch::trials(const LearnerNode& node) {
+Range Room::Stretch::trials(const LearnerNode& node, const IsEnough& is_enough) {
   const Tensor& middle = operands_ == Operands::own ? node.from_yours : *node.truth;
   std::vector<double> squares(middle.values.size());
   std::vector<double> largest(squares.size());
@@ -281,7 +285,8 @@ Range Room::Stretch::trials(const LearnerNode& node) {
   std::vector<Tensors> own;
   std::vector<Tensors>& all = cuts_.empty() ? room_.trials_[rounding()] : own;
   all.resize(trial_count);
-  for (std::size_t trial = 0; trial < trial_count; ++trial) {
+  bool goes_on = true;
+  for (std::size_t trial = 0; goes_on && trial < trial_count; ++trial) {
     const Tensor result = computed(node, trial, all[trial]);
     std::size_t kept = 0;
     for (const auto& [index, tensor] : all[trial]) kept += tensor.values.size();
@@ -292,6 +297,7 @@ Range Room::Stretch::trials(const LearnerNode& node) {
       const double move = x == y || (std::isnan(x) && std::isnan(y)) ? 0 : std::abs(x - y);
       squares[i] += move * move;
       largest[i] = std::isnan(move) ? infinity : std::max(largest[i], move);
+      goes_on = goes_on && !(is_enough && is_enough(i, largest[i]));
     }
   }
   constexpr double spreads = 4;
@@ -362,17 +368,19 @@ std::vector<double> typical_numbers(const LearnerNode& node) {
 std::vector<std::string> Room::deciding_steps(const LearnerNode& node) {
   const std::vector<double> typical = typical_numbers(node);
   const std::size_t size = node.own.values.size() / typical.size();
+  const auto is_open = [&](std::size_t i, double move) {
+    const double unit = node.units.tolerance(i);
+    return node.verdicts[i] == Verdict::undecided &&
+           is_too_wide(move + unit, unit, typical[i / size]);
+  };
   const auto decides = [&](const Steps& cuts) {
     Stretch stretch(*this, node.units, Operands::own, cuts);
-    const bool all = stretch.missing(node).empty();
-    const Range range = all ? stretch.bounds(node) : stretch.trials(node);
+    const bool is_bounded = stretch.missing(node).empty();
+    const Range range = is_bounded ? stretch.bounds(node) : stretch.trials(node, is_open);
     for (std::size_t i = 0; i < node.verdicts.size(); ++i) {
-      if (node.verdicts[i] != Verdict::undecided) continue;
       const double middle = node.from_yours.values[i];
-      const double unit = node.units.tolerance(i);
-      const double room =
-          std::max(middle - range.low.values[i], range.high.values[i] - middle) + unit;
-      if (is_too_wide(room, unit, typical[i / size])) return false;
+      if (is_open(i, std::max(middle - range.low.values[i], range.high.values[i] - middle)))
+        return false;
     }
     return true;
   };
@@ -383,10 +391,9 @@ std::vector<std::string> Room::deciding_steps(const LearnerNode& node) {
   };
   const Steps missing = Stretch(*this, node.units, Operands::own).missing(node);
   constexpr std::size_t most_tries = 12;
-  std::size_t tries = 0;
-  for (auto index = missing.rbegin(); index != missing.rend() && tries < most_tries;
-       ++index, ++tries) {
-    if (decides({*index})) return names_of({*index});
+  const std::vector<std::size_t> nearest(missing.rbegin(), missing.rend());
+  for (std::size_t k = 0; k < std::min(most_tries, nearest.size()); ++k) {
+    if (decides({nearest[k]})) return names_of({nearest[k]});
   }
   Steps operands;
   for (const std::size_t input : node.inputs) {
