@@ -302,7 +302,7 @@ return Boolean(result.compareDocumentPosition(way) & Node.DOCUMENT_POSITION_FOLL
             for cell, lines in self.browser.run(EVERY_CELL, parts):
                 if cell.startswith(ON_THE_WAY):
                     continue
-                told = self.qkv("explain", lesson, cell, "--json", "--digits", digits)
+                told = self.qkv("explain", lesson, cell, "--all", "--json", "--digits", digits)
                 worked = json.loads(told.stdout)
                 given = "" if "op" in worked else " (given)"
                 self.expect(f"{lesson.stem}: {cell}, {digits} digits", lines,
