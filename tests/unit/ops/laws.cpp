@@ -264,7 +264,7 @@ TEST_CASE("every operation: what is no number makes none of whatever it would ch
 }
 
 TEST_CASE("the interval of a step is at most 1.5 times as wide as its true range") {
-  // Of these a tiny sample has no cells, or a cell's range is not found by trying a few places.
+  // It reads a text: nothing is rounded.
   constexpr std::string_view others[] = {"tokenise"};
   for (const Operation* operation : catalogue()) {
     if (std::ranges::find(others, operation->name) != std::end(others)) continue;
