@@ -7,58 +7,30 @@
 
 namespace qkv::inline ops {
 
-extern const Operation tokenise_operation;
-extern const Operation embed_operation;
-extern const Operation positions_operation;
-extern const Operation add_operation;
-extern const Operation project_operation;
-extern const Operation split_heads_operation;
-extern const Operation concat_heads_operation;
-extern const Operation repeat_kv_operation;
-extern const Operation rope_operation;
-extern const Operation score_operation;
-extern const Operation scale_operation;
-extern const Operation softcap_operation;
-extern const Operation alibi_operation;
-extern const Operation relative_bias_operation;
-extern const Operation mask_operation;
-extern const Operation softmax_operation;
-extern const Operation shift_operation;
-extern const Operation exp_operation;
-extern const Operation normalise_operation;
-extern const Operation weighted_sum_operation;
-extern const Operation sum_heads_operation;
-extern const Operation switch_off_operation;
-extern const Operation layer_norm_operation;
-extern const Operation rms_norm_operation;
-extern const Operation gelu_operation;
-extern const Operation relu_operation;
-extern const Operation silu_operation;
-extern const Operation multiply_operation;
-extern const Operation subtract_operation;
-extern const Operation divide_operation;
-extern const Operation maximum_operation;
-extern const Operation log_operation;
-extern const Operation sqrt_operation;
-extern const Operation sigmoid_operation;
-extern const Operation tanh_operation;
-extern const Operation row_max_operation;
-extern const Operation row_sum_operation;
-extern const Operation row_mean_operation;
-extern const Operation running_max_operation;
-extern const Operation tile_weights_operation;
-extern const Operation running_sum_operation;
-extern const Operation running_output_operation;
-extern const Operation log_sum_exp_operation;
-extern const Operation merge_operation;
-extern const Operation cross_entropy_operation;
-extern const Operation gradient_step_operation;
-extern const Operation transpose_operation;
-extern const Operation matmul_operation;
-extern const Operation append_operation;
-extern const Operation take_operation;
+/// All operations that a lesson can name, in teaching order: a new one is listed here alone.
+// clang-format off
+#define QKV_OPERATIONS \
+  QKV_OPERATION(tokenise) QKV_OPERATION(embed) QKV_OPERATION(positions) QKV_OPERATION(add) \
+  QKV_OPERATION(project) QKV_OPERATION(split_heads) QKV_OPERATION(repeat_kv) QKV_OPERATION(rope) \
+  QKV_OPERATION(score) QKV_OPERATION(scale) QKV_OPERATION(softcap) QKV_OPERATION(alibi) \
+  QKV_OPERATION(relative_bias) QKV_OPERATION(mask) QKV_OPERATION(softmax) QKV_OPERATION(shift) \
+  QKV_OPERATION(exp) QKV_OPERATION(normalise) QKV_OPERATION(weighted_sum) \
+  QKV_OPERATION(concat_heads) QKV_OPERATION(sum_heads) QKV_OPERATION(switch_off) \
+  QKV_OPERATION(layer_norm) QKV_OPERATION(rms_norm) QKV_OPERATION(gelu) QKV_OPERATION(relu) \
+  QKV_OPERATION(silu) QKV_OPERATION(multiply) QKV_OPERATION(transpose) QKV_OPERATION(matmul) \
+  QKV_OPERATION(append) QKV_OPERATION(take) QKV_OPERATION(subtract) QKV_OPERATION(divide) \
+  QKV_OPERATION(maximum) QKV_OPERATION(log) QKV_OPERATION(sqrt) QKV_OPERATION(sigmoid) \
+  QKV_OPERATION(tanh) QKV_OPERATION(row_max) QKV_OPERATION(row_sum) QKV_OPERATION(row_mean) \
+  QKV_OPERATION(running_max) QKV_OPERATION(tile_weights) QKV_OPERATION(running_sum) \
+  QKV_OPERATION(running_output) QKV_OPERATION(log_sum_exp) QKV_OPERATION(merge) \
+  QKV_OPERATION(cross_entropy) QKV_OPERATION(gradient_step)
+// clang-format on
 
-/// All operations that a lesson can name, in teaching order.
+#define QKV_OPERATION(name) extern const Operation name##_operation;
+QKV_OPERATIONS
+#undef QKV_OPERATION
+
+/// Returns the operations of the list.
 std::span<const Operation* const> catalogue();
 
 /// Returns the operation of that name, or nullptr.

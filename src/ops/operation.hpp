@@ -140,10 +140,12 @@ struct Operation {
   std::string_view title = {};   ///< "Weighted sum: mix the values"
   std::string_view says = {};    ///< what it does and why, if the lesson has no text
   std::string_view notice = {};  ///< what to look for in the result
-  /// An example of `of` in a lesson file: `["Q", "K"]`; empty if it takes no operands.
+  /// Examples of `of` in a lesson file, the shortest and the longest: `["S"] or ["m", "l"]`. Empty
+  /// if it takes no operands.
   std::string_view operands = {};
-  std::size_t min_operands = 1, max_operands = 1;  ///< at the least as many as `min_operands`
-  bool takes_numbers_between = true;               ///< also every number of operands between them
+  /// From `operands`, if it has any. `max_operands` may say that it takes more than the examples.
+  std::size_t min_operands = 1, max_operands = 1;
+  bool takes_numbers_between = true;  ///< also every number of operands between them
   /// With tokens as columns, `of` lists the operands in reverse order: (A·B)ᵀ = Bᵀ·Aᵀ.
   bool reverses_operands = false;
   std::span<const OptionRule> options = {};
@@ -197,6 +199,20 @@ struct Operation {
   Tensor compute(const Call& call) const;
 };
 
+/// Sets the numbers of operands from the examples.
+constexpr void count_operands(Operation& operation) {
+  const std::string_view examples = operation.operands;
+  const auto names = [](std::string_view list) {
+    return static_cast<std::size_t>(std::ranges::count(list, '"')) / 2;
+  };
+  if (examples.empty()) return;
+  operation.min_operands = names(examples.substr(0, examples.find(']')));
+  const std::size_t longest = names(examples.substr(examples.rfind('[')));
+  operation.takes_numbers_between =
+      operation.max_operands > longest || longest <= operation.min_operands + 1;
+  operation.max_operands = std::max(operation.max_operands, longest);
+}
+
 /// Returns a cell by the template `Maths::cell`, for one number type.
 template <class Maths, class N>
 N evaluated(const Cell<N>& cell) {
@@ -210,7 +226,7 @@ constexpr Operation operation_of(Operation words) {
   words.form = Maths::form;
   words.cell = {evaluated<Maths, double>, evaluated<Maths, Interval>, evaluated<Maths, Expression>,
                 evaluated<Maths, Decimal>};
-  words.max_operands = std::max(words.min_operands, words.max_operands);
+  count_operands(words);
   if constexpr (requires { Maths::compute; }) words.formula = Maths::compute;
   if constexpr (requires { Maths::in_place; }) words.in_place = Maths::in_place;
   if constexpr (requires { Maths::range; }) words.range = Maths::range;

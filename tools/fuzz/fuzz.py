@@ -23,6 +23,7 @@ import sys
 import seeds
 
 HERE = pathlib.Path(__file__).parent
+CATALOGUE = HERE.parent.parent / "src/ops/catalogue.hpp"
 LONGEST = {"lesson": 8192, "walk": 8192, "reference": 100, "set": 100, "name": 100, "npy": 600,
            "csv": 400, "csv_size": 400, "keys": 200, "npz": 1200, "model": 6000,
            "checkpoint": 10000, "submission": 1500, "patch": 200, "shapes": 1024, "dumps": 1024}
@@ -39,11 +40,23 @@ ENVIRONMENT = dict(os.environ, OPENBLAS_NUM_THREADS="1",
 SHORT = ["-seed=1", "-runs=20000", "-max_total_time=8", "-timeout=60"]
 
 
+def words_for(build, name):
+    """The option with the words that a fuzzer tries; for lessons, also the name of every operation."""
+    dictionary = HERE / "dictionaries" / f"{DICTIONARY.get(name, name)}.dict"
+    if not dictionary.exists():
+        return []
+    if dictionary.stem == "toml":
+        operations = re.findall(r"QKV_OPERATION\((\w+)\)", CATALOGUE.read_text())
+        words = dictionary.read_text() + "".join(f'"\\"{name}\\""\n' for name in operations)
+        dictionary = build / f"{name}.dict"
+        dictionary.write_text(words)
+    return [f"-dict={dictionary}"]
+
+
 def command(build, binaries, name, how_long):
     found = build / "found" / name
     found.mkdir(parents=True, exist_ok=True)
-    dictionary = HERE / "dictionaries" / f"{DICTIONARY.get(name, name)}.dict"
-    words = [f"-dict={dictionary}"] if dictionary.exists() else []
+    words = words_for(build, name)
     limits = ["-rss_limit_mb=4096"] if name in LARGE else LIMITS
     return [str(binaries / "tools/fuzz" / f"fuzz_{name}"), str(build / "corpus" / name),
             f"-max_len={LONGEST.get(name, 2048)}", *words,

@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "ops/attention/score.hpp"
-#include "ops/kinds/kinds.hpp"
+#include "ops/attention/visible_keys.hpp"
+#include "ops/kinds/formula.hpp"
+#include "ops/kinds/gradient.hpp"
 
 namespace qkv::inline ops {
 namespace {
@@ -454,7 +456,6 @@ constinit const Operation mask_operation = operation_of<Mask>({
         "the rest of the row still sums to 1.",
     .notice = "Which cells are -inf, and why those?",
     .operands = R"(["scores"] or ["scores", "M"])",
-    .max_operands = 2,
     .options = mask_options,
     .masks_cells = true,
     .mistakes = mask_mistakes,

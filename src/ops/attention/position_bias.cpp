@@ -1,7 +1,9 @@
 #include <bit>
 #include <memory>
 
-#include "ops/kinds/kinds.hpp"
+#include "ops/attention/visible_keys.hpp"
+#include "ops/heads/head_axis.hpp"
+#include "ops/kinds/cellwise.hpp"
 
 namespace qkv::inline ops {
 namespace {
@@ -156,22 +158,6 @@ struct GradBiased : IdentityBackward {
       "Back to the scores before the bias",
       "What was added does not depend on the score: the gradient passes.", "The same numbers."};
 };
-
-}  // namespace
-
-constinit const Operation relative_bias_operation = operation_of<RelativeBias>({
-    .name = "relative_bias",
-    .title = "Add what each distance is worth",
-    .says = "Each score gets a learned number for the distance between query and key. Small "
-            "distances have one each; large ones share it, in buckets that grow.",
-    .notice = "Cells along a diagonal get the same.",
-    .operands = R"(["scores", "table"])",
-    .min_operands = 2,
-    .options = relative_bias_options,
-    .backward = backward_by<GradBiased, GradTable>,
-});
-
-namespace {
 
 constexpr OptionRule alibi_options[] = {align_option};
 
@@ -346,6 +332,17 @@ struct GradLowered : IdentityBackward {
 
 }  // namespace
 
+constinit const Operation relative_bias_operation = operation_of<RelativeBias>({
+    .name = "relative_bias",
+    .title = "Add what each distance is worth",
+    .says = "Each score gets a learned number for the distance between query and key. Small "
+            "distances have one each; large ones share it, in buckets that grow.",
+    .notice = "Cells along a diagonal get the same.",
+    .operands = R"(["scores", "table"])",
+    .options = relative_bias_options,
+    .backward = backward_by<GradBiased, GradTable>,
+});
+
 constinit const Operation alibi_operation = operation_of<Alibi>({
     .name = "alibi",
     .title = "Lower the scores of far keys (ALiBi)",
@@ -353,7 +350,6 @@ constinit const Operation alibi_operation = operation_of<Alibi>({
             "head has a slope of its own: some look far, others only near.",
     .notice = "A token's own score is the same as before.",
     .operands = R"(["scores"] or ["scores", "slopes"])",
-    .max_operands = 2,
     .options = alibi_options,
     .mistakes = alibi_mistakes,
     .backward = backward_by<GradLowered, GradSlopes>,

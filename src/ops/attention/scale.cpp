@@ -1,5 +1,6 @@
 #include "ops/attention/score.hpp"
-#include "ops/kinds/kinds.hpp"
+#include "ops/kinds/cellwise.hpp"
+#include "ops/kinds/line.hpp"
 #include "text/number.hpp"
 
 namespace qkv::inline ops {
@@ -88,22 +89,6 @@ struct GradCapped {
     return c(grad_output)(c.row, c.column) * (N(1.0) - squared(share));
   }
 };
-
-}  // namespace
-
-constinit const Operation softcap_operation = operation_of<Softcap>({
-    .name = "softcap",
-    .title = "Keep the scores below a cap",
-    .says = "Large scores are bent towards a cap that none goes beyond, so that no key gets nearly "
-            "all of the weight. Small ones stay nearly as they are.",
-    .notice = "Signs and order stay; the larger a score, the more it loses.",
-    .operands = R"(["scores"])",
-    .options = softcap_options,
-    .mistakes = softcap_mistakes,
-    .backward = backward_by<GradCapped>,
-});
-
-namespace {
 
 constexpr std::string_view divisors[] = {"sqrt(d_k)", "d_k", "sqrt(N)"};
 constexpr OptionRule scale_options[] = {
@@ -326,6 +311,18 @@ constexpr Mistake scale_backward_mistakes[] = {
 };
 
 }  // namespace
+
+constinit const Operation softcap_operation = operation_of<Softcap>({
+    .name = "softcap",
+    .title = "Keep the scores below a cap",
+    .says = "Large scores are bent towards a cap that none goes beyond, so that no key gets nearly "
+            "all of the weight. Small ones stay nearly as they are.",
+    .notice = "Signs and order stay; the larger a score, the more it loses.",
+    .operands = R"(["scores"])",
+    .options = softcap_options,
+    .mistakes = softcap_mistakes,
+    .backward = backward_by<GradCapped>,
+});
 
 constinit const Operation scale_operation = operation_of<Scale>({
     .name = "scale",

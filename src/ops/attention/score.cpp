@@ -1,7 +1,8 @@
 #include "ops/attention/score.hpp"
 
 #include "ops/heads/grouped_queries.hpp"
-#include "ops/kinds/kinds.hpp"
+#include "ops/heads/head_axis.hpp"
+#include "ops/kinds/product.hpp"
 
 namespace qkv::inline ops {
 namespace {
@@ -176,7 +177,6 @@ constinit const Operation score_operation = operation_of<Score>({
         "a dot product. A large score means that the query looks for what this key offers.",
     .notice = "Which key does each query match best?",
     .operands = R"(["Q", "K"])",
-    .min_operands = 2,
     .mistakes = score_mistakes,
     .backward = backward_by<GradQueries, GradKeys>,
 });

@@ -2,7 +2,8 @@
 
 #include "ops/attention/score.hpp"
 #include "ops/attention/softmax_backward.hpp"
-#include "ops/kinds/kinds.hpp"
+#include "ops/heads/head_axis.hpp"
+#include "ops/kinds/line.hpp"
 #include "tensor/row_kernels.hpp"
 
 namespace qkv::inline ops {
@@ -373,7 +374,6 @@ constinit const Operation softmax_operation = operation_of<Softmax>({
             "the weights of a query add up to 1. Larger scores get more than their share.",
     .notice = "Which weight is the largest for each query, and by how much?",
     .operands = R"(["scores"] or ["scores", "sinks"])",
-    .max_operands = 2,
     .options = line_options,
     .makes_weights = true,
     .mistakes = softmax_mistakes,

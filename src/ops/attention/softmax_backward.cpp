@@ -1,6 +1,8 @@
 #include "ops/attention/softmax_backward.hpp"
 
-#include "ops/kinds/kinds.hpp"
+#include "ops/heads/head_axis.hpp"
+#include "ops/kinds/cellwise.hpp"
+#include "ops/kinds/line.hpp"
 #include "tensor/row_kernels.hpp"
 
 namespace qkv::inline ops {

@@ -1,6 +1,8 @@
 #include "ops/attention/score.hpp"
 #include "ops/attention/softmax_backward.hpp"
-#include "ops/kinds/kinds.hpp"
+#include "ops/heads/head_axis.hpp"
+#include "ops/kinds/cellwise.hpp"
+#include "ops/kinds/line.hpp"
 
 namespace qkv::inline ops {
 namespace {
@@ -136,23 +138,6 @@ struct GradShifted {
   }
 };
 
-}  // namespace
-
-constinit const Operation shift_operation = operation_of<Shift>({
-    .name = "shift",
-    .title = "Subtract the largest number of each row",
-    .says =
-        "The largest number of each row is subtracted from the whole row. Softmax gives the same "
-        "weights either way, but e to the power of 0 or less can never grow too large.",
-    .notice = "Each row now has 0 as its largest number.",
-    .operands = R"(["scores"])",
-    .options = line_options,
-    .mistakes = shift_mistakes,
-    .backward = backward_by<GradShifted>,
-});
-
-namespace {
-
 struct Exp {
   static Form form(const Call&) { return {{"row column"}, "row column", "e^{0}"}; }
 
@@ -198,23 +183,6 @@ struct GradExp : CellwiseGradient<"{0} ∘ {2}", std::multiplies<>{}, Role::outp
       "e^x climbs as steeply as it is high: the gradient is multiplied by e^x itself.",
       "What became 0 sends nothing back."};
 };
-
-}  // namespace
-
-constinit const Operation exp_operation = operation_of<Exp>({
-    .name = "exp",
-    .title = "Raise e to each number",
-    .says =
-        "e ≈ 2.718 is raised to the power of each number. The result is never negative: 0 turns "
-        "into 1, -1 into 0.3679, minus infinity into exactly 0.",
-    .notice = "The order of the numbers stays; the gaps between them do not.",
-    .operands = R"(["shifted"])",
-    .least = 0,
-    .mistakes = exp_mistakes,
-    .backward = backward_by<GradExp>,
-});
-
-namespace {
 
 // True if the sums, those of all tiles, are an operand.
 bool has_sums(const Call& call) { return call.inputs.size() == 2; }
@@ -372,6 +340,32 @@ constexpr Mistake normalise_mistakes[] = {
 
 }  // namespace
 
+constinit const Operation shift_operation = operation_of<Shift>({
+    .name = "shift",
+    .title = "Subtract the largest number of each row",
+    .says =
+        "The largest number of each row is subtracted from the whole row. Softmax gives the same "
+        "weights either way, but e to the power of 0 or less can never grow too large.",
+    .notice = "Each row now has 0 as its largest number.",
+    .operands = R"(["scores"])",
+    .options = line_options,
+    .mistakes = shift_mistakes,
+    .backward = backward_by<GradShifted>,
+});
+
+constinit const Operation exp_operation = operation_of<Exp>({
+    .name = "exp",
+    .title = "Raise e to each number",
+    .says =
+        "e ≈ 2.718 is raised to the power of each number. The result is never negative: 0 turns "
+        "into 1, -1 into 0.3679, minus infinity into exactly 0.",
+    .notice = "The order of the numbers stays; the gaps between them do not.",
+    .operands = R"(["shifted"])",
+    .least = 0,
+    .mistakes = exp_mistakes,
+    .backward = backward_by<GradExp>,
+});
+
 constinit const Operation normalise_operation = operation_of<Normalise>({
     .name = "normalise",
     .title = "Divide each row by its sum",
@@ -380,7 +374,6 @@ constinit const Operation normalise_operation = operation_of<Normalise>({
         "by sums that were worked out beside it.",
     .notice = "Each row sums to 1.",
     .operands = R"(["exps"] or ["O", "l"])",
-    .max_operands = 2,
     .options = line_options,
     .makes_weights = true,
     .mistakes = normalise_mistakes,

@@ -1,6 +1,7 @@
 #include "ops/attention/softmax.hpp"
 #include "ops/heads/grouped_queries.hpp"
-#include "ops/kinds/kinds.hpp"
+#include "ops/heads/head_axis.hpp"
+#include "ops/kinds/product.hpp"
 
 namespace qkv::inline ops {
 namespace {
@@ -96,7 +97,6 @@ constinit const Operation weighted_sum_operation = operation_of<WeightedSum>({
             "its weight says. A weight of 0 leaves a token out; a weight of 1 copies it.",
     .notice = "Each number lies between the smallest and the largest of that feature's values.",
     .operands = R"(["A", "V"])",
-    .min_operands = 2,
     .mistakes = weighted_sum_mistakes,
     .backward = backward_by<GradWeights, GradValues>,
 });

@@ -1,4 +1,5 @@
-#include "ops/kinds/kinds.hpp"
+#include "ops/kinds/cellwise.hpp"
+#include "ops/kinds/line.hpp"
 
 namespace qkv::inline ops {
 namespace {
@@ -19,21 +20,6 @@ struct GradSubtrahend : CellwiseGradient<"−{0}", [](const auto& change) { retu
       "The more is subtracted, the less is left: the gradient comes back with the other sign.",
       "Every sign is turned."};
 };
-
-}  // namespace
-
-constinit const Operation subtract_operation = operation_of<Subtract>({
-    .name = "subtract",
-    .title = "Subtract, cell by cell",
-    .says = "From each cell of the first matrix the cell in the same place of the second is taken. "
-            "One row, one column or one number repeats.",
-    .notice = "Where the two are equal, 0 is left.",
-    .operands = R"(["A", "B"])",
-    .min_operands = 2,
-    .backward = backward_by<Repeated<GradMinuend>, Repeated<GradSubtrahend>>,
-});
-
-namespace {
 
 // Division by 0 has no value, not an infinite one.
 double quotient(double a, double b) { return b == 0 ? std::nan("") : a / b; }
@@ -71,22 +57,6 @@ struct GradDivisor : CellwiseGradient<"−{0} ∘ {2} / {1}",
       "The larger the divisor, the less a change of it counts."};
 };
 
-}  // namespace
-
-constinit const Operation divide_operation = operation_of<Divide>({
-    .name = "divide",
-    .title = "Divide, cell by cell",
-    .says = "Each cell of the first matrix is divided by the cell in the same place of the second. "
-            "One row, one column or one number repeats.",
-    .notice = "Divided by less than 1, a number grows.",
-    .operands = R"(["A", "B"])",
-    .min_operands = 2,
-    .undefined = "a number was divided by 0; look for zeros in the second operand",
-    .backward = backward_by<Repeated<GradNumerator>, Repeated<GradDivisor>>,
-});
-
-namespace {
-
 template <class N>
 N larger(const N& a, const N& b) {
   return nan_max_of<N>(2, [&](std::size_t k) { return k == 0 ? a : b; });
@@ -107,21 +77,6 @@ struct GradMaximum : CellwiseGradient<"{0}, where {1} > {2}",
       "0. Two that are equal share it.",
       "A cell that was not the larger one learns nothing."};
 };
-
-}  // namespace
-
-constinit const Operation maximum_operation = operation_of<Maximum>({
-    .name = "maximum",
-    .title = "Take the larger of two, cell by cell",
-    .says = "Of the two cells in the same place the larger one stays. One row, one column or one "
-            "number repeats: beside 0 it is ReLU.",
-    .notice = "No cell is below either of its two.",
-    .operands = R"(["A", "B"])",
-    .min_operands = 2,
-    .backward = backward_by<GradMaximum>,
-});
-
-namespace {
 
 constexpr OptionRule gradient_step_options[] = {
     {.name = "rate",
@@ -186,23 +141,6 @@ struct GradOfGradient {
   }
 };
 
-}  // namespace
-
-constinit const Operation gradient_step_operation = operation_of<GradientStep>({
-    .name = "gradient_step",
-    .title = "Take a step against the gradient",
-    .says = "Each number moves against its gradient, the further the steeper the loss is there: "
-            "that is how a model learns.",
-    .notice = "Where the gradient is 0, nothing moves.",
-    .operands = R"(["W", "d_W"])",
-    .min_operands = 2,
-    .options = gradient_step_options,
-    .mistakes = gradient_step_mistakes,
-    .backward = backward_by<GradWeight, GradOfGradient>,
-});
-
-namespace {
-
 using Add = Pairwise<"{0} + {1}", std::plus<>{}>;
 
 // Only one operand stays.
@@ -246,6 +184,49 @@ struct GradAdd : IdentityBackward {
 
 }  // namespace
 
+constinit const Operation subtract_operation = operation_of<Subtract>({
+    .name = "subtract",
+    .title = "Subtract, cell by cell",
+    .says = "From each cell of the first matrix the cell in the same place of the second is taken. "
+            "One row, one column or one number repeats.",
+    .notice = "Where the two are equal, 0 is left.",
+    .operands = R"(["A", "B"])",
+    .backward = backward_by<Repeated<GradMinuend>, Repeated<GradSubtrahend>>,
+});
+
+constinit const Operation divide_operation = operation_of<Divide>({
+    .name = "divide",
+    .title = "Divide, cell by cell",
+    .says = "Each cell of the first matrix is divided by the cell in the same place of the second. "
+            "One row, one column or one number repeats.",
+    .notice = "Divided by less than 1, a number grows.",
+    .operands = R"(["A", "B"])",
+    .undefined = "a number was divided by 0; look for zeros in the second operand",
+    .backward = backward_by<Repeated<GradNumerator>, Repeated<GradDivisor>>,
+});
+
+constinit const Operation maximum_operation = operation_of<Maximum>({
+    .name = "maximum",
+    .title = "Take the larger of two, cell by cell",
+    .says = "Of the two cells in the same place the larger one stays. One row, one column or one "
+            "number repeats: beside 0 it is ReLU.",
+    .notice = "No cell is below either of its two.",
+    .operands = R"(["A", "B"])",
+    .backward = backward_by<GradMaximum>,
+});
+
+constinit const Operation gradient_step_operation = operation_of<GradientStep>({
+    .name = "gradient_step",
+    .title = "Take a step against the gradient",
+    .says = "Each number moves against its gradient, the further the steeper the loss is there: "
+            "that is how a model learns.",
+    .notice = "Where the gradient is 0, nothing moves.",
+    .operands = R"(["W", "d_W"])",
+    .options = gradient_step_options,
+    .mistakes = gradient_step_mistakes,
+    .backward = backward_by<GradWeight, GradOfGradient>,
+});
+
 constinit const Operation add_operation = operation_of<Add>({
     .name = "add",
     .title = "Add, cell by cell",
@@ -253,7 +234,6 @@ constinit const Operation add_operation = operation_of<Add>({
             "row, one column or one number repeats.",
     .notice = "Every number comes from just two others.",
     .operands = R"(["A", "B"])",
-    .min_operands = 2,
     .mistakes = add_mistakes,
     .backward = backward_by<Repeated<GradAdd>>,
 });

@@ -1,4 +1,5 @@
-#include "ops/kinds/kinds.hpp"
+#include "ops/kinds/cellwise.hpp"
+#include "ops/kinds/line.hpp"
 #include "tensor/row_kernels.hpp"
 
 // Cell-wise functions of one number.
@@ -65,20 +66,6 @@ constexpr Mistake activation_mistakes[] = {
     {"activation.other", "GELU was taken here, or the other form of it.", look_up_function,
      by_other<&gelu_operation>},
 };
-
-}  // namespace
-
-constinit const Operation relu_operation = operation_of<Relu>({
-    .name = "relu",
-    .title = "Keep what is positive (ReLU)",
-    .says = "Negative numbers become 0, the others stay as they are.",
-    .notice = "How many numbers are left?",
-    .operands = R"(["H"])",
-    .mistakes = activation_mistakes,
-    .backward = backward_by<GradRelu>,
-});
-
-namespace {
 
 constexpr std::string_view forms[] = {"tanh", "erf"};
 constexpr OptionRule gelu_options[] = {
@@ -229,22 +216,6 @@ constexpr Mistake gelu_backward_mistakes[] = {
      "Take the derivative of the form that the step has: tanh or erf.", mixed_forms},
 };
 
-}  // namespace
-
-constinit const Operation gelu_operation = operation_of<Gelu>({
-    .name = "gelu",
-    .title = "Let through what is positive, softly (GELU)",
-    .says = "Large positive numbers pass, large negative ones become 0, and near 0 the change is "
-            "smooth.",
-    .notice = "Compare with ReLU: small negative numbers leave a little behind.",
-    .operands = R"(["H"])",
-    .options = gelu_options,
-    .mistakes = activation_mistakes,
-    .backward = backward_by<With<GradGelu, gelu_backward_mistakes>>,
-});
-
-namespace {
-
 // nan where there is no logarithm or root.
 double logarithm(double x) { return x > 0 ? std::log(x) : std::nan(""); }
 Interval logarithm(Interval x) { return x.high > 0 ? log(x) : everything; }
@@ -318,6 +289,28 @@ struct GradTanh : CellwiseGradient<"{0} ∘ (1 − {2} ∘ {2})",
 };
 
 }  // namespace
+
+constinit const Operation relu_operation = operation_of<Relu>({
+    .name = "relu",
+    .title = "Keep what is positive (ReLU)",
+    .says = "Negative numbers become 0, the others stay as they are.",
+    .notice = "How many numbers are left?",
+    .operands = R"(["H"])",
+    .mistakes = activation_mistakes,
+    .backward = backward_by<GradRelu>,
+});
+
+constinit const Operation gelu_operation = operation_of<Gelu>({
+    .name = "gelu",
+    .title = "Let through what is positive, softly (GELU)",
+    .says = "Large positive numbers pass, large negative ones become 0, and near 0 the change is "
+            "smooth.",
+    .notice = "Compare with ReLU: small negative numbers leave a little behind.",
+    .operands = R"(["H"])",
+    .options = gelu_options,
+    .mistakes = activation_mistakes,
+    .backward = backward_by<With<GradGelu, gelu_backward_mistakes>>,
+});
 
 constinit const Operation log_operation = operation_of<Log>({
     .name = "log",

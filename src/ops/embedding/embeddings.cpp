@@ -1,6 +1,6 @@
 #include <stdexcept>
 
-#include "ops/kinds/kinds.hpp"
+#include "ops/kinds/move.hpp"
 
 namespace qkv::inline ops {
 namespace {
@@ -104,23 +104,6 @@ struct GradTable : OwnCells {
     return result;
   }
 };
-
-}  // namespace
-
-constinit const Operation embed_operation = operation_of<Embed>({
-    .name = "embed",
-    .title = "Look up each token's embedding",
-    .says =
-        "The table has a list of numbers for each id. Each token fetches the list of its id: from "
-        "here on a token is a list of numbers.",
-    .notice = "The same token always fetches the same numbers, wherever it stands.",
-    .operands = R"(["token_ids", "table"])",
-    .min_operands = 2,
-    .takes_ids = true,
-    .backward = backward_by<NoGradient, GradTable>,
-});
-
-namespace {
 
 constexpr std::string_view methods[] = {"sinusoidal", "learned"};
 constexpr OptionRule positions_options[] = {
@@ -324,6 +307,18 @@ struct GradPositions : OwnCells {
 
 }  // namespace
 
+constinit const Operation embed_operation = operation_of<Embed>({
+    .name = "embed",
+    .title = "Look up each token's embedding",
+    .says =
+        "The table has a list of numbers for each id. Each token fetches the list of its id: from "
+        "here on a token is a list of numbers.",
+    .notice = "The same token always fetches the same numbers, wherever it stands.",
+    .operands = R"(["token_ids", "table"])",
+    .takes_ids = true,
+    .backward = backward_by<NoGradient, GradTable>,
+});
+
 constinit const Operation positions_operation = operation_of<Positions>({
     .name = "positions",
     .title = "Say where each token stands",
@@ -331,7 +326,6 @@ constinit const Operation positions_operation = operation_of<Positions>({
             "be added to the token that stands there.",
     .notice = "Positions that have the same numbers can't be told apart.",
     .operands = R"(["E"] or ["E", "table"])",
-    .max_operands = 2,
     .options = positions_options,
     .shape_only = true,
     .mistakes = positions_mistakes,

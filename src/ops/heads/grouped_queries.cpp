@@ -1,6 +1,7 @@
 #include "ops/heads/grouped_queries.hpp"
 
-#include "ops/kinds/kinds.hpp"
+#include "ops/kinds/cellwise.hpp"
+#include "ops/kinds/move.hpp"
 
 namespace qkv::inline ops {
 namespace {

@@ -1,6 +1,6 @@
 #include "ops/heads/head_axis.hpp"
 
-#include "ops/kinds/kinds.hpp"
+#include "ops/kinds/move.hpp"
 
 namespace qkv::inline ops {
 namespace {
@@ -52,20 +52,6 @@ struct GradHeads : OwnCells {
   static auto cell(const auto& c) { return copied_head(c, grad_output, head_count(c.input(self))); }
 };
 
-}  // namespace
-
-constinit const Operation sum_heads_operation = operation_of<SumHeads>({
-    .name = "sum_heads",
-    .title = "Add up what the heads propose",
-    .says = "Each head proposes a change to every token's vector. The changes are added.",
-    .notice = "The same as joining the heads and multiplying with the whole of W_O.",
-    .operands = R"(["changes"])",
-    .mistakes = sum_heads_mistakes,
-    .backward = backward_by<GradHeads>,
-});
-
-namespace {
-
 constexpr OptionRule switch_off_options[] = {
     {.name = "head",
      .help = "which head is switched off; the first is 1",
@@ -108,6 +94,16 @@ struct GradOthers : SwitchOff, OwnCells {
 };
 
 }  // namespace
+
+constinit const Operation sum_heads_operation = operation_of<SumHeads>({
+    .name = "sum_heads",
+    .title = "Add up what the heads propose",
+    .says = "Each head proposes a change to every token's vector. The changes are added.",
+    .notice = "The same as joining the heads and multiplying with the whole of W_O.",
+    .operands = R"(["changes"])",
+    .mistakes = sum_heads_mistakes,
+    .backward = backward_by<GradHeads>,
+});
 
 constinit const Operation switch_off_operation = operation_of<SwitchOff>({
     .name = "switch_off",

@@ -1,4 +1,4 @@
-#include "ops/kinds/kinds.hpp"
+#include "ops/kinds/move.hpp"
 
 namespace qkv::inline ops {
 namespace {
@@ -235,23 +235,6 @@ BackwardRule concat_heads_backward(const OperandRef& use) {
   return rule;
 }
 
-}  // namespace
-
-constinit const Operation concat_heads_operation = operation_of<ConcatHeads>({
-    .name = "concat_heads",
-    .title = "Put the heads side by side",
-    .says = "What the heads found is written next to each other, head 1 first: each token has one "
-            "long row again.",
-    .notice = "No number changes; the first columns are head 1's.",
-    .operands = R"(["context"] or ["context_1", "context_2"])",
-    .max_operands = 1024,
-    .options = concat_options,
-    .mistakes = concat_heads_mistakes,
-    .backward = concat_heads_backward,
-});
-
-namespace {
-
 constexpr std::string_view cut_axes[] = {"columns", "rows"};
 constexpr OptionRule split_options[] = {
     {.name = "heads",
@@ -374,6 +357,19 @@ struct GradSplit : OwnCells {
 };
 
 }  // namespace
+
+constinit const Operation concat_heads_operation = operation_of<ConcatHeads>({
+    .name = "concat_heads",
+    .title = "Put the heads side by side",
+    .says = "What the heads found is written next to each other, head 1 first: each token has one "
+            "long row again.",
+    .notice = "No number changes; the first columns are head 1's.",
+    .operands = R"(["context"] or ["context_1", "context_2"])",
+    .max_operands = 1024,
+    .options = concat_options,
+    .mistakes = concat_heads_mistakes,
+    .backward = concat_heads_backward,
+});
 
 constinit const Operation split_heads_operation = operation_of<SplitHeads>({
     .name = "split_heads",

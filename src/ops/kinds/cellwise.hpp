@@ -99,6 +99,13 @@ std::string_view axes_that_repeat(const Tensor& operand);
 /// Returns the form of a gradient whose cells each depend on the cell in the same place.
 Form cellwise_form(const Call& call, std::string formula);
 
+/// A row of an operand, or its one number that stands for all of a row.
+struct RepeatedRow {
+  std::span<const double> numbers;
+
+  double operator()(std::size_t j) const { return numbers[numbers.size() == 1 ? 0 : j]; }
+};
+
 /// The maths of a gradient from the cells of the output's gradient and of the tensors with these
 /// roles. One row, one column or one number repeats.
 /// Example: `CellwiseGradient<"{0} / {2}", std::divides<>{}, Role::other>`
@@ -119,6 +126,22 @@ struct CellwiseGradient {
       return function(repeated(c(grad_output), c), repeated(c(operand_of(i)), c)...);
     }
     (std::make_index_sequence<sizeof...(roles)>());
+  }
+
+  static Tensor compute(const Call& call, Tensor whole) {
+    constexpr std::size_t operations = 16;
+    return by_rows(call, std::move(whole), operations,
+                   [](const Operands& of, std::span<double> cells) {
+                     fill_row(of, cells, std::make_index_sequence<sizeof...(roles)>());
+                   });
+  }
+
+  template <std::size_t... i>
+  static void fill_row(const Operands& of, std::span<double> cells, std::index_sequence<i...>) {
+    const RepeatedRow change{of.row(grad_output)};
+    [[maybe_unused]] const std::array<RepeatedRow, sizeof...(roles)> rows = {
+        RepeatedRow{of.row(operand_of(i))}...};
+    for (std::size_t j = 0; j < cells.size(); ++j) cells[j] = function(change(j), rows[i](j)...);
   }
 
   // The gradient operation's operand that has role i.

@@ -1,14 +1,24 @@
 #pragma once
 
-#include <algorithm>
-#include <functional>
-#include <string_view>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numbers>
+#include <numeric>
+#include <string_view>
+#include <vector>
+
+#include "ops/catalogue.hpp"
 #include "ops/cell.hpp"
+#include "ops/numbers/functions.hpp"
 #include "ops/result.hpp"
 #include "ops/shape_rule.hpp"
+#include "tensor/parallel.hpp"
 #include "tensor/tensor.hpp"
 
+/// What operations of every kind need: functions of numbers, formulas over matrices and over rows.
 namespace qkv::inline ops {
 
 /// Returns `like` with the numbers of a formula over whole arrays of its size.

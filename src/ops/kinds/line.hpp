@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#include "ops/cell.hpp"
 #include "ops/kinds/formula.hpp"
-#include "ops/result.hpp"
 
 namespace qkv::inline ops {
 

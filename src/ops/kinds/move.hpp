@@ -1,7 +1,8 @@
 #pragma once
 
-#include "ops/cell.hpp"
 #include "ops/heads/head_axis.hpp"
+#include "ops/kinds/formula.hpp"
+#include "ops/kinds/gradient.hpp"
 
 namespace qkv::inline ops {
 

@@ -1,8 +1,7 @@
 #pragma once
 
-#include "ops/cell.hpp"
+#include "ops/kinds/formula.hpp"
 #include "ops/kinds/gradient.hpp"
-#include "ops/result.hpp"
 #include "tensor/matmul.hpp"
 
 namespace qkv::inline ops {
@@ -17,15 +16,27 @@ Tensor product(const Call& call, const Form& form, RightSide right);
 std::optional<Range> product_range(const Call& call, std::span<const Bounds> operands,
                                    const Tensor& result, RightSide right);
 
-/// Returns one cell: a row of the first operand times a column, or a row, of the second.
+/// A factor of a product: which operand, and whether it is transposed.
+struct Factor {
+  std::size_t operand = 0;
+  bool transposed = false;
+};
+
+/// Returns one cell of a product of two operands.
+template <class N>
+N product_cell(const Cell<N>& c, Factor left, Factor right) {
+  const auto a = c(left.operand);
+  const auto b = c(right.operand);
+  return sum<N>(left.transposed ? a.rows : a.columns, [&](std::size_t t) {
+    return (left.transposed ? a(t, c.row) : a(c.row, t)) *
+           (right.transposed ? b(c.column, t) : b(t, c.column));
+  });
+}
+
+/// The same for the first operand times the second; a third is added to each row.
 template <class N>
 N product_cell(const Cell<N>& c, RightSide right) {
-  const auto a = c(0);
-  const auto b = c(1);
-  const bool is_transposed = right == RightSide::transposed;
-  const N result = sum<N>(a.columns, [&](std::size_t t) {
-    return a(c.row, t) * (is_transposed ? b(c.column, t) : b(t, c.column));
-  });
+  const N result = product_cell(c, {0, false}, {1, right == RightSide::transposed});
   return c.call->inputs.size() == 3 ? result + c(2)(0, c.column) : result;
 }
 
@@ -67,12 +78,6 @@ struct ProductMaths {
   }
 };
 
-/// A factor of a gradient's product: which operand, and whether it is transposed.
-struct Factor {
-  std::size_t operand = 0;
-  bool transposed = false;
-};
-
 /// The gradient of C = A·B, or A·Bᵀ, to its first factor: dC·Bᵀ, or dC·B.
 template <class Axes>
 struct GradFirst {
@@ -111,15 +116,7 @@ struct ProductBackward {
     return product_form({std::begin(Own::axes), std::end(Own::axes)}, Own::left, Own::right);
   }
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    const auto a = c(Own::left.operand);
-    const auto b = c(Own::right.operand);
-    return sum<N>(Own::left.transposed ? a.rows : a.columns, [&](std::size_t t) {
-      return (Own::left.transposed ? a(t, c.row) : a(c.row, t)) *
-             (Own::right.transposed ? b(c.column, t) : b(t, c.column));
-    });
-  }
+  static auto cell(const auto& c) { return product_cell(c, Own::left, Own::right); }
 
   static Tensor compute(const Call& call, Tensor whole) {
     return product_gradient_of(call, std::move(whole), Own::left, Own::right);

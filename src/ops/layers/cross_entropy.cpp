@@ -1,5 +1,6 @@
 #include "ops/attention/softmax.hpp"
-#include "ops/kinds/kinds.hpp"
+#include "ops/kinds/gradient.hpp"
+#include "ops/kinds/line.hpp"
 
 namespace qkv::inline ops {
 namespace {
@@ -419,7 +420,6 @@ constinit const Operation cross_entropy_operation = operation_of<CrossEntropy>({
             "gets smaller.",
     .notice = "If all of k possibilities get the same probability, the loss is ln k.",
     .operands = R"(["logits", "targets"])",
-    .min_operands = 2,
     .options = cross_entropy_options,
     .mistakes = cross_entropy_mistakes,
     .backward =

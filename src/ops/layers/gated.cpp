@@ -1,4 +1,4 @@
-#include "ops/kinds/kinds.hpp"
+#include "ops/kinds/cellwise.hpp"
 
 namespace qkv::inline ops {
 namespace {
@@ -103,31 +103,7 @@ struct GradSilu
       "The gradient is multiplied by how steeply SiLU climbs at each number, σ(x) being "
       "1 / (1 + e^(−x)).",
       "Where is the slope negative?"};
-
-  static Tensor compute(const Call& call, Tensor whole) {
-    constexpr std::size_t operations = 20;
-    return by_rows(
-        call, std::move(whole), operations, [](const Operands& of, std::span<double> cells) {
-          const auto times_slope = [](double change, double x) { return change * slope(x); };
-          std::ranges::transform(of.row(grad_output), of.row(self), cells.begin(), times_slope);
-        });
-  }
 };
-
-}  // namespace
-
-constinit const Operation silu_operation = operation_of<Silu>({
-    .name = "silu",
-    .title = "Let through what is positive, softly (SiLU)",
-    .says = "Each number is multiplied by its sigmoid, 1 / (1 + e^(−x)), a share between 0 and 1. "
-            "Large positive numbers pass, large negative ones become nearly 0. Also called swish.",
-    .notice = "The lowest that a number can become is -0.2785, at x = -1.2785.",
-    .operands = R"(["gate"])",
-    .mistakes = silu_mistakes,
-    .backward = backward_by<GradSilu>,
-});
-
-namespace {
 
 using Multiply =
     Pairwise<"{0} · {1}, cell by cell", std::multiplies<>{}, [](Interval x) { return square(x); }>;
@@ -206,18 +182,20 @@ struct GradFactor : CellwiseGradient<"{0} ∘ {2}", std::multiplies<>{}, Role::o
       "gradient is multiplied by the other factor. Where one number stood for many, theirs are "
       "added up.",
       "Where the other factor is 0, nothing comes back."};
-
-  static Tensor compute(const Call& call, Tensor whole) {
-    return by_rows(call, std::move(whole), 2, [](const Operands& of, std::span<double> cells) {
-      const std::span<const double> change = of.row(grad_output);
-      const std::span<const double> other = of.row(saved_other);
-      const std::size_t step = other.size() == 1 ? 0 : 1;
-      for (std::size_t j = 0; j < cells.size(); ++j) cells[j] = change[j] * other[j * step];
-    });
-  }
 };
 
 }  // namespace
+
+constinit const Operation silu_operation = operation_of<Silu>({
+    .name = "silu",
+    .title = "Let through what is positive, softly (SiLU)",
+    .says = "Each number is multiplied by its sigmoid, 1 / (1 + e^(−x)), a share between 0 and 1. "
+            "Large positive numbers pass, large negative ones become nearly 0. Also called swish.",
+    .notice = "The lowest that a number can become is -0.2785, at x = -1.2785.",
+    .operands = R"(["gate"])",
+    .mistakes = silu_mistakes,
+    .backward = backward_by<GradSilu>,
+});
 
 constinit const Operation multiply_operation = operation_of<Multiply>({
     .name = "multiply",
@@ -227,7 +205,6 @@ constinit const Operation multiply_operation = operation_of<Multiply>({
         "Unlike a matrix product, nothing is added up. One row, one column or one number repeats.",
     .notice = "Where one of the two is near 0, so is the product: it works as a gate.",
     .operands = R"(["A", "B"])",
-    .min_operands = 2,
     .mistakes = multiply_mistakes,
     .backward = backward_by<Repeated<GradFactor>>,
 });

@@ -1,4 +1,4 @@
-#include "ops/kinds/kinds.hpp"
+#include "ops/kinds/line.hpp"
 #include "ops/layers/norm_backward.hpp"
 
 namespace qkv::inline ops {
@@ -304,7 +304,6 @@ constinit const Operation layer_norm_operation = operation_of<LayerNorm>({
         "(the root of the mean square). Then a learned gain and bias for each feature.",
     .notice = "Rows that differed only in size or offset come out alike.",
     .operands = R"(["X", "gain", "bias"])",
-    .min_operands = 3,
     .options = layer_norm_options,
     .zero_division_hint = "a row whose numbers are all the same needs an eps above 0",
     .mistakes = layer_norm_mistakes,

@@ -1,6 +1,6 @@
 #include "ops/layers/norm_backward.hpp"
 
-#include "ops/kinds/kinds.hpp"
+#include "ops/kinds/cellwise.hpp"
 
 namespace qkv::inline ops {
 namespace {

@@ -1,4 +1,7 @@
-#include "ops/kinds/kinds.hpp"
+#include "ops/heads/head_axis.hpp"
+#include "ops/kinds/cellwise.hpp"
+#include "ops/kinds/line.hpp"
+#include "ops/kinds/product.hpp"
 
 namespace qkv::inline ops {
 namespace {
@@ -278,8 +281,6 @@ constinit const Operation project_operation = operation_of<Project>({
         "and by itself: tokens do not mix, features do.",
     .notice = "As many tokens as before; each with as many numbers as the weights make.",
     .operands = R"(["X", "W"] or ["X", "W", "b"])",
-    .min_operands = 2,
-    .max_operands = 3,
     .options = project_options,
     .mistakes = project_mistakes,
     .backward = project_backward,

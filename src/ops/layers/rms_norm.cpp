@@ -1,4 +1,4 @@
-#include "ops/kinds/kinds.hpp"
+#include "ops/kinds/line.hpp"
 #include "ops/layers/norm_backward.hpp"
 
 namespace qkv::inline ops {
@@ -195,7 +195,6 @@ constinit const Operation rms_norm_operation = operation_of<RmsNorm>({
             "Then a learned gain for each feature. No mean is subtracted, no bias added.",
     .notice = "Rows that differed only in size come out alike; signs stay.",
     .operands = R"(["X", "gain"])",
-    .min_operands = 2,
     .options = rms_norm_options,
     .zero_division_hint = "a row of zeros needs an eps above 0",
     .mistakes = rms_norm_mistakes,

@@ -1,4 +1,6 @@
-#include "ops/kinds/kinds.hpp"
+#include "ops/kinds/cellwise.hpp"
+#include "ops/kinds/line.hpp"
+#include "ops/kinds/product.hpp"
 
 // Matrix product, transpose, and one number for each row or column: the largest, the sum, the mean.
 
@@ -27,23 +29,6 @@ struct GradRight : ProductGradient<GradSecond<RowsTimesColumns>> {
       "It has the right matrix's own shape."};
 };
 
-}  // namespace
-
-constinit const Operation matmul_operation = operation_of<Matmul>({
-    .name = "matmul",
-    .title = "Multiply two matrices",
-    .says = "Each cell of the result is a row of the first matrix times a column of the second: "
-            "multiply pair by pair, then add.",
-    .notice = "The left matrix mixes the rows of the right one; the right matrix mixes the columns "
-              "of the left one.",
-    .operands = R"(["A", "B"])",
-    .min_operands = 2,
-    .reverses_operands = true,
-    .backward = backward_by<GradLeft, GradRight>,
-});
-
-namespace {
-
 struct Transpose {
   static Form form(const Call&) { return {{"row column"}, "column row", "{0}ᵀ"}; }
 
@@ -61,19 +46,6 @@ struct GradTransposed : Transpose, OwnCells {
                                        "The gradient is turned over as the matrix was.",
                                        "The same numbers, each in its operand's place."};
 };
-
-}  // namespace
-
-constinit const Operation transpose_operation = operation_of<Transpose>({
-    .name = "transpose",
-    .title = "Turn rows into columns",
-    .says = "The matrix is turned over: its first row becomes the first column, and so on.",
-    .notice = "The same numbers, each with its two indices exchanged.",
-    .operands = R"(["A"])",
-    .backward = backward_by<GradTransposed>,
-});
-
-namespace {
 
 // An empty row has no largest number and no mean.
 void refuse_empty(const Call& call) {
@@ -177,6 +149,27 @@ struct GradMean {
 };
 
 }  // namespace
+
+constinit const Operation matmul_operation = operation_of<Matmul>({
+    .name = "matmul",
+    .title = "Multiply two matrices",
+    .says = "Each cell of the result is a row of the first matrix times a column of the second: "
+            "multiply pair by pair, then add.",
+    .notice = "The left matrix mixes the rows of the right one; the right matrix mixes the columns "
+              "of the left one.",
+    .operands = R"(["A", "B"])",
+    .reverses_operands = true,
+    .backward = backward_by<GradLeft, GradRight>,
+});
+
+constinit const Operation transpose_operation = operation_of<Transpose>({
+    .name = "transpose",
+    .title = "Turn rows into columns",
+    .says = "The matrix is turned over: its first row becomes the first column, and so on.",
+    .notice = "The same numbers, each with its two indices exchanged.",
+    .operands = R"(["A"])",
+    .backward = backward_by<GradTransposed>,
+});
 
 constinit const Operation row_max_operation = operation_of<RowMax>({
     .name = "row_max",

@@ -1,4 +1,4 @@
-#include "ops/kinds/kinds.hpp"
+#include "ops/kinds/move.hpp"
 
 namespace qkv::inline ops {
 namespace {
@@ -142,22 +142,6 @@ struct GradNew : AppendBackward<true> {
       "The rows stood last, as they were: they get their own gradients.", "No number changes."};
 };
 
-}  // namespace
-
-constinit const Operation append_operation = operation_of<Append>({
-    .name = "append",
-    .title = "Append the new tokens to the cache",
-    .says = "What was worked out for earlier tokens does not change when another one comes: it is "
-            "kept, and the new token's numbers are put behind it. That is the key/value cache.",
-    .notice = "What was there before is as it was.",
-    .operands = R"(["past_K", "K_new"])",
-    .min_operands = 2,
-    .mistakes = append_mistakes,
-    .backward = backward_by<Repeated<GradPast>, Repeated<GradNew>>,
-});
-
-namespace {
-
 constexpr OptionRule take_options[] = {
     {.name = "rows", .help = "which rows are taken", .span = true, .swapped_name = "columns"},
     {.name = "columns", .help = "which columns are taken", .span = true, .swapped_name = "rows"},
@@ -245,6 +229,17 @@ struct GradTaken : OwnCells {
 };
 
 }  // namespace
+
+constinit const Operation append_operation = operation_of<Append>({
+    .name = "append",
+    .title = "Append the new tokens to the cache",
+    .says = "What was worked out for earlier tokens does not change when another one comes: it is "
+            "kept, and the new token's numbers are put behind it. That is the key/value cache.",
+    .notice = "What was there before is as it was.",
+    .operands = R"(["past_K", "K_new"])",
+    .mistakes = append_mistakes,
+    .backward = backward_by<Repeated<GradPast>, Repeated<GradNew>>,
+});
 
 constinit const Operation take_operation = operation_of<Take>({
     .name = "take",

@@ -1,7 +1,9 @@
 #include <iterator>
 #include <memory>
 
-#include "ops/kinds/kinds.hpp"
+#include "ops/heads/head_axis.hpp"
+#include "ops/kinds/formula.hpp"
+#include "ops/kinds/gradient.hpp"
 #include "ops/rope/rotation.hpp"
 
 namespace qkv::inline ops {
@@ -413,7 +415,6 @@ constinit const Operation rope_operation = operation_of<Rope>({
             "apart they stand, not on where.",
     .notice = "No pair changes its length; a token at position 0 stays as it is.",
     .operands = R"(["Q"] or ["Q", "angles"])",
-    .max_operands = 2,
     .options = rope_options,
     .single_precision_error = angle_error,
     .mistakes = rope_mistakes,

@@ -1,5 +1,6 @@
 #include "ops/attention/score.hpp"
-#include "ops/kinds/kinds.hpp"
+#include "ops/kinds/cellwise.hpp"
+#include "ops/kinds/line.hpp"
 #include "ops/tiles/tiles.hpp"
 
 namespace qkv::inline ops {
@@ -121,23 +122,6 @@ BackwardRule log_sum_exp_backward(const OperandRef& use) {
   return backward_by<GradMaximum, GradSumOfPowers>(use);
 }
 
-}  // namespace
-
-constinit const Operation log_sum_exp_operation = operation_of<LogSumExp>({
-    .name = "log_sum_exp",
-    .title = "The logarithm of the sum of all powers",
-    .says = "The largest number plus the logarithm of the sum of e to each number less that one: "
-            "ln of the sum of all e^x, which would overflow by itself. A score less this number is "
-            "the logarithm of its softmax.",
-    .notice = "A little above the largest number, and more the more numbers are near it.",
-    .operands = R"(["S"] or ["m", "l"])",
-    .max_operands = 2,
-    .mistakes = log_sum_exp_mistakes,
-    .backward = log_sum_exp_backward,
-});
-
-namespace {
-
 struct TileWeights {
   static Form form(const Call&) { return {{"query key", "query 1"}, "query key", "e^({0} − {1})"}; }
 
@@ -222,6 +206,18 @@ struct GradTileMaximum
 
 }  // namespace
 
+constinit const Operation log_sum_exp_operation = operation_of<LogSumExp>({
+    .name = "log_sum_exp",
+    .title = "The logarithm of the sum of all powers",
+    .says = "The largest number plus the logarithm of the sum of e to each number less that one: "
+            "ln of the sum of all e^x, which would overflow by itself. A score less this number is "
+            "the logarithm of its softmax.",
+    .notice = "A little above the largest number, and more the more numbers are near it.",
+    .operands = R"(["S"] or ["m", "l"])",
+    .mistakes = log_sum_exp_mistakes,
+    .backward = log_sum_exp_backward,
+});
+
 constinit const Operation tile_weights_operation = operation_of<TileWeights>({
     .name = "tile_weights",
     .title = "e to each score of the tile, less the maximum so far",
@@ -230,7 +226,6 @@ constinit const Operation tile_weights_operation = operation_of<TileWeights>({
             "after the last tile.",
     .notice = "None is above 1, and 1 stands where the maximum so far is.",
     .operands = R"(["S", "m"])",
-    .min_operands = 2,
     .least = 0,
     .mistakes = tile_weights_mistakes,
     .backward = backward_by<GradTileScores, GradTileMaximum>,
@@ -445,7 +440,6 @@ constinit const Operation merge_operation = operation_of<Merge>({
             "is as if there had been no parts.",
     .notice = "Each number lies between its two.",
     .operands = R"(["O_1", "L_1", "O_2", "L_2"])",
-    .min_operands = 4,
     .mistakes = merge_mistakes,
     .backward = merge_backward,
 });

@@ -1,4 +1,5 @@
-#include "ops/kinds/kinds.hpp"
+#include "ops/kinds/line.hpp"
+#include "ops/kinds/product.hpp"
 #include "ops/tiles/tiles.hpp"
 
 namespace qkv::inline ops {
@@ -94,22 +95,6 @@ BackwardRule running_max_backward(const OperandRef& use) {
   if (use.operands == 2) rule.saved = {Role{0}};
   return rule;
 }
-
-}  // namespace
-
-constinit const Operation running_max_operation = operation_of<RunningMax>({
-    .name = "running_max",
-    .title = "The largest score of each row so far",
-    .says = "Attention in tiles sees a few keys at a time. Of each query the largest score so far "
-            "is kept: that of the tile, or the one from before where it is larger.",
-    .notice = "From tile to tile it can only rise.",
-    .operands = R"(["S"] or ["m", "S"])",
-    .max_operands = 2,
-    .mistakes = running_max_mistakes,
-    .backward = running_max_backward,
-});
-
-namespace {
 
 // e^(m_old − m) of a row, from the operands that hold the two.
 template <class N>
@@ -291,25 +276,6 @@ constexpr Mistake running_sum_mistakes[] = {
      "The largest score so far, the tile's included.", sum_max_not_updated},
 };
 
-}  // namespace
-
-constinit const Operation running_sum_operation = operation_of<RunningSum>({
-    .name = "running_sum",
-    .title = "The sum so far, rescaled to the new maximum",
-    .says = "What was added up before went by an older maximum. Multiplied by e to the old maximum "
-            "less the new one it is as if the new one had been known from the start; then the "
-            "tile's numbers are added.",
-    .notice = "Where the maximum did not rise, the factor is 1.",
-    .operands = R"(["P"] or ["l", "m_old", "m", "P"])",
-    .max_operands = 4,
-    .takes_numbers_between = false,
-    .least = 0,
-    .mistakes = running_sum_mistakes,
-    .backward = running_sum_backward,
-});
-
-namespace {
-
 bool goes_on(const Call& call) { return call.inputs.size() > 2; }
 
 struct RunningOutput {
@@ -327,10 +293,7 @@ struct RunningOutput {
   template <class N>
   static N cell(const Cell<N>& c) {
     const std::size_t count = c.call->inputs.size();
-    const auto weights = c(count - 2);
-    const auto values = c(count - 1);
-    const N tile = sum<N>(weights.columns,
-                          [&](std::size_t t) { return weights(c.row, t) * values(t, c.column); });
+    const N tile = product_cell(c, {count - 2, false}, {count - 1, false});
     return goes_on(*c.call) ? rescaling(c) * c(0)(c.row, c.column) + tile : tile;
   }
 };
@@ -418,6 +381,30 @@ constexpr Mistake running_output_mistakes[] = {
 
 }  // namespace
 
+constinit const Operation running_max_operation = operation_of<RunningMax>({
+    .name = "running_max",
+    .title = "The largest score of each row so far",
+    .says = "Attention in tiles sees a few keys at a time. Of each query the largest score so far "
+            "is kept: that of the tile, or the one from before where it is larger.",
+    .notice = "From tile to tile it can only rise.",
+    .operands = R"(["S"] or ["m", "S"])",
+    .mistakes = running_max_mistakes,
+    .backward = running_max_backward,
+});
+
+constinit const Operation running_sum_operation = operation_of<RunningSum>({
+    .name = "running_sum",
+    .title = "The sum so far, rescaled to the new maximum",
+    .says = "What was added up before went by an older maximum. Multiplied by e to the old maximum "
+            "less the new one it is as if the new one had been known from the start; then the "
+            "tile's numbers are added.",
+    .notice = "Where the maximum did not rise, the factor is 1.",
+    .operands = R"(["P"] or ["l", "m_old", "m", "P"])",
+    .least = 0,
+    .mistakes = running_sum_mistakes,
+    .backward = running_sum_backward,
+});
+
 constinit const Operation running_output_operation = operation_of<RunningOutput>({
     .name = "running_output",
     .title = "The values mixed so far, rescaled to the new maximum",
@@ -427,9 +414,6 @@ constinit const Operation running_output_operation = operation_of<RunningOutput>
             "is what plain attention gives.",
     .notice = "No tile is needed again after it was added.",
     .operands = R"(["P", "V"] or ["O", "m_old", "m", "P", "V"])",
-    .min_operands = 2,
-    .max_operands = 5,
-    .takes_numbers_between = false,
     .mistakes = running_output_mistakes,
     .backward = running_output_backward,
 });

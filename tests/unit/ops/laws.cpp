@@ -264,21 +264,11 @@ TEST_CASE("every operation: what is no number makes none of whatever it would ch
 }
 
 TEST_CASE("the interval of a step is at most 1.5 times as wide as its true range") {
-  for (const std::string_view name : {"score",          "matmul",       "project",
-                                      "weighted_sum",   "softmax",      "normalise",
-                                      "scale",          "shift",        "exp",
-                                      "relu",           "gelu",         "add",
-                                      "mask",           "sum_heads",    "switch_off",
-                                      "layer_norm",     "rms_norm",     "silu",
-                                      "multiply",       "repeat_kv",    "rope",
-                                      "append",         "take",         "subtract",
-                                      "divide",         "maximum",      "log",
-                                      "sqrt",           "sigmoid",      "tanh",
-                                      "row_max",        "row_sum",      "row_mean",
-                                      "running_max",    "tile_weights", "running_sum",
-                                      "running_output", "log_sum_exp",  "merge",
-                                      "cross_entropy",  "gradient_step"}) {
-    CHECK(first_fault(*find_operation(name), 5, Extent::tiny, width_fault) == "");
+  // It reads a text: nothing is rounded.
+  constexpr std::string_view others[] = {"tokenise"};
+  for (const Operation* operation : catalogue()) {
+    if (std::ranges::find(others, operation->name) != std::end(others)) continue;
+    CHECK(first_fault(*operation, 5, Extent::tiny, width_fault) == "");
   }
 }
 
