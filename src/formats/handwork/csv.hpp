@@ -54,13 +54,13 @@ void write_csv(const CsvMatrix& matrix, const CsvOptions& options, const Sink& s
 
 namespace csv {
 
-/// Reads a file of numbers and commas only, many times faster than read_csv; nothing if there is
-/// anything else, if the first row and column might be labels, or if there are more than `most`.
-std::optional<ParsedArray> read_plain_numbers(std::string_view text, const std::string& where,
-                                              std::size_t most = SIZE_MAX);
+/// Escapes a label for a cell. It is quoted as in RFC 4180, and if it holds another separator or
+/// ends in a blank. An apostrophe goes before what a spreadsheet would run as a formula: `=1+1` is
+/// written `'=1+1`.
+std::string label_cell(std::string_view label);
 
-/// The same without each number's digits; nothing also if a cell is nan.
-std::optional<Tensor> read_plain_matrix(std::string_view text, const std::string& where);
+/// Returns the label in a cell, without the protecting apostrophe.
+std::string label_of(std::string_view cell);
 
 }  // namespace csv
 
