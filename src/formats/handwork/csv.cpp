@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "formats/handwork/numeral.hpp"
-#include "formats/handwork/table.hpp"
 #include "text/error.hpp"
 #include "text/strings.hpp"
 
@@ -106,13 +105,14 @@ Rows without_blank_lines(const Table& table, std::optional<Size> expected) {
   return rows;
 }
 
-// Leaves out "Scores" or "head 2:", alone on its line.
-Rows without_titles(const Table& table, Rows rows) {
-  std::erase_if(rows, [&](const Row& row) {
+// Leaves out "Scores" or "head 2:", alone on its line. More than `most` are rows left blank.
+Rows without_titles(const Table& table, const Rows& rows, std::size_t most) {
+  Rows kept = rows;
+  std::erase_if(kept, [&](const Row& row) {
     const Fields fields = table.of(row);
     return is_word(fields.front()) && std::ranges::all_of(fields.subspan(1), is_blank_field);
   });
-  return rows;
+  return rows.size() - kept.size() > most ? rows : kept;
 }
 
 // Leaves out the names over each matrix but the first, if these are the same names.
@@ -331,7 +331,7 @@ class TableReader {
     refuse_empty_table(rows);
     auto good = read_of_expected_size(without_empty_edges(table_, rows, 0));
     if (!good && !first_) good = read_of_expected_size(rows);
-    if (!good && !first_) good = read_of_expected_size(without_titles(table_, rows));
+    if (!good && !first_) good = read_of_expected_size(without_titles(table_, rows, most_titles()));
     if (good) return *std::move(good);
     const Layout layout = first_ ? *std::move(first_) : layout_of_any_size(rows);
     ParsedArray written = *cells_.read(layout, wanted_.on_bad_cell);
@@ -373,7 +373,8 @@ class TableReader {
   // Of a table that has not the expected size, or where none is known: labels are known by an empty
   // first cell, and words or numbers that count beside it.
   Layout layout_of_any_size(Rows rows) const {
-    if (Rows kept = without_titles(table_, rows); is_ragged(rows) && expected_ && !kept.empty()) {
+    if (Rows kept = without_titles(table_, rows, most_titles());
+        is_ragged(rows) && expected_ && !kept.empty()) {
       rows = std::move(kept);
     }
     refuse_ragged_rows(rows);
@@ -410,6 +411,9 @@ class TableReader {
     throw InputError(where_ +
                      ": the file is empty: write one row of numbers a line, such as 0.5,0.25");
   }
+
+  // One over all matrices, and one over each.
+  std::size_t most_titles() const { return wanted_.stacked + 1; }
 
   static bool is_ragged(const Rows& rows) {
     return std::ranges::any_of(rows, [&](const Row& row) { return row.size != rows.front().size; });

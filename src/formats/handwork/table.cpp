@@ -1,4 +1,4 @@
-#include "formats/handwork/table.hpp"
+#include "formats/handwork/csv.hpp"
 
 #include <fmt/format.h>
 
