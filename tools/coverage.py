@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # What reads bytes that come from a stranger: the room and the file, whichever folder of the room it is in.
 READERS = {
-    "CSV, TSV and their labels": "formats/csv.cpp formats/csv_layout.*",
+    "CSV, TSV and their labels": "formats/csv.cpp formats/table.*",
     "JSON": "formats/json.cpp",
     "`.npy`, `.npz`": "formats/npy.cpp formats/dtype.* formats/npz.cpp",
     "`.safetensors`": "formats/safetensors.cpp",

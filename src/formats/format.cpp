@@ -31,11 +31,6 @@ Matrices from_text(std::string_view bytes, const std::string& where, const ReadO
   return unnamed(read_printed_text(bytes, where, wanted));
 }
 
-std::optional<Tensor> numbers_of_csv(const fs::path& path) {
-  const MappedFile file(path);
-  return csv::read_plain_matrix(file.bytes(), path.string());
-}
-
 std::optional<Tensor> numbers_of_npy(const fs::path& path) {
   const MappedFile file(path);
   Tensor array = read_npy_array(file.bytes(), path.string()).tensor;
@@ -79,11 +74,7 @@ constexpr std::array format_list = {
 }  // namespace
 
 namespace file_types {
-constinit const Format csv{.name = "csv",
-                           .extension = ".csv",
-                           .read = from_csv,
-                           .read_numbers = numbers_of_csv,
-                           .is_text = true};
+constinit const Format csv{.name = "csv", .extension = ".csv", .read = from_csv, .is_text = true};
 constinit const Format tsv{.name = "tsv", .extension = ".tsv", .read = from_csv, .is_text = true};
 constinit const Format text{
     .name = "text", .extension = ".txt", .read = from_text, .is_text = true};

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 
-#include "formats/handwork/csv_layout.hpp"
+#include "formats/handwork/csv.hpp"
 #include "text/escape.hpp"
 #include "text/json.hpp"
 #include "trace/labels.hpp"

@@ -1,273 +1,224 @@
 #include "formats/handwork/csv.hpp"
 
-#include <fast_float/fast_float.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <limits>
 
-#include "formats/handwork/csv_layout.hpp"
 #include "formats/handwork/numeral.hpp"
-#include "tensor/parallel.hpp"
 #include "text/error.hpp"
 #include "text/strings.hpp"
 
 namespace qkv::inline formats {
 
-namespace csv {
-namespace {
-
-bool ends_plain_cell(char c) { return c == ',' || c == '\n'; }
-
-/// The number of decimals in `token`; nothing if it has an exponent.
-std::optional<int> decimals_in(std::string_view token) {
-  if (token.find_first_of("eE") != std::string_view::npos) return std::nullopt;
-  const std::size_t point = token.find('.');
-  return point == std::string_view::npos ? 0 : static_cast<int>(token.size() - point - 1);
-}
-
-// True if it may be an integer that no double holds.
-bool may_be_rounded(std::string_view token) {
-  constexpr std::size_t fewest_digits = 16;
-  return token.size() >= fewest_digits && token.find_first_of(".eE") == std::string_view::npos;
-}
-
-// Stores a number that fast_float parsed from `token`; false if the cell needs more than the value.
-bool keep(double& cell, double value, std::string_view) {
-  cell = value;
-  return true;
-}
-bool keep(Numeral& cell, double value, std::string_view token) {
-  const auto decimals = decimals_in(token);
-  const bool fits = decimals && *decimals <= std::numeric_limits<std::int16_t>::max();
-  if (fits) cell = {.value = value, .decimals = static_cast<std::int16_t>(*decimals)};
-  return fits;
-}
-
-// Stores a number of the general parser; false if the cell cannot represent it.
-bool keep(double& cell, const Numeral& read) {
-  cell = read.value;
-  return !std::isnan(read.value);
-}
-bool keep(Numeral& cell, const Numeral& read) {
-  cell = read;
-  return true;
-}
-
-/// Parses one cell off the front of `text`, up to its comma or line end; false if it is none.
-template <class Cell>
-bool take_plain_cell(std::string_view& text, Cell& cell) {
-  const char* const start = text.data();
-  const char* const end = start + text.size();
-  double value = 0;
-  const auto [stop, error] = fast_float::from_chars(start, end, value);
-  const auto size = static_cast<std::size_t>(stop - start);
-  const bool whole_cell = error == std::errc{} && (stop == end || ends_plain_cell(*stop));
-  // fast_float has other rules for words than the general parser, and rounds integers.
-  if (whole_cell && !may_be_rounded(text.substr(0, size)) && std::isfinite(value) &&
-      keep(cell, value, text.substr(0, size))) {
-    text.remove_prefix(size);
-    return true;
-  }
-  const char* const cell_end = std::find_if(start, end, ends_plain_cell);
-  const std::string_view token = text.substr(0, static_cast<std::size_t>(cell_end - start));
-  const NumeralResult result = parse_numeral(token);
-  text.remove_prefix(token.size());
-  return result.fault == NumeralError::none && keep(cell, result.numeral);
-}
-
-/// Parses lines of `columns` cells into `cells`; false if one is no number, or if counts differ.
-template <class Cell>
-bool read_lines(std::string_view text, std::size_t columns, std::span<Cell> cells) {
-  std::size_t column = 0;
-  for (Cell& cell : cells) {
-    if (!take_plain_cell(text, cell)) return false;
-    ++column;
-    const bool more = text.starts_with(',');
-    const bool is_right = more ? column < columns : column == columns;
-    if (!is_right) return false;
-    if (!text.empty()) text.remove_prefix(1);
-    if (!more) column = 0;
-  }
-  return text.empty() && column == 0;
-}
-
-/// Some complete lines of a file.
-struct Piece {
-  std::string_view text;
-  std::size_t first_line = 0;
-  std::size_t lines = 0;
-};
-
-std::size_t lines_in(std::string_view text) {
-  std::size_t lines = 0;
-  while (!text.empty()) {
-    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
-    ++lines;
-  }
-  return lines;
-}
-
-/// Divides the text into pieces that are parsed in parallel.
-std::vector<Piece> pieces_of(std::string_view text) {
-  constexpr std::size_t piece_size = std::size_t{1} << 20;
-  std::vector<Piece> pieces;
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n', std::min(piece_size, text.size()));
-    pieces.push_back({text.substr(0, end == std::string_view::npos ? end : end + 1)});
-    text.remove_prefix(pieces.back().text.size());
-  }
-  parallel_for(pieces.size(), 1, piece_size / 16,
-               [&](std::size_t p, std::size_t) { pieces[p].lines = lines_in(pieces[p].text); });
-  for (std::size_t p = 1; p < pieces.size(); ++p) {
-    pieces[p].first_line = pieces[p - 1].first_line + pieces[p - 1].lines;
-  }
-  return pieces;
-}
-
-std::size_t columns_of(std::string_view text) {
-  const std::string_view first = text.substr(0, text.find('\n'));
-  return static_cast<std::size_t>(std::count(first.begin(), first.end(), ',')) + 1;
-}
-
-/// The lines of a file, with the first one's number of cells.
-struct PlainLines {
-  Shape shape;
-  std::vector<Piece> pieces;
-};
-
-std::optional<PlainLines> plain_lines(std::string_view text, const std::string& where) {
-  const std::size_t columns = columns_of(text);
-  if (columns < 2) return std::nullopt;
-  PlainLines lines{.shape = {}, .pieces = pieces_of(text)};
-  const Piece& last = lines.pieces.back();
-  lines.shape = {last.first_line + last.lines, columns};
-  // A number and its separator take two characters: shorter lines do not fit the estimate.
-  if (lines.shape[0] > (text.size() + 1) / 2 / columns) return std::nullopt;
-  element_count(lines.shape, where);  // throws if too large
-  return lines;
-}
-
-/// Parses all pieces into their places; false if one of them is not plain.
-template <class Cell>
-bool read_pieces(const PlainLines& lines, std::span<Cell> cells) {
-  const std::size_t columns = lines.shape[1];
-  std::atomic<bool> is_plain = true;
-  const std::size_t operations = 4 * lines.pieces.front().text.size();
-  parallel_for(lines.pieces.size(), 1, operations, [&](std::size_t p, std::size_t) {
-    const Piece& piece = lines.pieces[p];
-    const auto place = cells.subspan(piece.first_line * columns, piece.lines * columns);
-    if (is_plain && !read_lines(piece.text, columns, place)) is_plain = false;
-  });
-  return is_plain;
-}
-
-}  // namespace
-
-std::optional<ParsedArray> read_plain_numbers(std::string_view text, const std::string& where,
-                                              std::size_t most) {
-  auto lines = plain_lines(text, where);
-  if (!lines) return std::nullopt;
-  if (lines->shape[0] * lines->shape[1] > most) return std::nullopt;
-  ParsedArray written;
-  written.cells.resize(lines->shape[0] * lines->shape[1]);
-  if (!read_pieces(*lines, std::span(written.cells))) return std::nullopt;
-  written.shape = std::move(lines->shape);
-  return written;
-}
-
-std::optional<Tensor> read_plain_matrix(std::string_view text, const std::string& where) {
-  const auto lines = plain_lines(text, where);
-  if (!lines) return std::nullopt;
-  Values values = Values::uninitialised(lines->shape[0] * lines->shape[1]);
-  if (!read_pieces(*lines, values.mutable_span())) return std::nullopt;
-  return tensor_of(lines->shape, std::move(values));
-}
-}  // namespace csv
-
 namespace {
 
 using csv::Field;
+using csv::Row;
 using csv::Table;
+using Rows = std::vector<Row>;
+using Fields = std::span<const Field>;
 
-constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-
-// ---------------------------------------------------------------- labels
-
-/// True if `holds` for each field of the first row and column but the corner, and its number.
-template <class Holds>
-bool all_of_margins(const Table& table, const Holds& holds) {
-  for (std::size_t j = 1; j < table.columns(); ++j) {
-    if (!holds(table.at(0, j), j)) return false;
-  }
-  for (std::size_t i = 1; i < table.rows.size(); ++i) {
-    if (!holds(table.at(i, 0), i)) return false;
-  }
-  return true;
-}
-
-/// True if the field may label the column or row of that number: it is a word, the number itself,
-/// or another number in quotes, as write_csv writes it.
-bool labels_position(const Field& field, std::size_t number, bool quotes_tell) {
-  return csv::is_text(field) || field.text == std::to_string(number) ||
-         (quotes_tell && field.quoted && !field.text.empty());
-}
-
-/// True if the first row and column are labels.
-bool has_names_in_margins(const Table& table) {
-  if (table.rows.size() < 2 || table.columns() < 2) return false;
-  const bool quotes_tell = !table.at(1, 1).quoted;
-  return all_of_margins(table, [&](const Field& field, std::size_t number) {
-    return labels_position(field, number, quotes_tell);
-  });
-}
-
-bool is_labelled(const Table& table, const ReadOptions& wanted) {
-  const auto& expected = wanted.expected;
-  const bool one_more_each_way = expected &&
-                                 table.rows.size() == (*expected)[0] * wanted.stacked + 1 &&
-                                 table.columns() == (*expected)[1] + 1;
-  if (!table.at(0, 0).text.empty()) {  // "token,x,y" over "the,0.5,0.25"
-    return one_more_each_way && csv::is_text(table.at(0, 0));
-  }
-  const auto is_number = [](const Field& field, std::size_t) { return !csv::is_text(field); };
-  if (one_more_each_way || !all_of_margins(table, is_number)) return true;
-  // A matrix of the expected size may have a blank in its first cell, and 1, 2, 3 beside it.
-  const bool has_expected_size =
-      expected && table.columns() == (*expected)[1] &&
-      (table.rows.size() == (*expected)[0] || table.rows.size() == (*expected)[0] * wanted.stacked);
-  return !has_expected_size && has_names_in_margins(table);
-}
-
-/// Returns no labels if all are empty or only count.
-std::vector<std::string> informative_labels(std::vector<std::string> labels) {
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    if (!labels[i].empty() && labels[i] != std::to_string(i + 1)) return labels;
-  }
-  return {};
-}
-
-/// The number of label rows and columns before the numbers.
-struct Margin {
+struct Size {
   std::size_t rows = 0;
   std::size_t columns = 0;
 };
 
-void read_labels(const Table& table, const Margin& margin, ParsedArray& written) {
-  for (std::size_t i = margin.rows; margin.columns > 0 && i < table.rows.size(); ++i) {
-    written.row_labels.push_back(csv::label_of(table.at(i, 0).text));
-  }
-  for (std::size_t j = margin.columns; margin.rows > 0 && j < table.columns(); ++j) {
-    written.column_labels.push_back(csv::label_of(table.at(0, j).text));
-  }
-  for (const Field& name : table.names) {
-    written.column_labels.push_back(csv::label_of(name.text));
-  }
-  written.row_labels = informative_labels(std::move(written.row_labels));
-  written.column_labels = informative_labels(std::move(written.column_labels));
+/// One way to read a table: which rows hold the numbers, and where the names are.
+struct Layout {
+  Rows rows;
+  std::size_t named = 0;      ///< 1 if each row begins with its name
+  Fields names = {};          ///< of the columns; empty, or one for each
+  bool joins_commas = false;  ///< "0,5" is one number
+
+  std::size_t columns() const { return joins_commas ? 1 : rows.front().size - named; }
+};
+
+bool is_empty_field(const Field& field) { return field.text.empty() && !field.quoted; }
+bool is_blank_field(const Field& field) { return trimmed(field.text).empty(); }
+
+bool is_word(const Field& field) {
+  const std::string_view text = trimmed(field.text);
+  return !text.empty() &&
+         parse_cell(text, decimal_mark_of(text)).fault == NumeralError::not_a_number;
 }
+
+bool are_words(Fields fields) { return !fields.empty() && std::ranges::all_of(fields, is_word); }
+
+// 0, 1, 2 or 1, 2, 3: programs write these over unnamed columns.
+bool counts_up(Fields fields) {
+  for (const double first : {0.0, 1.0}) {
+    double next = first;
+    const bool all = std::ranges::all_of(fields, [&](const Field& field) {
+      const NumeralResult result = parse_numeral(trimmed(field.text));
+      return result.fault == NumeralError::none && result.numeral.value == next++;
+    });
+    if (all) return true;
+  }
+  return false;
+}
+
+// ---------------------------------------------------------------- rows
+
+// Leaves out empty rows at both ends, as spreadsheets save them, but keeps so many rows.
+std::span<const Row> without_empty_edges(const Table& table, std::span<const Row> rows,
+                                         std::size_t kept) {
+  const auto is_empty = [&](const Row& row) {
+    return std::ranges::all_of(table.of(row), is_empty_field);
+  };
+  while (rows.size() > kept && is_empty(rows.back())) rows = rows.first(rows.size() - 1);
+  while (rows.size() > kept && is_empty(rows.front())) rows = rows.subspan(1);
+  return rows;
+}
+
+// The rows if they have exactly this size, without empty rows and columns that are too many.
+std::optional<Rows> rows_of_size(const Table& table, std::span<const Row> rows, Size size) {
+  rows = without_empty_edges(table, rows, size.rows);
+  if (rows.size() != size.rows || rows.empty()) return std::nullopt;
+  Rows kept(rows.begin(), rows.end());
+  for (Row& row : kept) {
+    while (row.size > size.columns && is_empty_field(table.fields[row.first + row.size - 1])) {
+      --row.size;
+    }
+    if (row.size != size.columns) return std::nullopt;
+  }
+  return kept;
+}
+
+// In a file of one column an empty line may be a blank cell. The expected number of rows decides;
+// without it, only lines between two numbers are cells.
+Rows without_blank_lines(const Table& table, std::optional<Size> expected) {
+  Rows rows = table.rows;
+  const auto is_blank = [&](const Row& row) {
+    return row.size == 1 && is_empty_field(table.fields[row.first]);
+  };
+  const auto blank_rows = static_cast<std::size_t>(std::ranges::count_if(rows, is_blank));
+  const bool one_column = std::ranges::all_of(rows, [](const Row& row) { return row.size == 1; });
+  // A single row may stand upright.
+  const std::size_t due = !expected ? 0 : expected->rows == 1 ? expected->columns : expected->rows;
+  if (!one_column || rows.size() - blank_rows == due) {
+    std::erase_if(rows, is_blank);
+    return rows;
+  }
+  while (rows.size() > due && is_blank(rows.back())) rows.pop_back();
+  if (rows.size() > due) rows.erase(rows.begin(), std::ranges::find_if_not(rows, is_blank));
+  return rows;
+}
+
+// Leaves out "Scores" or "head 2:", alone on its line. More than `most` are rows left blank.
+Rows without_titles(const Table& table, const Rows& rows, std::size_t most) {
+  Rows kept = rows;
+  std::erase_if(kept, [&](const Row& row) {
+    const Fields fields = table.of(row);
+    return is_word(fields.front()) && std::ranges::all_of(fields.subspan(1), is_blank_field);
+  });
+  return rows.size() - kept.size() > most ? rows : kept;
+}
+
+// Leaves out the names over each matrix but the first, if these are the same names.
+Rows without_repeated_names(const Table& table, Rows rows, std::size_t matrices) {
+  if (rows.empty()) return rows;
+  const Fields first = table.of(rows.front());
+  const bool has_corner = first.size() > 1 && is_blank_field(first.front());
+  const Fields names = has_corner ? first.subspan(1) : first;
+  if (!are_words(names) && !(has_corner && counts_up(names))) return rows;
+  const auto repeats = [&](const Row& row) {
+    return std::ranges::equal(table.of(row), first, {}, &Field::text, &Field::text);
+  };
+  if (static_cast<std::size_t>(std::ranges::count_if(rows, repeats)) != matrices) return rows;
+  rows.erase(std::remove_if(rows.begin() + 1, rows.end(), repeats), rows.end());
+  return rows;
+}
+
+// ---------------------------------------------------------------- layouts
+
+// True if `holds` for each field of the first row and column but the corner, and its number.
+template <class Holds>
+bool all_of_margins(const Table& table, const Rows& rows, const Holds& holds) {
+  const Fields first = table.of(rows.front());
+  for (std::size_t j = 1; j < first.size(); ++j) {
+    if (!holds(first[j], j)) return false;
+  }
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    if (!holds(table.of(rows[i]).front(), i)) return false;
+  }
+  return true;
+}
+
+// True if the first cell is empty, and a word stands in the first row or column.
+bool has_words_in_margins(const Table& table, const Rows& rows) {
+  const auto is_no_word = [](const Field& field, std::size_t) { return !is_word(field); };
+  return table.of(rows.front()).front().text.empty() && !all_of_margins(table, rows, is_no_word);
+}
+
+// The rows without their margins.
+Layout inside_margins(const Table& table, Rows rows) {
+  const Fields names = table.of(rows.front()).subspan(1);
+  rows.erase(rows.begin());
+  return {.rows = std::move(rows), .named = 1, .names = names};
+}
+
+using Reading = std::optional<Layout>(const Table&, const Rows&, Size);
+
+// Numbers alone.
+std::optional<Layout> plain(const Table& table, const Rows& rows, Size size) {
+  auto kept = rows_of_size(table, rows, size);
+  if (!kept || has_words_in_margins(table, *kept)) return std::nullopt;
+  return Layout{.rows = *std::move(kept)};
+}
+
+// Names over the columns and before the rows; the corner is empty, or a word beside names.
+std::optional<Layout> labelled(const Table& table, const Rows& rows, Size size) {
+  auto kept = rows_of_size(table, rows, {size.rows + 1, size.columns + 1});
+  if (!kept) return std::nullopt;
+  const Fields first = table.of(kept->front());
+  const Fields names = first.subspan(1);
+  const auto is_number = [](const Field& name) { return !is_word(name) && !name.quoted; };
+  const bool are_cells = std::ranges::all_of(names, is_number) && !counts_up(names);
+  if (!first[0].text.empty() && (!is_word(first[0]) || are_cells)) return std::nullopt;
+  return inside_margins(table, *std::move(kept));
+}
+
+// "the,0.5,0.25" in each row.
+std::optional<Layout> named_rows(const Table& table, const Rows& rows, Size size) {
+  auto kept = rows_of_size(table, rows, {size.rows, size.columns + 1});
+  const auto has_name = [&](const Row& row) { return is_word(table.of(row).front()); };
+  if (!kept || !std::ranges::all_of(*kept, has_name)) return std::nullopt;
+  return Layout{.rows = *std::move(kept), .named = 1};
+}
+
+// Names or numbers over the columns, as many as the rows below have cells.
+std::optional<Layout> named_columns(const Table& table, const Rows& rows, Size size) {
+  if (rows.empty()) return std::nullopt;
+  const Fields names = table.of(rows.front());
+  const bool are_names = are_words(names) || counts_up(names);
+  // A word alone over one column is a title.
+  if (size.columns == 1 || names.size() != size.columns || !are_names) return std::nullopt;
+  const Rows below(rows.begin() + 1, rows.end());
+  auto layout = named_rows(table, below, size);
+  if (!layout) layout = plain(table, below, size);
+  if (layout) layout->names = names;
+  return layout;
+}
+
+std::string joined_by_comma(Fields parts) {
+  return fmt::format("{},{}", parts[0].text, parts[1].text);
+}
+
+// One column with decimal commas, which looks like two columns.
+std::optional<Layout> decimal_commas(const Table& table, const Rows& rows, Size size) {
+  if (table.separator != ',' || size.columns != 1) return std::nullopt;
+  auto kept = rows_of_size(table, rows, {size.rows, 2});
+  const auto is_one_number = [&](const Row& row) {
+    const Fields parts = table.of(row);
+    return !parts[0].text.empty() && !parts[1].text.empty() &&
+           parse_numeral(joined_by_comma(parts), DecimalMark::comma).fault == NumeralError::none;
+  };
+  if (!kept || !std::ranges::all_of(*kept, is_one_number)) return std::nullopt;
+  return Layout{.rows = *std::move(kept), .joins_commas = true};
+}
+
+constexpr Reading* readings[] = {plain, labelled, named_columns, named_rows, decimal_commas};
 
 // ---------------------------------------------------------------- numbers
 
@@ -275,126 +226,246 @@ bool starts_like_a_word(std::string_view text) {
   return std::string_view("0123456789+-.,\"").find(text.front()) == std::string_view::npos;
 }
 
-/// Parses a table's cells and, if none may be kept as text, checks that all use one decimal mark.
+/// Parses the cells of a layout.
 class CellReader {
  public:
-  CellReader(const Table& table, const std::string& where, OnBadCell on_bad_cell)
-      : table_(table), where_(where), on_bad_cell_(on_bad_cell) {}
+  CellReader(const Table& table, const std::string& where) : table_(table), where_(where) {}
 
-  Numeral read(std::size_t row, std::size_t column, ParsedArray& written) {
-    const Field& field = table_.at(row, column);
-    const std::string_view text = trimmed(field.text);
-    if (text.empty()) return {.value = std::nan("")};
-    const DecimalMark mark = decimal_mark_of(text);
-    const NumeralResult result = parse_cell(text, mark);
-    if (on_bad_cell_ == OnBadCell::kept) {
-      return result.fault == NumeralError::none ? result.numeral : keep_bad_cell(written, text);
+  /// Returns the numbers. `on_bad_cell` says what to do with a cell that is not one; without it,
+  /// nothing is returned then, or if there are two decimal marks. Throws InputError.
+  std::optional<ParsedArray> read(const Layout& layout, std::optional<OnBadCell> on_bad_cell) {
+    ParsedArray written;
+    written.shape = {layout.rows.size(), layout.columns()};
+    written.cells.reserve(element_count(written.shape, where_));
+    bool comma_seen = false;
+    bool point_seen = false;
+    for (const Row& row : layout.rows) {
+      for (std::size_t j = layout.named; j < layout.named + layout.columns(); ++j) {
+        const std::string_view text = text_of(layout, row, j);
+        if (text.empty()) {
+          written.cells.push_back({.value = std::nan("")});
+          continue;
+        }
+        const DecimalMark mark = decimal_mark_of(text);
+        NumeralResult result = parse_cell(text, mark);
+        comma_seen = comma_seen || mark == DecimalMark::comma;
+        point_seen = point_seen || text.find('.') != text.npos;
+        const bool is_bad = result.fault != NumeralError::none;
+        if (is_bad || (comma_seen && point_seen)) {
+          if (!on_bad_cell) return std::nullopt;
+          if (*on_bad_cell == OnBadCell::refused) refuse(result.fault, text, layout, row, j);
+          if (is_bad) result.numeral = keep_bad_cell(written, text);
+        }
+        written.cells.push_back(result.numeral);
+      }
     }
-    if (result.fault != NumeralError::none) refuse(result.fault, text, row, column);
-    if (mark == DecimalMark::comma) comma_seen_ = true;
-    if (text.find('.') != std::string_view::npos) point_seen_ = true;
-    if (comma_seen_ && point_seen_) refuse_mixed_marks(text, row, column);
-    return result.numeral;
+    return written;
   }
 
  private:
-  std::string place(std::size_t row, std::size_t column) const {
-    return fmt::format("{}: row {}, column {}: ", where_, table_.rows[row].line, column + 1);
+  std::string_view text_of(const Layout& layout, const Row& row, std::size_t column) {
+    if (layout.joins_commas) return joined_ = joined_by_comma(table_.of(row));
+    const std::string_view text = table_.fields[row.first + column].text;
+    const bool is_trimmed = text.empty() || (text.front() > ' ' && text.back() > ' ');
+    return is_trimmed ? text : trimmed(text);
   }
 
-  [[noreturn]] void refuse(NumeralError fault, std::string_view text, std::size_t row,
-                           std::size_t column) const {
-    std::string message = place(row, column) + refusal(fault, text);
+  [[noreturn]] void refuse(NumeralError fault, std::string_view text, const Layout& layout,
+                           const Row& row, std::size_t column) const {
+    std::string message = fmt::format("{}: row {}, column {}: ", where_, row.line, column + 1);
+    if (fault == NumeralError::none) {
+      const bool is_comma = decimal_mark_of(text) == DecimalMark::comma;
+      throw InputError(fmt::format(
+          "{}\"{}\" has a decimal {}, a cell before it a {}: write all "
+          "with points, and no mark between thousands",
+          message, printable(text), is_comma ? "comma" : "point", is_comma ? "point" : "comma"));
+    }
+    message += refusal(fault, text);
     if (fault == NumeralError::not_a_number) message += ", or leave the cell empty";
-    if ((row == 0 || column == 0) && starts_like_a_word(text)) {
+    const bool is_first_row = row.line == layout.rows.front().line && layout.names.empty();
+    if ((is_first_row || column == 0) && starts_like_a_word(text)) {
       message += "; if the first row or column are labels, leave the first cell of the file empty";
     }
     throw InputError(message);
   }
 
-  [[noreturn]] void refuse_mixed_marks(std::string_view text, std::size_t row,
-                                       std::size_t column) const {
-    throw InputError(
-        fmt::format("{}\"{}\" has a decimal {}, a cell before it a {}: write all with "
-                    "points, and no mark between thousands",
-                    place(row, column), printable(text),
-                    decimal_mark_of(text) == DecimalMark::comma ? "comma" : "point",
-                    decimal_mark_of(text) == DecimalMark::comma ? "point" : "comma"));
+  const Table& table_;
+  const std::string& where_;
+  std::string joined_;
+};
+
+// Returns no labels if all are empty or only count.
+std::vector<std::string> informative_labels(std::vector<std::string> labels) {
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (!labels[i].empty() && labels[i] != std::to_string(i + 1)) return labels;
   }
+  return {};
+}
+
+ParsedArray with_labels(ParsedArray written, const Table& table, const Layout& layout) {
+  std::vector<std::string> row_labels;
+  std::vector<std::string> column_labels;
+  for (std::size_t i = 0; layout.named > 0 && i < layout.rows.size(); ++i) {
+    row_labels.push_back(csv::label_of(table.of(layout.rows[i]).front().text));
+  }
+  for (const Field& name : layout.names) column_labels.push_back(csv::label_of(name.text));
+  written.row_labels = informative_labels(std::move(row_labels));
+  written.column_labels = informative_labels(std::move(column_labels));
+  resolve_precision(written.cells);
+  if (layout.joins_commas) written.remark = "its commas are read as decimal commas";
+  return written;
+}
+
+// ---------------------------------------------------------------- the choice
+
+/// Reads a table by the first layout that has the expected size and whose cells are all numbers.
+class TableReader {
+ public:
+  TableReader(const Table& table, const std::string& where, const ReadOptions& wanted)
+      : table_(table), where_(where), wanted_(wanted), cells_(table, where) {
+    if (wanted.expected) expected_ = Size{(*wanted.expected)[0], (*wanted.expected)[1]};
+  }
+
+  ParsedArray read() {
+    const Rows rows = without_blank_lines(table_, expected_);
+    refuse_empty_table(rows);
+    auto good = read_of_expected_size(without_empty_edges(table_, rows, 0));
+    if (!good && !first_) good = read_of_expected_size(rows);
+    if (!good && !first_) good = read_of_expected_size(without_titles(table_, rows, most_titles()));
+    if (good) return *std::move(good);
+    const Layout layout = first_ ? *std::move(first_) : layout_of_any_size(rows);
+    ParsedArray written = *cells_.read(layout, wanted_.on_bad_cell);
+    refuse_words(written);
+    written.remark = remark_on(written);
+    return with_labels(std::move(written), table_, layout);
+  }
+
+ private:
+  std::optional<ParsedArray> read_of_expected_size(std::span<const Row> all) {
+    if (!expected_ || expected_->rows == 0 || expected_->columns == 0) return std::nullopt;
+    const Rows rows(all.begin(), all.end());
+    auto good = read_stacked(rows, wanted_.stacked);
+    if (!good && wanted_.stacked > 1) good = read_stacked(rows, 1);
+    return good;
+  }
+
+  // Tries all readings of so many matrices of the expected size, one below the other.
+  std::optional<ParsedArray> read_stacked(const Rows& rows, std::size_t matrices) {
+    const Size size{expected_->rows * matrices, expected_->columns};
+    const Rows kept = matrices > 1 ? without_repeated_names(table_, rows, matrices) : rows;
+    for (Reading* const reading : readings) {
+      if (reading == decimal_commas && matrices > 1) continue;
+      auto layout = reading(table_, kept, size);
+      if (!layout) continue;
+      auto written = cells_.read(*layout, {});
+      const bool has_number =
+          written &&
+          std::ranges::any_of(written->cells, [](const Numeral& cell) { return !cell.is_blank(); });
+      // Names prove nothing where no number stands.
+      if (written && (has_number || reading == plain)) {
+        return with_labels(*std::move(written), table_, *layout);
+      }
+      if (!first_) first_ = std::move(layout);
+    }
+    return std::nullopt;
+  }
+
+  // Of a table that has not the expected size, or where none is known: labels are known by an empty
+  // first cell, and words or numbers that count beside it.
+  Layout layout_of_any_size(Rows rows) const {
+    if (Rows kept = without_titles(table_, rows, most_titles());
+        is_ragged(rows) && expected_ && !kept.empty()) {
+      rows = std::move(kept);
+    }
+    refuse_ragged_rows(rows);
+    const std::size_t columns = rows.front().size;
+    const bool has_expected_size =
+        expected_ && columns == expected_->columns &&
+        (rows.size() == expected_->rows || rows.size() == expected_->rows * wanted_.stacked);
+    if (!has_words_in_margins(table_, rows) &&
+        (has_expected_size || !has_places_in_margins(rows))) {
+      return {.rows = std::move(rows)};
+    }
+    if (rows.size() == 1 || columns == 1) {
+      throw InputError(where_ +
+                       ": there are labels but no numbers: write a number under each label");
+    }
+    return inside_margins(table_, std::move(rows));
+  }
+
+  // True if the first cell is empty, and each field of the first row and column is a word, its
+  // place, or another number in quotes, as write_csv writes it.
+  bool has_places_in_margins(const Rows& rows) const {
+    if (rows.size() < 2 || rows.front().size < 2) return false;
+    if (!table_.of(rows.front()).front().text.empty()) return false;
+    const bool quotes_tell = !table_.of(rows[1])[1].quoted;
+    return all_of_margins(table_, rows, [&](const Field& field, std::size_t place) {
+      return is_word(field) || field.text == std::to_string(place) ||
+             (quotes_tell && field.quoted && !field.text.empty());
+    });
+  }
+
+  void refuse_empty_table(const Rows& rows) const {
+    const bool one_column = rows.empty() || rows.front().size <= 1;
+    if (!one_column || !std::ranges::all_of(table_.fields, is_empty_field)) return;
+    throw InputError(where_ +
+                     ": the file is empty: write one row of numbers a line, such as 0.5,0.25");
+  }
+
+  // One over all matrices, and one over each.
+  std::size_t most_titles() const { return wanted_.stacked + 1; }
+
+  static bool is_ragged(const Rows& rows) {
+    return std::ranges::any_of(rows, [&](const Row& row) { return row.size != rows.front().size; });
+  }
+
+  void refuse_ragged_rows(const Rows& rows) const {
+    const auto cells = [](const Row& row) { return pluralise(row.size, "cell"); };
+    const auto may_have_decimal_commas = [&](const Row& row) {
+      return row.size >= expected_->columns && row.size <= 2 * expected_->columns;
+    };
+    for (const Row& row : rows) {
+      if (row.size == rows.front().size) continue;
+      const bool has_decimal_commas = table_.separator == ',' && expected_ &&
+                                      std::ranges::all_of(rows, may_have_decimal_commas);
+      throw InputError(fmt::format(
+          "{}: row {} has {}, row {} has {}: give every row {}, an empty one for a blank{}", where_,
+          row.line, cells(row), rows.front().line, cells(rows.front()), cells(rows.front()),
+          has_decimal_commas ? decimal_commas_hint : ""));
+    }
+  }
+
+  // A file of words is not a matrix, unless it has the expected size.
+  void refuse_words(const ParsedArray& written) const {
+    if (written.bad_texts.empty()) return;
+    const bool fits = expected_ && written.shape == Shape{expected_->rows, expected_->columns};
+    const bool some = std::ranges::any_of(
+        written.cells, [](const Numeral& cell) { return !std::isnan(cell.value); });
+    if (fits || some) return;
+    throw InputError(fmt::format("{}: {}", where_,
+                                 refusal(NumeralError::not_a_number, written.bad_texts.front())));
+  }
+
+  // A remark about decimal commas, if rows have twice the expected cells, separated by commas.
+  std::string remark_on(const ParsedArray& written) const {
+    if (!expected_ || table_.separator != ',' || written.shape[0] != expected_->rows ||
+        written.shape[1] != 2 * expected_->columns) {
+      return {};
+    }
+    return fmt::format("each row has {} cells where {} are due{}", written.shape[1],
+                       expected_->columns, decimal_commas_hint);
+  }
+
+  static constexpr std::string_view decimal_commas_hint =
+      "; if the commas are decimal commas, write points, or ; between the numbers";
 
   const Table& table_;
   const std::string& where_;
-  OnBadCell on_bad_cell_;
-  bool comma_seen_ = false;
-  bool point_seen_ = false;
+  const ReadOptions& wanted_;
+  CellReader cells_;
+  std::optional<Size> expected_ = {};
+  std::optional<Layout> first_ = {};  // the first of the expected size, though a cell is no number
 };
-
-ParsedArray read_table(const Table& table, const std::string& where, const Margin& margin,
-                       OnBadCell on_bad_cell) {
-  if (table.rows.size() == margin.rows || table.columns() == margin.columns) {
-    throw InputError(where + ": there are labels but no numbers: write a number under each label");
-  }
-  ParsedArray written;
-  written.shape = {table.rows.size() - margin.rows, table.columns() - margin.columns};
-  written.cells.reserve(element_count(written.shape, where));
-  CellReader reader(table, where, on_bad_cell);
-  for (std::size_t i = margin.rows; i < table.rows.size(); ++i) {
-    for (std::size_t j = margin.columns; j < table.columns(); ++j) {
-      written.cells.push_back(reader.read(i, j, written));
-    }
-  }
-  resolve_precision(written.cells);
-  read_labels(table, margin, written);
-  return written;
-}
-
-/// A file of words is not a matrix, unless it has the expected size.
-void refuse_words(const ParsedArray& written, const ReadOptions& wanted, const std::string& where) {
-  if (written.bad_texts.empty()) return;
-  const auto& expected = wanted.expected;
-  const bool fits = expected && written.shape == Shape{(*expected)[0], (*expected)[1]};
-  const bool some = std::ranges::any_of(
-      written.cells, [](const Numeral& cell) { return !std::isnan(cell.value); });
-  if (fits || some) return;
-  throw InputError(
-      fmt::format("{}: {}", where, refusal(NumeralError::not_a_number, written.bad_texts.front())));
-}
-
-/// A remark about decimal commas, if rows have twice the expected cells, separated by commas.
-std::string remark_on(const Table& table, const ParsedArray& written, const ReadOptions& wanted) {
-  const auto& expected = wanted.expected;
-  if (!expected || table.separator != ',' || written.shape[0] != (*expected)[0] ||
-      written.shape[1] != 2 * (*expected)[1]) {
-    return {};
-  }
-  return fmt::format("each row has {} cells where {} are due{}", written.shape[1], (*expected)[1],
-                     csv::decimal_commas_hint);
-}
-
-/// Reads one column with decimal commas, which looks like two columns: only the size tells.
-std::optional<ParsedArray> read_as_decimal_commas(const Table& table,
-                                                  std::array<std::size_t, 2> expected) {
-  if (table.separator != ',' || table.columns() != 2 || expected[1] != 1 ||
-      table.rows.size() != expected[0]) {
-    return std::nullopt;
-  }
-  ParsedArray written;
-  written.shape = {expected[0], 1};
-  for (std::size_t i = 0; i < table.rows.size(); ++i) {
-    if (table.at(i, 0).text.empty() || table.at(i, 1).text.empty()) return std::nullopt;
-    const std::string whole = fmt::format("{},{}", table.at(i, 0).text, table.at(i, 1).text);
-    const NumeralResult result = parse_numeral(whole, DecimalMark::comma);
-    if (result.fault != NumeralError::none) return std::nullopt;
-    written.cells.push_back(result.numeral);
-  }
-  return written;
-}
-
-/// True if, by its size, a plain matrix may have labels, surplus cells or split decimals.
-bool size_is_ambiguous(const Shape& shape, std::array<std::size_t, 2> expected) {
-  const bool has_surplus = shape[0] > expected[0] || shape[1] > expected[1];
-  return has_surplus || (shape[1] == 2 && expected[1] == 1);
-}
 
 // Skips "sep=;", a line for Excel.
 void skip_separator_line(std::string_view& text) {
@@ -406,26 +477,12 @@ void skip_separator_line(std::string_view& text) {
 }  // namespace
 
 ParsedArray read_csv(std::string_view text, const std::string& where, const ReadOptions& wanted) {
-  const auto& expected = wanted.expected;
-  const std::size_t most = wanted.most_of({});
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   skip_separator_line(text);
-  if (auto plain = csv::read_plain_numbers(text, where, most)) {
-    if (!expected || !size_is_ambiguous(plain->shape, *expected)) return *std::move(plain);
-  }
-  const auto ruled = expected ? csv::strip_ruled_lines(text) : std::nullopt;
-  Table table = csv::split(ruled ? *ruled : text, where, most);
-  csv::normalise_table_rows(table, expected, wanted.stacked, where);
-  const bool labelled = table.names.empty() && is_labelled(table, wanted);
-  const Margin margin{.rows = labelled ? std::size_t{1} : 0,
-                      .columns = labelled || table.row_labels_only ? std::size_t{1} : 0};
-  if (expected && !labelled) {
-    if (auto written = read_as_decimal_commas(table, *expected)) return *std::move(written);
-  }
-  ParsedArray written = read_table(table, where, margin, wanted.on_bad_cell);
-  refuse_words(written, wanted, where);
-  written.remark = remark_on(table, written, wanted);
-  return written;
+  const Table table = csv::split(text, where, wanted.most_of({}),
+                                 wanted.expected ? csv::Bars::separate : csv::Bars::are_text);
+  return TableReader(table, where, wanted).read();
 }
 
 }  // namespace qkv::inline formats

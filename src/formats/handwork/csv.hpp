@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "formats/io.hpp"
 #include "formats/parsed_array.hpp"
+#include "tensor/huge_pages.hpp"
 
 namespace qkv::inline formats {
 
@@ -54,13 +56,45 @@ void write_csv(const CsvMatrix& matrix, const CsvOptions& options, const Sink& s
 
 namespace csv {
 
-/// Reads a file of numbers and commas only, many times faster than read_csv; nothing if there is
-/// anything else, if the first row and column might be labels, or if there are more than `most`.
-std::optional<ParsedArray> read_plain_numbers(std::string_view text, const std::string& where,
-                                              std::size_t most = SIZE_MAX);
+struct Field {
+  std::string_view text;  ///< without quotes; trimmed unless it was quoted
+  bool quoted = false;
+};
 
-/// The same without each number's digits; nothing also if a cell is nan.
-std::optional<Tensor> read_plain_matrix(std::string_view text, const std::string& where);
+struct Row {
+  std::size_t line = 0;   ///< in the file, from 1
+  std::size_t first = 0;  ///< index of its first field in Table::fields
+  std::size_t size = 0;
+};
+
+/// Rows of fields, all still text.
+struct Table {
+  std::vector<Field, HugePages<Field>> fields;
+  std::vector<Row> rows;
+  std::deque<std::string> unquoted;  ///< texts of fields with ""; a deque never moves them
+  char separator = ',';
+
+  std::span<const Field> of(const Row& row) const {
+    return std::span(fields).subspan(row.first, row.size);
+  }
+};
+
+enum class Bars { separate, are_text };
+
+/// Splits a text by the separator that divides its lines consistently: comma, semicolon, tab or, if
+/// none of these occurs, blanks. A table ruled with |, as in Markdown ("the | -0.5 -0.5"), is split
+/// at its bars, if these separate. The fields refer to `text`. Throws InputError (prefix `where`)
+/// for invalid UTF-8, for quotes that are not closed or closed too soon, and for more than `most`
+/// numbers.
+Table split(std::string_view text, const std::string& where, std::size_t most, Bars bars);
+
+/// Escapes a label for a cell. It is quoted as in RFC 4180, and if it holds another separator or
+/// ends in a blank. An apostrophe goes before what a spreadsheet would run as a formula: `=1+1` is
+/// written `'=1+1`.
+std::string label_cell(std::string_view label);
+
+/// Returns the label in a cell, without the protecting apostrophe.
+std::string label_of(std::string_view cell);
 
 }  // namespace csv
 

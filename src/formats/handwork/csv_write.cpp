@@ -1,15 +1,43 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <stdexcept>
 
 #include "formats/handwork/csv.hpp"
-#include "formats/handwork/csv_layout.hpp"
 #include "formats/handwork/numeral.hpp"
 #include "tensor/parallel.hpp"
 #include "text/number.hpp"
+#include "text/unicode.hpp"
 
 namespace qkv::inline formats {
 namespace {
+
+using namespace std::string_view_literals;
+
+// Characters that begin a formula, and the full-width forms that some spreadsheets accept.
+constexpr std::array starts = {"="sv,  "+"sv,  "-"sv,  "@"sv,  "\t"sv, "\r"sv,
+                               "\n"sv, "＝"sv, "＋"sv, "－"sv, "＠"sv};
+
+// Blanks and invisible characters (controls, directional marks), which spreadsheets may skip.
+bool is_skipped(CodePoint code) {
+  return code != bad_byte && (is_invisible(code) || category_group(code) == 'Z');
+}
+
+bool starts_formula(std::string_view text) {
+  return std::any_of(starts.begin(), starts.end(),
+                     [&](std::string_view start) { return text.starts_with(start); });
+}
+
+/// True if a spreadsheet might run `label` as a formula, ignoring existing apostrophes before it.
+bool needs_guard(std::string_view label) {
+  label.remove_prefix(std::min(label.find_first_not_of('\''), label.size()));
+  while (!label.empty() && !starts_formula(label)) {
+    const DecodedCodePoint first = decode_code_point(label, 0);
+    if (!is_skipped(first.code)) return false;
+    label.remove_prefix(first.bytes);
+  }
+  return !label.empty();
+}
 
 /// The largest size of a cell with its separator.
 std::size_t widest_cell(const CsvOptions& options) {
@@ -88,6 +116,29 @@ std::string rows_text(const CsvMatrix& matrix, const CsvOptions& options, std::s
 }
 
 }  // namespace
+
+namespace csv {
+
+std::string label_cell(std::string_view label) {
+  std::string text(label);
+  if (needs_guard(label)) text.insert(text.begin(), '\'');
+  const bool has_marks = text.find_first_of(",;\t\"\r\n") != std::string::npos;
+  const bool blank_at_an_end = text.starts_with(' ') || text.ends_with(' ');
+  if (!has_marks && !blank_at_an_end) return text;
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+std::string label_of(std::string_view cell) {
+  const bool guarded = cell.starts_with('\'') && needs_guard(cell);
+  return std::string(cell.substr(guarded ? 1 : 0));
+}
+
+}  // namespace csv
 
 // Pieces of rows are formatted in parallel, and written in order.
 void write_csv(const CsvMatrix& matrix, const CsvOptions& options, const Sink& sink) {

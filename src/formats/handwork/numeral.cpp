@@ -1,5 +1,6 @@
 #include "formats/handwork/numeral.hpp"
 
+#include <fast_float/fast_float.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -242,6 +243,23 @@ std::int16_t decimals_of(const Parts& parts) {
   return static_cast<std::int16_t>(std::clamp(fraction - parts.exponent, -most, most));
 }
 
+/// Reads digits with at most one point, as most cells are; nothing for any other text, and for
+/// integers that may be rounded. This is three times as fast as what follows.
+std::optional<Numeral> plain_decimal(std::string_view text) {
+  constexpr std::size_t too_many_digits = 16;
+  const char* const end = text.data() + text.size();
+  const char* const point = std::find(text.data(), end, '.');
+  const auto decimals = point == end ? 0 : end - point - 1;
+  if (text.empty() || (point == end && text.size() >= too_many_digits)) return std::nullopt;
+  if (decimals > std::numeric_limits<std::int16_t>::max()) return std::nullopt;
+  double value = 0;
+  const auto [stop, error] =
+      fast_float::from_chars(text.data(), end, value, fast_float::chars_format::fixed);
+  // It also reads words, and infinity for what is too large.
+  if (error != std::errc{} || stop != end || !std::isfinite(value)) return std::nullopt;
+  return Numeral{.value = value, .decimals = static_cast<std::int16_t>(decimals)};
+}
+
 constexpr std::size_t min_rounded_digits = 16;  // as many as 2^53 has
 
 /// The shortest digits that identify an integer's double, without trailing zeros.
@@ -266,8 +284,8 @@ bool is_control(std::string_view character) {
 
 NumeralResult parse_cell(std::string_view text, DecimalMark mark) {
   const NumeralResult result = read_in_any_way(text, mark);
-  const bool is_ascii = std::ranges::all_of(text, [](char c) { return (c & 0x80) == 0; });
-  if (result.fault != NumeralError::not_a_number || is_ascii) return result;
+  if (result.fault != NumeralError::not_a_number) return result;
+  if (std::ranges::all_of(text, [](char c) { return (c & 0x80) == 0; })) return result;
   const std::string plain = in_plain_characters(text);
   return plain == text ? result : read_in_any_way(plain, mark);
 }
@@ -308,12 +326,16 @@ bool is_representable(std::string_view digits, double value) {
 }
 
 NumeralResult parse_numeral(std::string_view token, DecimalMark mark) {
+  const char mark_letter = mark == DecimalMark::comma ? ',' : '.';
+  if (mark == DecimalMark::point) {
+    if (const auto plain = plain_decimal(token)) return {.numeral = *plain};
+  }
   std::string_view text = token;
   const bool minus = take_sign(text);
   if (const auto value = word_value(text)) {
     return {.numeral = {.value = minus ? -*value : *value, .computed = std::isnan(*value)}};
   }
-  const auto parts = split_parts(text, mark == DecimalMark::comma ? ',' : '.');
+  const auto parts = split_parts(text, mark_letter);
   if (!parts) return {.fault = NumeralError::not_a_number};
   const auto value = digits_value(text, *parts, mark);
   if (!value) return {.fault = NumeralError::too_large};

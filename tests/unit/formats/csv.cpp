@@ -77,6 +77,8 @@ TEST_CASE("decimal commas are read between semicolons, tabs or quotes") {
 
 TEST_CASE("a column of decimal commas is told from two columns by the expected size") {
   CHECK(values(read_csv("0,5\n0,25\n", "x", {.expected = Size{2, 1}})) == Values{0.5, 0.25});
+  CHECK(read_csv("0,5\n0,25\n", "x", {.expected = Size{2, 1}}).remark ==
+        "its commas are read as decimal commas");
   CHECK(values(read_csv("0,5\n0,25\n", "x")) == Values{0, 5, 0, 25});
 }
 
@@ -156,32 +158,15 @@ TEST_CASE("files of one row and of one column are read") {
   CHECK(read("7").shape == Shape{1, 1});
 }
 
-TEST_CASE("numbers and commas alone are read straight into a matrix") {
-  const auto matrix = csv::read_plain_matrix("1,2.5\n-3,4e2\n0.125,7", "a.csv");
-  REQUIRE(matrix);
-  CHECK(matrix->shape() == Shape{3, 2});
-  CHECK(Values(matrix->values.begin(), matrix->values.end()) == Values{1, 2.5, -3, 400, 0.125, 7});
-}
-
-TEST_CASE("whatever else a file has is left to the careful reader") {
-  for (const char* text : {"1,2\n3,\n", "1,2\n3\n", "1,2\n3,4,5\n", "1,2\n\n3,4\n", ",a\nb,1\n",
-                           "1\n2\n", "1;2\n3;4\n", "1,x\n", "1,2,3\n\n\n\n\n", "1,2\n3,", ""}) {
-    INFO(text);
-    CHECK_FALSE(csv::read_plain_matrix(text, "a.csv"));
-    CHECK_FALSE(csv::read_plain_numbers(text, "a.csv"));
-  }
-}
-
-TEST_CASE("a large file of numbers is read in pieces that keep their places") {
+TEST_CASE("a large file of numbers keeps each in its place") {
   std::string text;
   for (int i = 0; i < 300000; ++i) text += std::to_string(i) + "," + std::to_string(-i) + ".5\n";
-  const auto matrix = csv::read_plain_matrix(text, "a.csv");
-  REQUIRE(matrix);
-  CHECK(matrix->shape() == Shape{300000, 2});
-  CHECK(matrix->at(0, 123456, 0) == 123456);
-  CHECK(matrix->at(0, 123456, 1) == -123456.5);
-  CHECK(matrix->at(0, 299999, 1) == -299999.5);
-  CHECK(csv::read_plain_numbers(text, "a.csv")->cells.back().decimals == 1);
+  const ParsedArray written = read(text);
+  CHECK(written.shape == Shape{300000, 2});
+  CHECK(written.cells[2 * 123456].value == 123456);
+  CHECK(written.cells[2 * 123456 + 1].value == -123456.5);
+  CHECK(written.cells.back().value == -299999.5);
+  CHECK(written.cells.back().decimals == 1);
 }
 
 TEST_CASE("reading ends where there are more numbers than are wanted") {
@@ -406,6 +391,47 @@ TEST_CASE("names over plain rows are as many as the numbers under them") {
   CHECK(std::isnan(blank_last.cells[1].value));
   CHECK(read_csv("a,b\n1,2,\n3,4,\n", "f.csv", {.expected = expected}).shape == Shape{2, 2});
   CHECK_THROWS_AS(read_csv("a,b\n1,2,3\n4,5,6\n", "f.csv", {.expected = expected}), InputError);
+}
+
+ParsedArray read_as(std::string_view text, Size expected, std::size_t stacked = 1) {
+  return read_csv(text, "f.csv",
+                  {.expected = expected, .on_bad_cell = OnBadCell::kept, .stacked = stacked});
+}
+
+TEST_CASE("the layout that has the expected size, and numbers in all cells, is the one read") {
+  CHECK(values(read_as("a,b\n1,2\n", {1, 2}, 2)) == Values{1, 2});
+  CHECK(values(read_as("1,2\n3,4\n", {1, 2}, 2)) == Values{1, 2, 3, 4});
+  CHECK(values(read_as("head 1\n1,2\nhead 2\n3,4\n", {1, 2}, 2)) == Values{1, 2, 3, 4});
+  CHECK(values(read_as(",0,1\nx,1,2\n,0,1\ny,3,4\n", {1, 2}, 2)) == Values{1, 2, 3, 4});
+  CHECK(values(read_as("| | a | b |\n|---|---|---|\n| x | 1 | 2 |\n", {1, 2})) == Values{1, 2});
+  CHECK(values(read_as("x | 1 2\ny | 3 4\n", {2, 2})) == Values{1, 2, 3, 4});
+}
+
+TEST_CASE("empty rows at the ends are no matrix of a stack") {
+  CHECK(values(read_as("1,2\n3,4\n,,,,\n", {1, 2}, 2)) == Values{1, 2, 3, 4});
+  CHECK(values(read_as(",,\n1,2,\n3,4,\n,,\n", {2, 2}, 2)) == Values{1, 2, 3, 4});
+}
+
+TEST_CASE("a row of numbers after a word is no row of names") {
+  CHECK(read_as("fat,0.5,1.5\ncat,1.5,2.5\n", {1, 2}).shape == Shape{2, 3});
+  CHECK(read_as("token,0,1\ncat,1.5,2.5\n", {1, 2}).column_labels == Texts{"0", "1"});
+}
+
+TEST_CASE("a cell that is no number stays where a row would have to be left out") {
+  const ParsedArray written = read_as("0\n-0.30\n1-0.03\n2\n\t\n", {4, 1});
+  CHECK(written.shape == Shape{4, 1});
+  CHECK(written.bad_texts == Texts{"1-0.03"});
+  CHECK(read_as("Q\ncat\n0.5\n", {1, 1}, 3).shape == Shape{3, 1});
+}
+
+TEST_CASE("a trailing blank beside a title is no cell, and the first column no name") {
+  CHECK(values(read_as("Scores,\n0,\n-0.06,\n", {2, 1})) == Values{0, -0.06});
+}
+
+TEST_CASE("old line ends are found in the time of the file's length") {
+  std::string text;
+  for (int i = 0; i < 300'000; ++i) text += "1,2\r";
+  CHECK(read(text).shape == Shape{300'000, 2});
 }
 
 }  // namespace

@@ -1,0 +1,259 @@
+#include "formats/handwork/csv.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "formats/handwork/numeral.hpp"
+#include "text/error.hpp"
+#include "text/strings.hpp"
+#include "text/unicode.hpp"
+
+namespace qkv::inline formats::csv {
+namespace {
+
+constexpr char blanks = ' ';                     // the separator if no other occurs
+constexpr std::string_view separators = "\t;,";  // the most likely first
+
+// The line at the start of the text, without its end.
+std::string_view first_line(std::string_view text) {
+  return text.substr(0, std::min(text.find('\n'), text.size()));
+}
+
+// The separator that is equally often in every line, else the one in most lines. The beginning of
+// a long file is representative. Separators in quotes do not count.
+char separator_of(std::string_view text) {
+  constexpr std::size_t enough = 1 << 16;
+  using Counts = std::array<std::size_t, separators.size()>;
+  std::vector<Counts> lines;
+  Counts counts{};
+  bool quoted = false;
+  bool is_blank_line = true;
+  for (std::size_t i = 0; i <= text.size(); ++i) {
+    const char c = i < text.size() ? text[i] : '\n';
+    if (c == '"') quoted = !quoted;
+    if ((c == '\n' || c == '\r') && (!quoted || i == text.size())) {
+      if (!is_blank_line) lines.push_back(counts);
+      counts = {};
+      is_blank_line = true;
+      if (i > enough) break;
+      continue;
+    }
+    is_blank_line = is_blank_line && c == ' ';
+    const std::size_t kind = separators.find(c);
+    if (!quoted && kind != separators.npos) ++counts[kind];
+  }
+  Counts lines_with{};
+  for (std::size_t kind = 0; kind < separators.size(); ++kind) {
+    const auto has_other = [&](const Counts& one) { return one[kind] != lines.front()[kind]; };
+    const auto has_any = [&](const Counts& one) { return one[kind] > 0; };
+    lines_with[kind] = static_cast<std::size_t>(std::ranges::count_if(lines, has_any));
+    if (lines_with[kind] > 0 && std::ranges::none_of(lines, has_other)) return separators[kind];
+  }
+  const auto most = std::ranges::max_element(lines_with);
+  return *most == 0 ? blanks : separators[static_cast<std::size_t>(most - lines_with.begin())];
+}
+
+// "|---|:---|", which says nothing.
+bool is_rule(std::string_view line) {
+  return line.find("--") != line.npos && line.find_first_not_of("|+-:= \t") == line.npos;
+}
+
+// True if most lines have bars.
+bool is_ruled(std::string_view text) {
+  if (text.find('|') == text.npos) return false;
+  std::size_t lines = 0;
+  std::size_t ruled = 0;
+  while (!text.empty()) {
+    const std::string_view line = trimmed(first_line(text));
+    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+    if (line.empty() || is_rule(line)) continue;
+    ++lines;
+    ruled += line.find('|') != line.npos ? 1 : 0;
+  }
+  return 2 * ruled > lines;
+}
+
+class Splitter {
+ public:
+  Splitter(std::string_view text, const std::string& where, std::size_t most)
+      : text_(text), where_(where), most_(most) {}
+
+  Table split(Bars bars) {
+    const bool is_table = bars == Bars::separate && is_ruled(text_);
+    table_.separator = is_table ? '|' : separator_of(text_);
+    const bool by_lines = is_table || table_.separator == blanks;
+    while (pos_ < text_.size()) by_lines ? split_line() : split_row();
+    return std::move(table_);
+  }
+
+ private:
+  // Sets the end of the line at pos_, which is the next \n or \r. Each \n is searched for once,
+  // also if all lines end in \r.
+  void find_line_end() {
+    if (newline_ < pos_ || pos_ == 0) newline_ = std::min(text_.find('\n', pos_), text_.size());
+    line_end_ = std::min(text_.substr(0, newline_).find('\r', pos_), newline_);
+  }
+
+  void skip_line_end() {
+    if (text_.substr(pos_).starts_with("\r\n")) ++pos_;
+    if (pos_ < text_.size()) ++pos_;
+    ++line_;
+  }
+
+  void skip_spaces() {
+    while (pos_ < text_.size() && text_[pos_] == ' ') ++pos_;
+  }
+
+  // Splits a line at bars or blanks; "#" begins a comment, as NumPy writes it.
+  void split_line() {
+    Row row{.line = line_, .first = table_.fields.size()};
+    find_line_end();
+    const std::string_view line = trimmed(text_.substr(pos_, line_end_ - pos_));
+    pos_ = line_end_;
+    skip_line_end();
+    if (table_.separator == '|') {
+      if (line.empty() || is_rule(line)) return;
+      add_ruled(line);
+    } else if (line.starts_with('#')) {
+      return;
+    } else {
+      add_words(line);
+    }
+    row.size = table_.fields.size() - row.first;
+    if (row.size == 0) row.size = add_field({});
+    table_.rows.push_back(row);
+  }
+
+  void add_words(std::string_view line) {
+    while (!line.empty()) {
+      const std::size_t stop = std::min(line.find(' '), line.size());
+      if (stop > 0) add_field({.text = line.substr(0, stop)});
+      line.remove_prefix(std::min(stop + 1, line.size()));
+    }
+  }
+
+  // "| the | -0.5 | -0.5 |", or "the | -0.5 -0.5", where blanks divide the numbers.
+  void add_ruled(std::string_view line) {
+    const bool framed = line.size() > 1 && line.starts_with('|') && line.ends_with('|');
+    if (framed) line = line.substr(1, line.size() - 2);
+    const auto bars = std::ranges::count(line, '|');
+    if (framed && bars == 0) return add_words(trimmed(line));
+    for (bool is_last = false; !is_last;) {
+      const std::size_t bar = std::min(line.find('|'), line.size());
+      is_last = bar == line.size();
+      if (is_last && bars == 1 && !framed) return add_words(trimmed(line));
+      add_field({.text = trimmed(line.substr(0, bar))});
+      line.remove_prefix(is_last ? bar : bar + 1);
+    }
+  }
+
+  std::size_t add_field(Field field) {
+    const char first = field.text.empty() ? '\0' : field.text[0];
+    const bool is_number =
+        (first >= '0' && first <= '9') || first == '+' || first == '-' || first == '.';
+    if (is_number && ++numbers_ > most_) refuse_surplus(where_, most_);
+    table_.fields.push_back(field);
+    return 1;
+  }
+
+  void split_row() {
+    Row row{.line = line_, .first = table_.fields.size()};
+    find_line_end();
+    for (;;) {
+      add_field(next_field());
+      if (pos_ == line_end_) break;
+      ++pos_;
+    }
+    row.size = table_.fields.size() - row.first;
+    table_.rows.push_back(row);
+    skip_line_end();
+    // Rows are about equally long; the first one, with labels, is often shorter.
+    if (table_.rows.size() == 2) table_.fields.reserve(text_.size() / pos_ * table_.fields.size());
+  }
+
+  Field next_field() {
+    skip_spaces();
+    if (pos_ < text_.size() && text_[pos_] == '"') return quoted_field();
+    std::string_view field = text_.substr(pos_, line_end_ - pos_);
+    field = field.substr(0, field.find(table_.separator));
+    pos_ += field.size();
+    while (field.ends_with(' ')) field.remove_suffix(1);
+    return {.text = field};
+  }
+
+  Field quoted_field() {
+    const std::size_t opened_on = line_;
+    const std::size_t start = ++pos_;
+    bool doubled = false;
+    for (;; ++pos_) {
+      if (pos_ == text_.size()) {
+        refuse_line(opened_on, "a quoted cell is never closed: end it with \"");
+      }
+      if (text_[pos_] == '\n') ++line_;
+      if (text_[pos_] != '"') continue;
+      if (!text_.substr(pos_ + 1).starts_with('"')) break;
+      doubled = true;
+      ++pos_;
+    }
+    const std::string_view inside = text_.substr(start, pos_ - start);
+    ++pos_;
+    if (pos_ > line_end_) find_line_end();
+    skip_spaces();
+    if (pos_ < line_end_ && text_[pos_] != table_.separator) {
+      refuse_line(line_, fmt::format("text after the closing quote of \"{}\": put all of the cell "
+                                     "in the quotes and write \" inside them as \"\"",
+                                     printable(inside)));
+    }
+    return {.text = doubled ? undoubled(inside) : inside, .quoted = true};
+  }
+
+  std::string_view undoubled(std::string_view inside) {
+    std::string& result = table_.unquoted.emplace_back();
+    for (std::size_t i = 0; i < inside.size(); ++i) {
+      if (inside[i] == '"') ++i;
+      result += inside[i];
+    }
+    return result;
+  }
+
+  [[noreturn]] void refuse_line(std::size_t line, std::string_view why) const {
+    throw InputError(fmt::format("{}: line {}: {}", where_, line, why));
+  }
+
+  std::string_view text_;
+  const std::string& where_;
+  std::size_t most_;         // numbers that are read
+  std::size_t numbers_ = 0;  // so far, by their first characters
+  std::size_t pos_ = 0;
+  std::size_t newline_ = 0;
+  std::size_t line_end_ = 0;
+  std::size_t line_ = 1;
+  Table table_;
+};
+
+void refuse_broken_utf8(std::string_view text, const std::string& where) {
+  unsigned char all = 0;
+  for (const char c : text) all |= static_cast<unsigned char>(c);
+  if (all < 0x80) return;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t length = utf8_length(text.substr(i));
+    if (length == 0) {
+      const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<long>(i), '\n');
+      throw InputError(
+          fmt::format("{}: line {}: byte 0x{:02x} is not UTF-8 text: save the file as UTF-8", where,
+                      line, static_cast<unsigned char>(text[i])));
+    }
+    i += length;
+  }
+}
+
+}  // namespace
+
+Table split(std::string_view text, const std::string& where, std::size_t most, Bars bars) {
+  refuse_broken_utf8(text, where);
+  return Splitter(text, where, most).split(bars);
+}
+
+}  // namespace qkv::inline formats::csv
