@@ -41,6 +41,18 @@ def npz():
     yield saved(numpy.savez_compressed, Q=A, K=HEADS, zeros=numpy.zeros((9, 9)))
 
 
+def pytorch():
+    """Pickles as torch.save writes them, of tensors in a storage of 64 bytes."""
+    tensor = (b"ctorch._utils\n_rebuild_tensor_v2\n((X\7\0\0\0storagectorch\n%sStorage\nX\1\0\0\0000X\3\0\0\0cpuK%ctQ"
+              b"K\0K\2K\3\x86K\3K\1\x86\x89ccollections\nOrderedDict\n)RtR")
+    for kind, count in ((b"Float", 16), (b"Double", 8), (b"Half", 32), (b"BFloat16", 32), (b"Long", 8), (b"Bool", 64)):
+        one = tensor % (kind, count)
+        yield b"\x80\2" + one + b"."
+        yield b"\x80\2}q\0(X\1\0\0\0Q" + one + b"q\1X\1\0\0\0n}X\1\0\0\0a](h\1" + one + b"K\3G@\4\0\0\0\0\0\0N\x88esu."
+    yield b"\x80\2ctorch._utils\n_rebuild_parameter\n" + tensor % (b"Float", 16) + b"\x88)\x87R."
+    yield b"\x80\4\x95\x0a\0\0\0\0\0\0\0}\x94\x8c\1a\x94\x8c\5torch\x8c\4Size\x93)\x85Rs."
+
+
 def safetensors():
     yield packed({"Q": ("F64", [2, 2], A.tobytes())}, aligned=False)
     yield packed({"a": ("F32", [2, 2, 2], HEADS.tobytes()), "b": ("BF16", [], b"\0\x3f"),
@@ -201,7 +213,7 @@ SEEDS = {
     "bpe": bpe, "dumps": choices, "shapes": choices, "checkpoint": lambda: checkpoint(tokenizers()), "csv": csv,
     "csv_size": lambda: (b"\2\2" + text for text in csv()), "submission": submissions, "json": json_texts,
     "keys": keys, "lesson": lessons, "model": models, "name": names, "npy": npy, "npz": npz,
-    "printed_text": printed_text, "patch": patches, "reference": references, "safetensors": safetensors,
+    "printed_text": printed_text, "patch": patches, "pytorch": pytorch, "reference": references, "safetensors": safetensors,
     "set": settings, "walk": lessons,
 }
 
