@@ -14,10 +14,8 @@
 
 #include "ops/backward_rule.hpp"
 #include "ops/heads/head_axis.hpp"
-#include "ops/kinds/formula.hpp"
-#include "ops/operation.hpp"
+#include "ops/mistake.hpp"
 #include "tensor/tensor.hpp"
-#include "text/error.hpp"
 #include "trace/cell_reference.hpp"
 
 namespace qkv::inline check {
@@ -372,12 +370,7 @@ bool CandidateSet::collect_mistakes(const Search& search) const {
   const bool zeros_tell = search.origin.at == index_ || !is_gradient(*node_.step->operation);
   for (const Mistake& mistake : step.operation->mistakes) {
     if (!search.budget.take(budget_.work[search.origin.at])) return false;
-    std::vector<Tensor> versions;
-    try {
-      versions = mistake.compute(step);
-    } catch (const InputError&) {  // impossible with these shapes
-    }
-    for (Tensor& made : versions) {
+    for (Tensor& made : versions_of(mistake.change, step)) {
       Candidate candidate{
           .id = mistake.id,
           .says = mistake.says,

@@ -7,7 +7,7 @@
 #include <map>
 #include <random>
 
-#include "text/error.hpp"
+#include "ops/mistake.hpp"
 #include "trace/cell_reference.hpp"
 #include "trace/evaluate.hpp"
 
@@ -55,10 +55,8 @@ struct Candidate {
 std::vector<Candidate> candidates_of(const StepView& step) {
   std::vector<Candidate> candidates;
   for (const Mistake& mistake : step.operation->mistakes) {
-    try {
-      for (Tensor& made : mistake.compute(step))
-        candidates.push_back({mistake.id, std::move(made)});
-    } catch (const InputError&) {  // impossible with these shapes
+    for (Tensor& made : versions_of(mistake.change, step)) {
+      candidates.push_back({mistake.id, std::move(made)});
     }
   }
   return candidates;

@@ -82,11 +82,11 @@ struct TriedPlace {
 };
 
 /// What changes a file, each by a name of its own.
-struct Change {
+struct FileChange {
   const char* name;
   bool (*make)(const TriedPlace&);
 };
-constexpr Change changes[] = {
+constexpr FileChange changes[] = {
     {"write", [](const TriedPlace& p) { return ::open(p.file().c_str(), O_WRONLY) >= 0; }},
     {"make", [](const TriedPlace& p) { return ::open(p.other().c_str(), O_CREAT | O_RDWR, 0666) >= 0; }},
     {"rename", [](const TriedPlace& p) { return ::rename(p.file().c_str(), p.other().c_str()) == 0; }},
@@ -121,7 +121,7 @@ TEST_CASE("a command that only reads changes no file, and can read each") {
     WARN("this kernel's Landlock is too old");
     return;
   }
-  for (const Change& change : changes) {
+  for (const FileChange& change : changes) {
     INFO(change.name);
     const TriedPlace place;
     CHECK(reason_in_confinement(FileAccess::reads, [&] { return change.make(place); }) == EACCES);
