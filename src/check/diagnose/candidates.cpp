@@ -107,17 +107,6 @@ std::vector<Tensor> nearest_heads(
   return {std::move(result)};
 }
 
-// Computes the step for each head with that head's numbers in all heads of an operand.
-std::vector<Tensor> with_one_head(const StepView& step, std::size_t k) {
-  const std::size_t heads = comparable_heads(step.operand(k));
-  std::vector<Tensor> results;
-  for (std::size_t head = 0; heads > 1 && head < heads; ++head) {
-    const auto taken = [head](std::size_t) { return head; };
-    results.push_back(with_operand(step, k, with_heads(step.operand(k), heads, taken)));
-  }
-  return results;
-}
-
 /// Returns the step's results where heads use other heads' numbers, each the nearest to those
 /// written: of the result, or of an operand. Empty if no other head is nearer than its own.
 /// `step.tensor` is the right result; `written` has as many cells.
@@ -135,7 +124,8 @@ std::vector<Tensor> with_nearest_heads(const StepView& step, std::span<const dou
   }
   constexpr std::size_t many = std::size_t{1} << 16;  // larger: only a program's whole heads
   for (std::size_t k = 0; k < step.inputs.size() && numbers.size() <= many; ++k) {
-    const std::vector<Tensor> others = with_one_head(step, k);
+    std::vector<Tensor> others = one_head_in_all(step.operand(k));
+    for (Tensor& other : others) other = with_operand(step, k, other);
     const bool fit = others.size() > 1 && others.front().values.size() == numbers.size();
     if (!fit) continue;
     for (Tensor& made :
