@@ -38,8 +38,6 @@ Tensor IdentityBackward::compute(const Call& call, Tensor whole) {
   return whole;
 }
 
-std::vector<Tensor> first_operand(const StepView& step) { return {step.operand()}; }
-
 Tensor frame_of_scores(const Call& call, const Form& form) {
   Tensor frame = frame_of(call, form);
   frame.dot_width = call.inputs[0]->dot_width;

@@ -80,9 +80,6 @@ Versions with_parameters(const StepView& step) {
   return results;
 }
 
-/// The step's first operand as its result: what the step does was skipped.
-std::vector<Tensor> first_operand(const StepView& step);
-
 /// Returns the axes of a result of the first operand's kind: it keeps the width behind its scores.
 Tensor frame_of_scores(const Call& call, const Form& form);
 
