@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ops/mistake.hpp"
 #include "ops/options.hpp"
 #include "tensor/tensor.hpp"
 
@@ -55,52 +56,6 @@ std::string operand_text(const Call& call, std::size_t k);
 /// Throws InputError with the step's name and `what` is wrong with the call.
 [[noreturn]] void refuse(const Call& call, std::string_view what);
 
-struct Operation;
-
-/// A step as a mistake sees it: the learner's tensor and the steps that it was computed from. Some
-/// mistakes look at those: which scores were masked, which other weights exist.
-struct StepView {
-  std::string_view name;
-  const Tensor* tensor = nullptr;
-  const Operation* operation = nullptr;  ///< nullptr for a given
-  const Options* options = nullptr;
-  const Environment* environment = nullptr;
-  std::vector<const StepView*> inputs = {};
-  std::span<const StepView> all = {};  ///< all steps of the lesson, the givens first
-  /// The submitted matrix, for mistakes that can only be found from it; nullptr if there is none.
-  const Tensor* written = nullptr;
-
-  const Tensor& operand(std::size_t k = 0) const { return *inputs[k]->tensor; }
-};
-
-/// Returns the call of the step on the learner's operands.
-Call call_of(const StepView& step);
-
-/// Returns the nearest step of that operation along first operands, `from` included, or nullptr.
-const StepView* upstream(const StepView* from, const Operation& operation);
-
-/// What counts as evidence for a mistake, beside finite numbers other than 0: many mistakes produce
-/// zeros and infinities.
-struct Evidence {
-  bool zeros = false;  ///< the mistake produces them, so they count
-  bool infinities = false;
-  /// How many cells must support it: a mistake with a free number fits any single cell.
-  std::size_t least = 1;
-  bool is_fitted = false;  ///< its numbers are fitted to the submission: which bias, whose head
-};
-inline constexpr Evidence masking_evidence{.zeros = true, .infinities = true};
-
-/// A wrong version of an operation's maths that learners are known to compute. `compute` returns
-/// its results: empty if it is impossible with these shapes, several if it has variants.
-struct Mistake {
-  std::string_view id;  ///< "scale.skipped"
-  /// "The scores were not divided by √d_k."; {0}, {1} are operands, {formula} is the step's own.
-  std::string_view says;
-  std::string_view hint;  ///< what to look at again
-  std::vector<Tensor> (*compute)(const StepView& step) = nullptr;
-  Evidence evidence = {};
-};
-
 class Decimal;
 class Expression;
 struct Bounds;
@@ -111,8 +66,6 @@ struct Intermediate;
 struct Range;
 struct OperandRef;
 struct BackwardRule;
-template <class N>
-struct Cell;
 
 /// One cell's maths for four number types: its value, the interval that rounding allows, the
 /// arithmetic to print, and the exact decimal if nothing had to be rounded.

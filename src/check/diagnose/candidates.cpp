@@ -14,10 +14,8 @@
 
 #include "ops/backward_rule.hpp"
 #include "ops/heads/head_axis.hpp"
-#include "ops/kinds/formula.hpp"
-#include "ops/operation.hpp"
+#include "ops/mistake.hpp"
 #include "tensor/tensor.hpp"
-#include "text/error.hpp"
 #include "trace/cell_reference.hpp"
 
 namespace qkv::inline check {
@@ -92,17 +90,6 @@ std::vector<Tensor> nearest_heads(
   return {std::move(result)};
 }
 
-// Computes the step for each head with that head's numbers in all heads of an operand.
-std::vector<Tensor> with_one_head(const StepView& step, std::size_t k) {
-  const std::size_t heads = comparable_heads(step.operand(k));
-  std::vector<Tensor> results;
-  for (std::size_t head = 0; heads > 1 && head < heads; ++head) {
-    const auto taken = [head](std::size_t) { return head; };
-    results.push_back(with_operand(step, k, with_heads(step.operand(k), heads, taken)));
-  }
-  return results;
-}
-
 // Returns the step's results where heads use other heads' numbers, each the nearest to those
 // written: of the result, or of an operand. Empty if no other head is nearer than its own.
 std::vector<Tensor> with_nearest_heads(const StepView& step) {
@@ -121,7 +108,8 @@ std::vector<Tensor> with_nearest_heads(const StepView& step) {
   }
   constexpr std::size_t many = std::size_t{1} << 16;  // larger: only a program's whole heads
   for (std::size_t k = 0; k < step.inputs.size() && numbers.size() <= many; ++k) {
-    const std::vector<Tensor> others = with_one_head(step, k);
+    std::vector<Tensor> others = one_head_in_all(step.operand(k));
+    for (Tensor& other : others) other = with_operand(step, k, other);
     const bool fit = others.size() > 1 && others.front().values.size() == numbers.size();
     if (!fit) continue;
     for (Tensor& made :
@@ -225,12 +213,6 @@ std::vector<std::size_t> probes_of(const Mismatch& mismatch) {
 }
 
 }  // namespace
-
-std::vector<Tensor> results_of(const Mistake& mistake, const StepView& step) try {
-  return mistake.compute(step);
-} catch (const InputError&) {  // impossible with these shapes
-  return {};
-}
 
 bool is_by_hand(std::size_t cells) { return cells <= std::size_t{1} << 18; }
 
@@ -369,7 +351,7 @@ bool CandidateSet::collect_mistakes(const Search& search, std::span<const Mistak
   const bool zeros_tell = search.origin.at == index_ || !is_gradient(*node_.step->operation);
   for (const Mistake& mistake : mistakes) {
     if (!search.budget.take(work)) return false;
-    for (Tensor& made : results_of(mistake, search.assumption.steps[search.origin.at])) {
+    for (Tensor& made : versions_of(mistake.change, search.assumption.steps[search.origin.at])) {
       Candidate candidate{
           mistake.id,
           mistake.says,

@@ -83,9 +83,6 @@ class Hypothesis {
   std::shared_ptr<Perturbation> perturbation_;
 };
 
-/// Returns the numbers that a mistake gives a step; empty if it is impossible there.
-std::vector<Tensor> results_of(const Mistake& mistake, const StepView& step);
-
 /// Returns the unsubmitted steps before `node` that lead to it through unsubmitted steps only, the
 /// nearest first.
 std::vector<std::size_t> unsubmitted_before(const Judgement& judgement, std::size_t node);

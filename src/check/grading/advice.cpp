@@ -7,6 +7,7 @@
 #include <random>
 
 #include "check/diagnose/hypothesis.hpp"
+#include "ops/mistake.hpp"
 #include "trace/cell_reference.hpp"
 #include "trace/evaluate.hpp"
 
@@ -22,8 +23,9 @@ struct WrongVersion {
 std::vector<WrongVersion> wrong_versions(const StepView& step) {
   std::vector<WrongVersion> versions;
   for (const Mistake& mistake : step.operation->mistakes) {
-    for (Tensor& made : results_of(mistake, step))
+    for (Tensor& made : versions_of(mistake.change, step)) {
       versions.push_back({mistake.id, std::move(made)});
+    }
   }
   return versions;
 }

@@ -10,6 +10,9 @@
 namespace qkv::inline ops {
 namespace {
 
+// Flags of a matrix's cells.
+using BoolMatrix = xt::xtensor<bool, 2>;
+
 // The kind of a mask step: its option or, without one, what its operands imply.
 std::string_view mask_kind(const Call& call) {
   return call.options->word("kind", call.inputs.size() == 2 ? "given" : "causal");
@@ -106,50 +109,56 @@ class MaskedCells {
   std::map<std::size_t, BoolMatrix> masks_;
 };
 
-// A formula of each matrix of scores and of its hidden cells.
-template <Matrix (*formula)(const MatrixView& scores, const BoolMatrix& hidden)>
-std::vector<Tensor> with(const StepView& step) {
+// The scores with a formula of each cell, and whether it is hidden.
+template <double (*formula)(double score, bool hidden)>
+Versions with(const StepView& step) {
   const Call call = call_of(step);
   return {by_operands(call, uninitialised_like(mask_operation.compute(call)),
-                      [](const Operands& of) { return formula(of(0), masked_cells(of.at())); })};
+                      [](const Operands& of) -> Matrix {
+                        return xt::vectorize(formula)(of(0), masked_cells(of.at()));
+                      })};
 }
 
-Matrix skipped(const MatrixView& s, const BoolMatrix&) { return s; }
+double zero(double score, bool hidden) { return hidden ? 0 : score; }
+double inverted(double score, bool hidden) { return hidden ? score : -infinity; }
+// The mask as numbers, either way round: 1 keeps, or 1 hides.
+double kept_added(double score, bool hidden) { return hidden ? score : score + 1; }
+double hidden_added(double score, bool hidden) { return hidden ? score + 1 : score; }
 
-Matrix zero(const MatrixView& s, const BoolMatrix& hidden) { return xt::where(hidden, 0.0, s); }
-
-Matrix inverted(const MatrixView& s, const BoolMatrix& hidden) {
-  return xt::where(hidden, s, -infinity);
+Versions added(const StepView& step) {
+  return {with<kept_added>(step).front(), with<hidden_added>(step).front()};
 }
 
-std::string_view kind_of(const StepView& step) { return mask_kind(call_of(step)); }
+// The parameters of a positional mask; empty for others.
+using Pattern = std::optional<MaskPattern>;
 
-// The scores with another positional mask.
-Tensor with_seen(const StepView& step, const MaskPattern& seen) {
-  return by_matrix(step.operand(), [&](const MatrixView& s) -> Matrix {
-    Matrix masked = s;
-    for (std::size_t i = 0; i < s.shape(0); ++i) {
-      const KeyRange keys = seen(i);
-      for (std::size_t j = 0; j < s.shape(1); ++j) {
-        if (!keys.has(j)) masked(i, j) = -infinity;
-      }
+Pattern pattern_of(const Call& call) {
+  const std::string_view kind = mask_kind(call);
+  if (!is_positional_mask(kind)) return {};
+  return mask_pattern_of(call, kind);
+}
+
+Tensor masked_by(const Call& call, const Pattern& seen) {
+  return by_rows(call, *call.inputs[0], 1, [&](const Operands& of, std::span<double> cells) {
+    const KeyRange keys = (*seen)(of.at().row);
+    for (std::size_t j = 0; j < cells.size(); ++j) {
+      if (!keys.has(j)) cells[j] = -infinity;
     }
-    return masked;
   });
 }
 
-// The same with a change to the step's own pattern; empty if the mask is not positional.
-template <class Change>
-std::vector<Tensor> with_change(const StepView& step, Change change) {
-  if (!is_positional_mask(kind_of(step))) return {};
-  MaskPattern seen = mask_pattern_of(call_of(step), kind_of(step));
-  return change(seen) ? std::vector<Tensor>{with_seen(step, seen)} : std::vector<Tensor>();
+template <auto... changes>
+constexpr auto masked_with = with_parameters<pattern_of, masked_by, changes...>;
+
+bool is_window(const Pattern& seen) {
+  return seen && seen->kind == MaskPattern::Kind::sliding_window;
 }
 
 // The token's own key is hidden, too.
-std::vector<Tensor> diagonal(const StepView& step) {
+Versions diagonal(const StepView& step) {
   const Call call = call_of(step);
-  const int first = is_positional_mask(kind_of(step)) ? static_cast<int>(first_query(call)) : 0;
+  const Pattern seen = pattern_of(call);
+  const int first = seen ? static_cast<int>(seen->first) : 0;
   return {by_operands(call, uninitialised_like(mask_operation.compute(call)),
                       [&](const Operands& of) -> Matrix {
                         const MatrixView s = of(0);
@@ -158,71 +167,17 @@ std::vector<Tensor> diagonal(const StepView& step) {
                       })};
 }
 
-std::vector<Tensor> wrong_triangle(const StepView& step) {
-  if (kind_of(step) != "causal") return {};
-  const int before = static_cast<int>(first_query(call_of(step))) - 1;
+Versions wrong_triangle(const StepView& step) {
+  const Pattern seen = pattern_of(call_of(step));
+  if (!seen || seen->kind != MaskPattern::Kind::causal) return {};
   return {by_matrix(step.operand(), [&](const MatrixView& s) -> Matrix {
-    return xt::where(causal_pattern(s, before), -infinity, s);
+    const BoolMatrix all = xt::ones<bool>({s.shape(0), s.shape(1)});
+    return xt::where(xt::tril(all, static_cast<int>(seen->first) - 1), -infinity, s);
   })};
 }
 
-// The key after a query's own stays visible, too.
-std::vector<Tensor> one_ahead(const StepView& step) {
-  if (kind_of(step) == "causal") {
-    const int ahead = static_cast<int>(first_query(call_of(step))) + 1;
-    return {by_matrix(step.operand(), [&](const MatrixView& s) -> Matrix {
-      return xt::where(causal_pattern(s, ahead), s, -infinity);
-    })};
-  }
-  return with_change(step, [](MaskPattern& seen) {
-    ++seen.first;
-    ++seen.width;
-    return !seen.both;
-  });
-}
-
-std::vector<Tensor> off_by_one(const StepView& step) {
-  if (kind_of(step) != "sliding_window") return {};
-  std::vector<Tensor> results = with_change(step, [](MaskPattern& seen) { return ++seen.width; });
-  for (Tensor& narrow : with_change(step, [](MaskPattern& seen) { return --seen.width; })) {
-    results.push_back(std::move(narrow));
-  }
-  return results;
-}
-
-// All of the past, as under a causal mask.
-std::vector<Tensor> without_window(const StepView& step) {
-  if (kind_of(step) != "sliding_window") return {};
-  return with_change(step, [](MaskPattern& seen) {
-    seen.kind = MaskPattern::Kind::causal;
-    return !seen.both;
-  });
-}
-
-std::vector<Tensor> not_causal(const StepView& step) {
-  if (kind_of(step) != "sliding_window") return {};
-  return with_change(step, [](MaskPattern& seen) { return !std::exchange(seen.both, true); });
-}
-
-std::vector<Tensor> as_first_rows(const StepView& step) {
-  return with_change(step, [](MaskPattern& seen) { return std::exchange(seen.first, 0) > 0; });
-}
-
-// The mask as numbers, either way round: 1 keeps, or 1 hides.
-Matrix kept_added(const MatrixView& s, const BoolMatrix& hidden) {
-  return xt::where(hidden, s, s + 1);
-}
-
-Matrix hidden_added(const MatrixView& s, const BoolMatrix& hidden) {
-  return xt::where(hidden, s + 1, s);
-}
-
-std::vector<Tensor> added(const StepView& step) {
-  return {with<kept_added>(step).front(), with<hidden_added>(step).front()};
-}
-
 constexpr Mistake mask_mistakes[] = {
-    {"mask.skipped", "Nothing was hidden.", "The hidden cells become -inf.", with<skipped>,
+    {"mask.skipped", "Nothing was hidden.", "The hidden cells become -inf.", Skip{},
      masking_evidence},
     {"mask.zero", "The hidden cells were set to 0 instead of -inf.",
      "e to the power of 0 is 1: a 0 would still get weight.", with<zero>, masking_evidence},
@@ -231,19 +186,37 @@ constexpr Mistake mask_mistakes[] = {
     {"mask.diagonal", "The token itself was hidden too.", "A token may look at itself.", diagonal,
      masking_evidence},
     {"mask.one-ahead", "The next token can be seen as well.", "A token may not look ahead.",
-     one_ahead, masking_evidence},
+     masked_with<[](Pattern& seen) {
+       if (!seen) return false;
+       ++seen->first;
+       ++seen->width;
+       return !seen->both;
+     }>,
+     masking_evidence},
     {"mask.added", "The 0/1 mask was added to the scores.",
      "Hidden cells become -inf; the others stay as they are.", added, masking_evidence},
     {"mask.inverted", "What is to be kept was hidden, and the rest kept.",
      "Which cells does the mask keep?", with<inverted>, masking_evidence},
     {"window.off-by-one", "The window shows one key too many or too few.",
-     "It is as wide as it says, the token's own key among them.", off_by_one, masking_evidence},
+     "It is as wide as it says, the token's own key among them.",
+     masked_with<[](Pattern& seen) { return is_window(seen) && ++seen->width != 0; },
+                 [](Pattern& seen) { return is_window(seen) && --seen->width != 0; }>,
+     masking_evidence},
     {"window.skipped", "The window was forgotten: all of the past can be seen.",
-     "It shows the newest keys of the past alone.", without_window, masking_evidence},
+     "It shows the newest keys of the past alone.", masked_with<[](Pattern& seen) {
+       if (!is_window(seen)) return false;
+       seen->kind = MaskPattern::Kind::causal;
+       return !seen->both;
+     }>,
+     masking_evidence},
     {"window.no-causal", "The window was laid to both sides.",
-     "It shows the newest keys of the past, no later ones.", not_causal, masking_evidence},
+     "It shows the newest keys of the past, no later ones.",
+     masked_with<[](Pattern& seen) { return is_window(seen) && !std::exchange(seen->both, true); }>,
+     masking_evidence},
     {"cache.masked-first-row", "The queries were masked as if they were the first tokens.",
-     "They are the last ones, and see all that came before.", as_first_rows, masking_evidence},
+     "They are the last ones, and see all that came before.",
+     masked_with<[](Pattern& seen) { return seen && std::exchange(seen->first, 0) != 0; }>,
+     masking_evidence},
 };
 
 // Hidden cells get 0. The masked scores show which those are, whatever the kind of mask.
@@ -295,7 +268,7 @@ struct GradMasked {
 
 constexpr Mistake mask_backward_mistakes[] = {
     {"mask.skipped", "The gradient went back to what was hidden, too.",
-     "A hidden score has no part in the loss: its gradient is 0.", first_operand, masking_evidence},
+     "A hidden score has no part in the loss: its gradient is 0.", Skip{}, masking_evidence},
 };
 
 constexpr std::string_view kinds[] = {"causal", "sliding_window", "prefix", "padding", "given"};
@@ -459,7 +432,7 @@ constinit const Operation mask_operation = operation_of<Mask>({
     .options = mask_options,
     .masks_cells = true,
     .mistakes = mask_mistakes,
-    .backward = backward_by<With<GradMasked, mask_backward_mistakes>, NoGradient>,
+    .backward = backward_by<WithMistakes<GradMasked, mask_backward_mistakes>, NoGradient>,
 });
 
 }  // namespace qkv::inline ops

@@ -268,13 +268,9 @@ Tensor with_each(const StepView& step, Slope slope) {
   return with_slopes(step, slopes);
 }
 
-std::vector<Tensor> other_sign(const StepView& step) {
-  return {with_each(step, [](double, double slope) { return -slope; })};
-}
-
-std::vector<Tensor> other_slopes(const StepView& step) {
+Versions other_slopes(const StepView& step) {
   const auto heads = static_cast<double>(head_count(step.operand()));
-  std::vector<Tensor> results = {with_each(step, [](double, double) { return 1.0; })};
+  Versions results = {with_each(step, [](double, double) { return 1.0; })};
   if (step.inputs.size() == 2) return results;
   results.push_back(with_each(step, [&](double k, double) { return std::exp2(-8 * k / heads); }));
   results.push_back(with_each(step, [](double k, double) { return std::exp2(-(k + 1)); }));
@@ -287,7 +283,9 @@ std::vector<Tensor> other_slopes(const StepView& step) {
 
 constexpr Mistake alibi_mistakes[] = {
     {"alibi.sign", "The penalty was added instead of subtracted.", "Farther keys get lower scores.",
-     other_sign},
+     [](const StepView& step) -> Versions {
+       return {with_each(step, [](double, double slope) { return -slope; })};
+     }},
     {"alibi.slopes", "The slopes are not 2^(−8k/h): of heads counted from 0, or left out.",
      "Heads count from 1; the last one's slope is 2^(−8).", other_slopes},
 };

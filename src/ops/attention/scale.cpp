@@ -42,30 +42,25 @@ struct Softcap {
   }
 };
 
-std::vector<Tensor> clipped(const StepView& step) {
-  const double cap = cap_of(call_of(step));
-  return {with_numbers(step.operand(), xt::clip(step.operand().array(), -cap, cap))};
-}
-
 // A later mask applied before the cap: minus infinity becomes −cap.
-std::vector<Tensor> after_mask(const StepView& step) {
-  std::vector<Tensor> results;
-  const double cap = cap_of(call_of(step));
+Versions after_mask(const StepView& step) {
+  Versions results;
   for (const StepView& later : step.all) {
     if (later.operation != &mask_operation || upstream(&later, softcap_operation) != &step)
       continue;
-    if (!later.tensor || later.tensor->shape() != step.tensor->shape()) continue;
-    const Tensor right = softcap_operation.compute(call_of(step));
-    results.push_back(
-        with_numbers(right, xt::where(xt::isinf(later.tensor->array()), -cap, right.array())));
+    if (later.tensor->shape() != step.tensor->shape()) continue;
+    results.push_back(with_operand(step, 0, with_operand(later, 0, step.operand())));
   }
   return results;
 }
 
 constexpr Mistake softcap_mistakes[] = {
-    {"softcap.skipped", "The scores were not capped.", "cap · tanh(score / cap).", first_operand},
+    {"softcap.skipped", "The scores were not capped.", "cap · tanh(score / cap).", Skip{}},
     {"softcap.clipped", "The scores were cut off at the cap.",
-     "tanh bends them towards the cap, all of them a little.", clipped},
+     "tanh bends them towards the cap, all of them a little.",
+     [](const Cell<double>& c) {
+       return std::clamp(c(0)(c.row, c.column), -cap_of(*c.call), cap_of(*c.call));
+     }},
     {"softcap.after-mask", "The mask came first, so -cap stands where -inf is due.",
      "First cap, then hide.", after_mask},
 };
@@ -177,57 +172,51 @@ struct Scale {
   }
 };
 
-std::vector<Tensor> multiplied_by(const StepView& step, double factor) {
+Versions multiplied_by(const StepView& step, double factor) {
   return {with_numbers(step.operand(), step.operand().array() * factor)};
 }
 
 // True for scores that are divided by √d_k, which most of the mistakes are about.
-bool divides_scores(const StepView& step) {
-  const Divisor by = divisor_of(call_of(step));
-  const std::size_t d_k = step.operand().dot_width;
+bool divides_scores(const Call& call) {
+  const Divisor by = divisor_of(call);
+  const std::size_t d_k = call.inputs[0]->dot_width;
   return d_k != 0 && by.root && by.inside == static_cast<double>(d_k);
 }
 
-std::vector<Tensor> only_if(bool it_is, std::vector<Tensor> results) {
-  return it_is ? std::move(results) : std::vector<Tensor>();
-}
+bool divides_others(const Call& call) { return !divides_scores(call); }
 
 template <bool of_scores>
-std::vector<Tensor> skipped(const StepView& step) {
-  return only_if(divides_scores(step) == of_scores, multiplied_by(step, 1));
+Versions multiplied(const StepView& step) {
+  const Call call = call_of(step);
+  if (divides_scores(call) != of_scores) return {};
+  return multiplied_by(step, divisor_of(call).value());
 }
 
-template <bool of_scores>
-std::vector<Tensor> multiplied(const StepView& step) {
-  const double by = divisor_of(call_of(step)).value();
-  return only_if(divides_scores(step) == of_scores, multiplied_by(step, by));
-}
-
-std::vector<Tensor> by_d(const StepView& step) {
+Versions by_d(const StepView& step) {
   const Tensor& scores = step.operand();
-  const std::size_t d_k = scores.dot_width != 0 ? scores.dot_width : scores.columns();
-  const bool by_root = divisor_of(call_of(step)).value() == std::sqrt(static_cast<double>(d_k));
-  return only_if(by_root, multiplied_by(step, 1 / static_cast<double>(d_k)));
+  const auto d_k = static_cast<double>(scores.dot_width != 0 ? scores.dot_width : scores.columns());
+  if (divisor_of(call_of(step)).value() != std::sqrt(d_k)) return {};
+  return multiplied_by(step, 1 / d_k);
 }
 
-std::vector<Tensor> by_root_of(const StepView& step, std::size_t number) {
+Versions by_root_of(const StepView& step, std::size_t number) {
   return multiplied_by(step, 1 / std::sqrt(static_cast<double>(number)));
 }
 
-std::vector<Tensor> by_sqrt_d_model(const StepView& step) {
+Versions by_sqrt_d_model(const StepView& step) {
   const StepView* queries = upstream(step.inputs[0], project_operation);
   const Tensor& scores = step.operand();
   // Without a projection of the queries, one head has no other width than d_k.
   if (scores.dot_width == 0 || (!queries && scores.matrices() == 1)) return {};
   const std::size_t d_model =
       queries ? queries->operand().columns() : scores.matrices() * scores.dot_width;
-  return d_model == 0 ? std::vector<Tensor>() : by_root_of(step, d_model);
+  return d_model == 0 ? Versions() : by_root_of(step, d_model);
 }
 
-std::vector<Tensor> by_sqrt_n(const StepView& step) {
+Versions by_sqrt_n(const StepView& step) {
   const Tensor& scores = step.operand();
   if (scores.dot_width == 0 && scores.axes.back().name != "key") return {};
-  std::vector<Tensor> results = by_root_of(step, scores.columns());
+  Versions results = by_root_of(step, scores.columns());
   if (scores.rows() != scores.columns()) {
     results.push_back(by_root_of(step, scores.rows()).front());
   }
@@ -235,9 +224,10 @@ std::vector<Tensor> by_sqrt_n(const StepView& step) {
 }
 
 constexpr Mistake scale_mistakes[] = {
-    {"scale.skipped", "The scores were not divided by √d_k.", "Divide every score.", skipped<true>},
+    {"scale.skipped", "The scores were not divided by √d_k.", "Divide every score.",
+     Skip{divides_scores}},
     {"scale.skipped", "{0} was not divided: this step is {formula}.", "Divide every number.",
-     skipped<false>},
+     Skip{divides_others}},
     {"scale.by-d", "The scores were divided by d_k, not by its root.",
      "Take the root of d_k first.", by_d},
     {"scale.by-sqrt-d-model", "The scores were divided by √d_model instead of √d_k.",
@@ -292,22 +282,18 @@ struct GradScaled {
   }
 };
 
-std::vector<Tensor> scaled_twice_back(const StepView& step) {
-  const double by = GradScaled::divisor(call_of(step)).value();
-  return multiplied_by(step, 1 / (by * by));
-}
-
-std::vector<Tensor> scale_multiplied_back(const StepView& step) {
-  return multiplied_by(step, GradScaled::divisor(call_of(step)).value());
+template <int power>
+double divided_again(const Cell<double>& c) {
+  return c(grad_output)(c.row, c.column) / std::pow(GradScaled::divisor(*c.call).value(), power);
 }
 
 constexpr Mistake scale_backward_mistakes[] = {
     {"backward.scale-skipped", "The gradient was not divided as the scores were.",
-     "The scores were divided on the way there; so is their gradient.", first_operand},
+     "The scores were divided on the way there; so is their gradient.", Skip{}},
     {"backward.scale-twice", "The gradient was divided twice.",
-     "It goes once through the scale, as the scores did.", scaled_twice_back},
+     "It goes once through the scale, as the scores did.", divided_again<2>},
     {"scale.multiplied", "The gradient was multiplied where it is to be divided.",
-     "The scores were divided; so is their gradient.", scale_multiplied_back},
+     "The scores were divided; so is their gradient.", divided_again<-1>},
 };
 
 }  // namespace
@@ -336,7 +322,7 @@ constinit const Operation scale_operation = operation_of<Scale>({
     .options = scale_options,
     .equivalent_placement = on_the_queries,
     .mistakes = scale_mistakes,
-    .backward = backward_by<With<GradScaled, scale_backward_mistakes>>,
+    .backward = backward_by<WithMistakes<GradScaled, scale_backward_mistakes>>,
 });
 
 }  // namespace qkv::inline ops

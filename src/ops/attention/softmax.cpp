@@ -63,18 +63,16 @@ void share_with_sink(std::span<const double> scores, std::span<double> weights, 
   for (double& weight : weights) weight *= left;
 }
 
-std::vector<Tensor> sinks_in_values(const StepView& step) {
+Versions sinks_in_values(const StepView& step) {
   const StepView* weights = upstream(step.inputs[0], softmax_operation);
   if (!weights || weights->inputs.size() < 2 || is_columnwise(call_of(*weights))) return {};
-  const std::size_t keys = step.operand().columns();
-  std::vector<Tensor> results;
-  for (const std::size_t key : {std::size_t{0}, keys - 1}) {
-    const Tensor more = by_matrix(step.operand(), [&](const MatrixView& w) -> Matrix {
+  Versions results;
+  for (const std::size_t key : {std::size_t{0}, step.operand().columns() - 1}) {
+    results.push_back(by_matrix(step.operand(), [&](const MatrixView& w) -> Matrix {
       Matrix given = w;
       xt::view(given, xt::all(), xt::range(key, key + 1)) += given_away(w, Along::rows);
       return given;
-    });
-    results.push_back(with_operand(step, 0, more));
+    }));
   }
   return results;
 }
@@ -92,24 +90,15 @@ Tensor with_sinks(const Call& call, Tensor weights) {
   return weights;
 }
 
-std::vector<Tensor> sinks_skipped(const StepView& step) {
-  if (step.inputs.size() < 2) return {};
-  Call call = call_of(step);
-  call.inputs.resize(1);
-  call.names.resize(1);
-  return {softmax_operation.compute(call)};
-}
-
-std::vector<Tensor> sinks_scaled(const StepView& step) {
+Versions scaled_sinks(const StepView& step) {
   const std::size_t d_k = step.operand().dot_width;
   if (step.inputs.size() < 2 || d_k == 0) return {};
-  const Tensor scaled =
-      with_numbers(step.operand(1), step.operand(1).array() / std::sqrt(static_cast<double>(d_k)));
-  return {with_operand(step, 1, scaled)};
+  return {
+      with_numbers(step.operand(1), step.operand(1).array() / std::sqrt(static_cast<double>(d_k)))};
 }
 
 // The sink's weight as the last column, as the first, or as the first with the last one cut off.
-std::vector<Tensor> sinks_kept(const StepView& step) {
+Versions sinks_kept(const StepView& step) {
   if (step.inputs.size() < 2 || is_columnwise(call_of(step))) return {};
   const Tensor weights = softmax_operation.compute(call_of(step));
   const Tensor before = with_column(weights, At::front);
@@ -286,78 +275,73 @@ struct Softmax {
   }
 };
 
-Matrix whole(const Matrix& s, Along) {
-  const Matrix powers = xt::exp(s);
-  return powers / total(powers);
+Versions not_normalised(const StepView& step) {
+  const Along along = along_of(call_of(step));
+  const auto below_top = [&](const MatrixView& s) -> Matrix {
+    return xt::vectorize(power_of)(s, maxima(s, along));
+  };
+  const auto powers = [](const MatrixView& s) -> Matrix { return xt::exp(s); };
+  return {by_matrix(step.operand(), powers), by_matrix(step.operand(), below_top)};
 }
 
-Matrix no_exp(const Matrix& s, Along along) { return shares(finite(s), along); }
-
-Matrix powers(const Matrix& s, Along) { return xt::exp(s); }
-
-Matrix powers_below_top(const Matrix& s, Along along) {
-  return xt::vectorize(power_of)(s, maxima(s, along));
+// The weights of scores that are multiplied by a number: b^x is e^(x · ln b).
+template <double factor>
+Matrix of_multiple(const Operands& of) {
+  return softmax(of(0) * factor, along_of(of));
 }
-
-std::vector<Tensor> not_normalised(const StepView& step) {
-  return {with_lines<powers>(step).front(), with_lines<powers_below_top>(step).front()};
-}
-
-// 2^x is e^(x · ln 2), 10^x is e^(x · ln 10).
-Matrix base_2(const Matrix& s, Along along) { return softmax(s * std::numbers::ln2, along); }
-Matrix base_10(const Matrix& s, Along along) { return softmax(s * std::numbers::ln10, along); }
 
 // e^(−x); hidden cells stay hidden.
-Matrix negative(const Matrix& s, Along along) {
-  return softmax(xt::where(xt::isinf(s), s, -s), along);
+Matrix of_negative(const Operands& of) {
+  return softmax(xt::where(xt::isinf(of(0)), of(0), -of(0)), along_of(of));
 }
 
 // The powers of a cell in all heads, divided by their sum.
-std::vector<Tensor> over_heads(const StepView& step) {
+Versions over_heads(const StepView& step) {
   const Tensor& scores = step.operand();
   const std::size_t heads =
       scores.leading_axes() == 0 ? 1 : scores.axes[scores.leading_axes() - 1].size;
-  if (heads < 2) return {};
-  return {by_heads(scores, heads, [](const Matrix& s) { return softmax(s, Along::columns); })};
+  return by_heads(scores, heads, [](const Matrix& s) { return softmax(s, Along::columns); });
 }
 
 // A causal mask where the lesson has none.
-std::vector<Tensor> masked(const StepView& step) {
+Versions masked_scores(const StepView& step) {
   if (upstream(&step, mask_operation)) return {};
-  std::vector<Tensor> results = causally_masked_either_way(step.operand());
-  for (Tensor& result : results) result = with_operand(step, 0, result);
-  return results;
+  return causally_masked_either_way(step.operand());
 }
 
 constexpr Mistake softmax_mistakes[] = {
     {"softmax.columns", "Softmax went along the wrong axis.", "The weights of one query sum to 1.",
-     along_other_axis},
+     With{"axis"}},
     {"softmax.whole", "Softmax went over the whole matrix at once.",
-     "Every query has its own sum to divide by.", with_lines<whole>},
+     "Every query has its own sum to divide by.",
+     [](const Operands& of) -> Matrix {
+       const Matrix powers = xt::exp(of(0));
+       return powers / total(powers);
+     }},
     {"softmax.no-exp", "The scores were divided by their plain sum, without e^x.",
-     "First e to the power of each score, then divide.", with_lines<no_exp>},
+     "First e to the power of each score, then divide.",
+     [](const Operands& of) { return shares(finite(of(0)), along_of(of)); }},
     {"softmax.not-normalised", "The powers of e were not divided by their sum.",
      "The weights of one query sum to 1.", not_normalised},
     {"softmax.base-2", "2 was raised to the scores instead of e.", "e ≈ 2.718.",
-     with_lines<base_2>},
+     of_multiple<std::numbers::ln2>},
     {"softmax.base-2", "10 was raised to the scores instead of e.", "e ≈ 2.718.",
-     with_lines<base_10>},
-    {"softmax.unscaled", "The scores went in before they were scaled.",
-     "Softmax takes the scaled scores.", unscaled},
-    {"softmax.unmasked", "The mask was ignored.", "Hidden keys get weight 0.", unmasked},
+     of_multiple<std::numbers::ln10>},
+    unscaled("Softmax takes the scaled scores."),
+    unmasked("Hidden keys get weight 0."),
     {"softmax.mask-after", "Weights were set to 0 after softmax, so the rows no longer sum to 1.",
      "Hide first, then softmax.", masked_afterwards},
     {"softmax.heads", "Softmax went over the heads.",
      "The weights of one query sum to 1 in each head.", over_heads},
     {"softmax.negative", "The scores went in with the wrong sign: e^(−x).",
-     "A larger score gets a larger weight.", with_lines<negative>},
+     "A larger score gets a larger weight.", of_negative},
     {"sink.skipped", "The sink was left out of the sum.", "It joins each row's sum.",
-     sinks_skipped},
+     SkipOperand{1}},
     {"sink.scaled", "The sink was divided by √d_k, as scores are.",
-     "The sink is a score already: it is not scaled.", sinks_scaled},
+     "The sink is a score already: it is not scaled.", Operand{1, scaled_sinks}},
     {"sink.in-values", "The sink was kept as a column of its own.",
      "It takes its share of the sum, and then goes.", sinks_kept},
-    needless_mask(masked),
+    needless_mask(Operand{0, masked_scores}),
     other_heads,
 };
 

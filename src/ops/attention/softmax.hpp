@@ -20,8 +20,9 @@ double sink_of(const Call& call, std::size_t matrix);
 /// Rescales the `weights` of a line of scores from those without the sink to those with it.
 void share_with_sink(std::span<const double> scores, std::span<double> weights, double sink);
 
-/// A mistake of the weighted sum: the sink's weight is given to a value.
-std::vector<Tensor> sinks_in_values(const StepView& step);
+/// Returns the weights of a weighted sum with the sink's given to the first key, or to the last
+/// one.
+Versions sinks_in_values(const StepView& step);
 
 /// Computes the softmax of a row; zeros if all is hidden. The last digits of a large tensor's rows
 /// are never compared: those take a faster way.

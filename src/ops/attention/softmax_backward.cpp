@@ -108,38 +108,31 @@ struct SoftmaxBackward {
 };
 
 // The gradient by a formula of both matrices, along the step's own axis.
-using OfTwo = Matrix (*)(const Matrix& change, const Matrix& weights, Along along);
-template <OfTwo formula>
-std::vector<Tensor> softmax_gradient_by(const StepView& step) {
+template <Matrix (*formula)(const Operands& of)>
+Versions softmax_gradient_by(const StepView& step) {
   const Call call = call_of(step);
-  return {unbroadcast(call, by_operands(call, broadcast_frame(call, SoftmaxBackward::form(call)),
-                                        [&](const Operands& of) {
-                                          return formula(of(grad_output), of(saved_output),
-                                                         along_of(call));
-                                        }))};
-}
-
-Matrix elementwise(const Matrix& change, const Matrix& weights, Along) {
-  return weights * (1 - weights) * change;
-}
-
-Matrix no_sum(const Matrix& change, const Matrix& weights, Along) { return weights * change; }
-
-Matrix other_axis(const Matrix& change, const Matrix& weights, Along along) {
-  return SoftmaxBackward::worked(change, weights,
-                                 along == Along::rows ? Along::columns : Along::rows);
+  const Form form = SoftmaxBackward::form(call);
+  return {unbroadcast(call, by_operands(call, broadcast_frame(call, form), formula))};
 }
 
 constexpr Mistake softmax_backward_mistakes[] = {
     {"softmax-backward.elementwise",
      "Each weight was taken by itself: A(1 − A) · dA, as of a sigmoid.",
      "A score moves every weight of its row: subtract the row's sum of A · dA.",
-     softmax_gradient_by<elementwise>},
+     softmax_gradient_by<[](const Operands& of) -> Matrix {
+       return of(saved_output) * (1 - of(saved_output)) * of(grad_output);
+     }>},
     {"softmax-backward.no-sum", "The row's sum was not subtracted: A · dA alone.",
-     "From each dA the row's sum of A · dA is subtracted first.", softmax_gradient_by<no_sum>},
+     "From each dA the row's sum of A · dA is subtracted first.",
+     softmax_gradient_by<[](const Operands& of) -> Matrix {
+       return of(saved_output) * of(grad_output);
+     }>},
     {"softmax-backward.columns", "The sums were taken along the wrong axis.",
      "The weights of one query sum to 1: its row is what belongs together.",
-     softmax_gradient_by<other_axis>},
+     softmax_gradient_by<[](const Operands& of) {
+       const Along other = along_of(of) == Along::rows ? Along::columns : Along::rows;
+       return SoftmaxBackward::worked(of(grad_output), of(saved_output), other);
+     }>},
 };
 
 // Y = A / sums of A: dA = (dY − row sums of Y ∘ dY) / sums of A.
@@ -262,7 +255,7 @@ struct GradSums {
 }  // namespace
 
 BackwardRule softmax_backward(const OperandRef& use) {
-  return backward_by<With<SoftmaxBackward, softmax_backward_mistakes>, GradSinks>(use);
+  return backward_by<WithMistakes<SoftmaxBackward, softmax_backward_mistakes>, GradSinks>(use);
 }
 
 BackwardRule normalise_backward(const OperandRef& use) {

@@ -83,18 +83,16 @@ struct Shift {
   static constexpr auto range = range_of_lines<bounds>;
 };
 
-Matrix of_whole(const Matrix& x, Along) {
-  return xt::vectorize(below)(x, maxima(maxima(x), Along::columns));
-}
-
 constexpr Mistake shift_mistakes[] = {
     {"softmax.columns", "The largest number was taken along the wrong axis.",
-     "Softmax takes all keys of one query.", along_other_axis},
+     "Softmax takes all keys of one query.", With{"axis"}},
     {"softmax.whole", "The largest number of the whole matrix was subtracted.",
-     "Every query has a largest number of its own.", with_lines<of_whole>},
-    {"softmax.unscaled", "The scores went in before they were scaled.",
-     "Scaling comes before softmax.", unscaled},
-    {"softmax.unmasked", "The mask was ignored.", "What is hidden stays -inf.", unmasked},
+     "Every query has a largest number of its own.",
+     [](const Operands& of) -> Matrix {
+       return xt::vectorize(below)(of(0), maxima(maxima(of(0)), Along::columns));
+     }},
+    unscaled("Scaling comes before softmax."),
+    unmasked("What is hidden stays -inf."),
 };
 
 // The largest of a line gets minus the sum of the line's gradients, shared if several are largest.
@@ -152,28 +150,27 @@ struct Exp {
   }
 };
 
-Matrix base_2(const Matrix& x) { return xt::exp2(x); }
-Matrix base_10(const Matrix& x) { return xt::pow(10.0, x); }
-// Hidden cells stay hidden.
-Matrix negative(const Matrix& x) { return xt::where(xt::isinf(x), 0.0, xt::exp(-x)); }
+// What was computed of each number in place of e^x. Hidden cells stay hidden.
+double base_2(double x) { return std::exp2(x); }
+double base_10(double x) { return std::pow(10.0, x); }
+double negative(double x) { return std::isinf(x) ? 0.0 : std::exp(-x); }
+double no_exp(double x) { return std::isinf(x) ? 0.0 : x; }
 
-template <Matrix (*formula)(const Matrix& exponents)>
-std::vector<Tensor> powers_by(const StepView& step) {
-  return {by_matrix(step.operand(), formula)};
+template <double (*power)(double)>
+double power_by(const Cell<double>& c) {
+  return power(c(0)(c.row, c.column));
 }
 
 constexpr Mistake exp_mistakes[] = {
-    {"softmax.base-2", "2 was raised to the numbers instead of e.", "e ≈ 2.718.",
-     powers_by<base_2>},
+    {"softmax.base-2", "2 was raised to the numbers instead of e.", "e ≈ 2.718.", power_by<base_2>},
     {"softmax.base-2", "10 was raised to the numbers instead of e.", "e ≈ 2.718.",
-     powers_by<base_10>},
+     power_by<base_10>},
     {"softmax.negative", "The sign was turned: e^(−x).", "A larger number gets a larger power.",
-     powers_by<negative>},
+     power_by<negative>},
     {"softmax.no-exp", "The numbers were left as they were, without e^x.",
-     "e to the power of each number.", powers_by<finite>},
-    {"softmax.unscaled", "The scores went in before they were scaled.", "Scaling comes before e^x.",
-     unscaled},
-    {"softmax.unmasked", "The mask was ignored.", "e to the power of -inf is 0.", unmasked},
+     "e to the power of each number.", power_by<no_exp>},
+    unscaled("Scaling comes before e^x."),
+    unmasked("e to the power of -inf is 0."),
 };
 
 // The derivative of e^x is e^x, the step's result.
@@ -277,51 +274,43 @@ struct Normalise {
   }
 };
 
-Matrix whole(const Matrix& x, Along) { return x / total(x); }
-
-template <bool by_given_sums>
-std::vector<Tensor> not_divided(const StepView& step) {
-  return has_sums(call_of(step)) == by_given_sums ? first_operand(step) : std::vector<Tensor>();
-}
-
-template <Matrix (*formula)(const Matrix& exponents)>
-std::vector<Tensor> shares_of(const StepView& step) {
+template <double (*power)(double)>
+Versions shares_of(const StepView& step) {
   const StepView* raised = upstream(step.inputs[0], exp_operation);
   if (!raised) return {};
   const Along along = along_of(call_of(step));
-  return {
-      by_matrix(raised->operand(), [&](const MatrixView& x) { return shares(formula(x), along); })};
+  return {by_matrix(raised->operand(),
+                    [&](const MatrixView& x) { return shares(xt::vectorize(power)(x), along); })};
 }
 
 // Each cell is divided by the sum of that cell in all heads.
-std::vector<Tensor> over_heads(const StepView& step) {
-  const std::size_t heads = head_count(step.operand());
-  if (heads < 2) return {};
-  return {by_heads(step.operand(), heads, [](const Matrix& x) -> Matrix {
+Versions over_heads(const StepView& step) {
+  return by_heads(step.operand(), head_count(step.operand()), [](const Matrix& x) -> Matrix {
     const Matrix totals = sums(x, Along::columns);
     return xt::where(xt::equal(totals, 0.0), 0.0, x / totals);
-  })};
+  });
 }
 
 // A causal mask where the lesson has none.
-std::vector<Tensor> masked(const StepView& step) {
+Versions masked(const StepView& step) {
   if (upstream(&step, mask_operation)) return {};
   const Along along = along_of(call_of(step));
-  return {by_matrix(*step.inputs[0]->tensor,
+  return {by_matrix(step.operand(),
                     [&](const MatrixView& x) { return shares(xt::tril(Matrix(x)), along); })};
 }
 
 constexpr Mistake normalise_mistakes[] = {
     {"softmax.columns", "The sums were taken along the wrong axis.",
-     "The weights of one query sum to 1.", along_other_axis},
+     "The weights of one query sum to 1.", With{"axis"}},
     {"softmax.whole", "Everything was divided by the sum of the whole matrix.",
-     "Every query has its own sum to divide by.", with_lines<whole>},
+     "Every query has its own sum to divide by.",
+     [](const Operands& of) -> Matrix { return of(0) / total(of(0)); }},
     {"softmax.not-normalised", "Nothing was divided by its sum.",
-     "The weights of one query sum to 1.", not_divided<false>},
+     "The weights of one query sum to 1.", Skip{[](const Call& call) { return !has_sums(call); }}},
     {"flash.not-divided", "The output was not divided by the sum of the weights.",
-     "After the last tile, divide each row by its sum.", not_divided<true>},
+     "After the last tile, divide each row by its sum.", Skip{has_sums}},
     {"softmax.no-exp", "The scores were divided by their plain sum, without e^x.",
-     "First e to the power of each score, then divide.", shares_of<finite>},
+     "First e to the power of each score, then divide.", shares_of<no_exp>},
     {"softmax.base-2", "2 was raised to the scores instead of e.", "e ≈ 2.718.", shares_of<base_2>},
     {"softmax.base-2", "10 was raised to the scores instead of e.", "e ≈ 2.718.",
      shares_of<base_10>},
@@ -329,9 +318,8 @@ constexpr Mistake normalise_mistakes[] = {
      "The weights of one query sum to 1 in each head.", over_heads},
     {"softmax.negative", "The scores went in with the wrong sign: e^(−x).",
      "A larger score gets a larger weight.", shares_of<negative>},
-    {"softmax.unscaled", "The scores went in before they were scaled.",
-     "Softmax takes the scaled scores.", unscaled},
-    {"softmax.unmasked", "The mask was ignored.", "Hidden keys get weight 0.", unmasked},
+    unscaled("Softmax takes the scaled scores."),
+    unmasked("Hidden keys get weight 0."),
     {"softmax.mask-after",
      "Weights were set to 0 after the sum was taken, so the rows no longer sum to 1.",
      "Hide first, then divide.", masked_afterwards},

@@ -8,64 +8,51 @@ namespace {
 
 using WeightedSum = ProductMaths<WeightsTimesValues>;  // [query key]·[key d_v] → [query d_v]
 
-std::vector<Tensor> with_operands(const StepView& step, const Tensor& a, const Tensor& v) {
-  if (a.columns() != v.rows()) return {};
-  Call call = call_of(step);
-  call.inputs = {&a, &v};
-  return {WeightedSum::compute(call)};
-}
+Versions transposed_weights(const StepView& step) { return {transposed(step.operand())}; }
 
-std::vector<Tensor> transposed_weights(const StepView& step) {
-  return with_operands(step, transposed(step.operand()), step.operand(1));
-}
-
-std::vector<Tensor> keys(const StepView& step) {
+Versions keys(const StepView& step) {
   const StepView* scores = upstream(step.inputs[0], score_operation);
-  if (!scores) return {};
-  return with_operands(step, step.operand(), scores->operand(1));
+  return scores ? Versions{scores->operand(1)} : Versions();
 }
 
-std::vector<Tensor> embeddings(const StepView& step) {
+Versions embeddings(const StepView& step) {
   const StepView* values = upstream(step.inputs[1], project_operation);
-  if (!values) return {};
-  return with_operands(step, step.operand(), values->operand());
+  return values ? Versions{values->operand()} : Versions();
 }
 
 // Each score matrix between the scores and the weights.
-std::vector<Tensor> scores_instead(const StepView& step) {
-  std::vector<Tensor> results;
+Versions scores_instead(const StepView& step) {
+  Versions results;
   const StepView* scores = upstream(step.inputs[0], score_operation);
   const StepView* at = step.inputs[0];
   while (scores && at != scores && !at->inputs.empty()) {
     at = at->inputs[0];
-    for (Tensor& result : with_operands(step, *at->tensor, step.operand(1))) {
-      results.push_back(std::move(result));
-    }
+    results.push_back(*at->tensor);
   }
   return results;
 }
 
 // The values rotated as the keys are.
-std::vector<Tensor> rotated_values(const StepView& step) {
+Versions rotated_values(const StepView& step) {
   const StepView* scores = upstream(step.inputs[0], score_operation);
   const StepView* keys = scores ? upstream(scores->inputs[1], rope_operation) : nullptr;
-  if (!keys) return {};
-  return with_operands(step, step.operand(), with_operand(*keys, 0, step.operand(1)));
+  return keys ? Versions{with_operand(*keys, 0, step.operand(1))} : Versions();
 }
 
 constexpr Mistake weighted_sum_mistakes[] = {
     {"weighted-sum.transposed", "The weights were used on their side: Aᵀ·V.",
-     "A row of weights belongs to one query.", transposed_weights},
+     "A row of weights belongs to one query.", Operand{0, transposed_weights}},
     {"weighted-sum.keys", "The keys were mixed instead of the values: A·K.",
-     "The weights mix the values V.", keys},
+     "The weights mix the values V.", Operand{1, keys}},
     {"weighted-sum.embeddings", "The embeddings were mixed instead of the values: A·X.",
-     "The weights mix the values V.", embeddings},
+     "The weights mix the values V.", Operand{1, embeddings}},
     {"weighted-sum.scores", "The scores were used in place of the weights.",
-     "First softmax, then the sum.", scores_instead},
+     "First softmax, then the sum.", Operand{0, scores_instead}},
     {"rope.values-too", "The values were turned as well, as the keys are.",
-     "Only queries and keys are turned; the values are mixed as they are.", rotated_values},
+     "Only queries and keys are turned; the values are mixed as they are.",
+     Operand{1, rotated_values}},
     {"sink.in-values", "The sink's share was given to a value.",
-     "What goes to the sink is not mixed into anything.", sinks_in_values},
+     "What goes to the sink is not mixed into anything.", Operand{0, sinks_in_values}},
     tiled_heads,
     first_head_only,
     repeated_tokens,

@@ -98,24 +98,19 @@ struct GradientStep {
   }
 };
 
-std::vector<Tensor> moved_by(const StepView& step, double factor) {
-  return {by_operands(call_of(step), *step.tensor,
-                      [&](const Operands& of) -> Matrix { return of(0) + factor * of(1); })};
-}
-
-std::vector<Tensor> upwards(const StepView& step) { return moved_by(step, rate_of(call_of(step))); }
-std::vector<Tensor> whole(const StepView& step) { return moved_by(step, -1); }
-std::vector<Tensor> divided(const StepView& step) {
-  return moved_by(step, -1 / rate_of(call_of(step)));
+// The weight moved by the gradient, times a wrong factor of the rate.
+template <auto factor>
+double moved_by(const Cell<double>& c) {
+  return c(0)(c.row, c.column) + factor(rate_of(*c.call)) * c(1)(c.row, c.column);
 }
 
 constexpr Mistake gradient_step_mistakes[] = {
     {"gradient-step.sign", "The gradient was added instead of subtracted.",
-     "Against the gradient the loss falls.", upwards},
+     "Against the gradient the loss falls.", moved_by<[](double rate) { return rate; }>},
     {"gradient-step.rate", "The gradient was not multiplied by the rate.",
-     "Take the rate times the gradient away.", whole},
+     "Take the rate times the gradient away.", moved_by<[](double) { return -1; }>},
     {"gradient-step.rate", "The gradient was divided by the rate.",
-     "Take the rate times the gradient away.", divided},
+     "Take the rate times the gradient away.", moved_by<[](double rate) { return -1 / rate; }>},
 };
 
 // W_new = W − rate · G: dW = dW_new, dG = −rate · dW_new.
@@ -143,17 +138,10 @@ struct GradOfGradient {
 
 using Add = Pairwise<"{0} + {1}", std::plus<>{}>;
 
-// Only one operand stays.
-template <std::size_t kept>
-std::vector<Tensor> skipped(const StepView& step) {
-  const Call call = call_of(step);
-  return {pairwise(call, Add::form(call), [](double a, double b) { return kept == 0 ? a : b; })};
-}
-
 // A matrix of an earlier step, the nearest first, in place of an operand of its size.
-std::vector<Tensor> wrong_operand(const StepView& step) {
+Versions wrong_operand(const StepView& step) {
   constexpr std::size_t most = 32;
-  std::vector<Tensor> results;
+  Versions results;
   const auto here = std::ranges::find_if(step.all, [&](const StepView& v) { return &v == &step; });
   for (auto at = here; at != step.all.begin() && results.size() < most;) {
     const StepView& other = *--at;
@@ -168,8 +156,10 @@ std::vector<Tensor> wrong_operand(const StepView& step) {
 }
 
 constexpr Mistake add_mistakes[] = {
-    {"add.skipped", "{1} was not added.", "Both matrices go into the sum.", skipped<0>},
-    {"add.skipped", "{0} was not added.", "Both matrices go into the sum.", skipped<1>},
+    {"add.skipped", "{1} was not added.", "Both matrices go into the sum.",
+     [](const Cell<double>& c) { return c(0)(c.row, c.column); }},
+    {"add.skipped", "{0} was not added.", "Both matrices go into the sum.",
+     [](const Cell<double>& c) { return repeated(c(1), c); }},
     {"add.wrong-operand", "Another matrix was added in place of {0} or {1}.",
      "Which two matrices does the sum take?", wrong_operand},
 };

@@ -36,35 +36,14 @@ struct GradRelu
       "A neuron that is off for every token learns nothing."};
 };
 
-// What else is taken for a cell's function: x · Φ(x) in both forms, x · σ(x) and x · σ(1.702 x).
-template <const Operation* other>
-std::vector<Tensor> by_other(const StepView& step) {
-  std::vector<Tensor> results;
-  for (const std::string_view form : {"tanh", "erf"}) {
-    if (other != &gelu_operation && form == "erf") continue;  // it has no forms
-    if (step.operation == other && step.options->word("form", "tanh") == form) continue;
-    Options options;
-    options.set("form", std::string(form));
-    Call call = call_of(step);
-    call.options = &options;
-    results.push_back(other->compute(call));
-  }
-  return results;
-}
-
-std::vector<Tensor> by_quick_gelu(const StepView& step) {
-  const auto x = step.operand().array();
-  return {with_numbers(step.operand(), x / (1 + xt::exp(-1.702 * x)))};
-}
-
 constexpr std::string_view look_up_function = "Which function does this step name?";
 constexpr Mistake activation_mistakes[] = {
-    {"activation.other", "ReLU was taken here.", look_up_function, by_other<&relu_operation>},
+    {"activation.other", "ReLU was taken here.", look_up_function, Instead{&relu_operation}},
     {"activation.other", "SiLU was taken here: x / (1 + e^(−x)).", look_up_function,
-     by_other<&silu_operation>},
-    {"activation.other", "x / (1 + e^(−1.702 x)) was taken here.", look_up_function, by_quick_gelu},
+     Instead{&silu_operation}},
+    {"activation.other", "x / (1 + e^(−1.702 x)) was taken here.", look_up_function, quick_gelu},
     {"activation.other", "GELU was taken here, or the other form of it.", look_up_function,
-     by_other<&gelu_operation>},
+     Instead{&gelu_operation}},
 };
 
 constexpr std::string_view forms[] = {"tanh", "erf"};
@@ -191,7 +170,7 @@ struct GradGelu {
 };
 
 // The other form's derivative, and each form's with the other's share.
-std::vector<Tensor> mixed_forms(const StepView& step) {
+Versions mixed_forms(const StepView& step) {
   const Call call = call_of(step);
   const Tensor& x = step.operand(self);
   const Tensor& change = step.operand(grad_output);
@@ -309,7 +288,7 @@ constinit const Operation gelu_operation = operation_of<Gelu>({
     .operands = R"(["H"])",
     .options = gelu_options,
     .mistakes = activation_mistakes,
-    .backward = backward_by<With<GradGelu, gelu_backward_mistakes>>,
+    .backward = backward_by<WithMistakes<GradGelu, gelu_backward_mistakes>>,
 });
 
 constinit const Operation log_operation = operation_of<Log>({

@@ -222,66 +222,62 @@ struct Positions {
   }
 };
 
-// The step's table with a change to its waves; empty if the table is learned.
-template <class Change>
-std::vector<Tensor> with_sinusoid(const StepView& step, Change change) {
-  const Call call = call_of(step);
+// The parameters of a table; none if it is learned.
+using Wave = std::optional<Sinusoid>;
+
+Wave wave_of(const Call& call) {
   if (is_learned(call)) return {};
-  const Tensor right = Positions::compute(call);
-  Sinusoid wave = right_sinusoid(call, right.columns());
-  change(wave);
-  return {by_matrix(right, [&](const MatrixView& m) { return waves(m.shape(0), wave); })};
+  return right_sinusoid(call, call.inputs[0]->columns());
 }
 
-template <auto change>
-std::vector<Tensor> with_sinusoid_by(const StepView& step) {
-  return with_sinusoid(step, change);
+Tensor with_wave(const Call& call, const Wave& wave) {
+  return by_matrix(Positions::compute(call),
+                   [&](const MatrixView& m) { return waves(m.shape(0), *wave); });
 }
 
-std::vector<Tensor> from_one(const StepView& step) {
+template <auto... changes>
+constexpr auto waved_with = with_parameters<wave_of, with_wave, changes...>;
+
+Versions from_one(const StepView& step) {
   const Call call = call_of(step);
-  if (!is_learned(call)) return with_sinusoid(step, [](Sinusoid& wave) { wave.first = 1; });
+  if (!is_learned(call)) return waved_with<[](Wave& wave) { wave->first = 1; }>(step);
   const Tensor& table = *call.inputs[1];
   const Tensor right = Positions::compute(call);
   if (table.rows() < right.rows() + 1) return {};
   return {by_matrix(right, [&](const MatrixView& m) { return rows_of(table, 1, m.shape(0)); })};
 }
 
-// i, j, 2j or 4i instead of 2i, where j is the column and i the pair of columns.
-std::vector<Tensor> exponent(const StepView& step) {
-  std::vector<Tensor> results;
-  const auto add = [&](Vector (*wrong)(std::size_t width)) {
-    std::ranges::move(
-        with_sinusoid(step, [&](Sinusoid& wave) { wave.exponents = wrong(wave.exponents.size()); }),
-        std::back_inserter(results));
-  };
-  add(pairs);
-  add(columns);
-  add([](std::size_t width) -> Vector { return 2 * columns(width); });
-  add([](std::size_t width) -> Vector { return 4 * pairs(width); });
-  return results;
+// An exponent of `times` the column, or the pair of columns, instead of 2i for pair i.
+template <int times, Vector (*of)(std::size_t width)>
+bool change_exponent(Wave& wave) {
+  if (wave) wave->exponents = times * of(wave->exponents.size());
+  return wave.has_value();
 }
 
-std::vector<Tensor> halves(const StepView& step) {
-  return with_sinusoid(step, [](Sinusoid& wave) {
-    const std::size_t width = wave.exponents.size();
-    const auto sines = static_cast<double>((width + 1) / 2);
-    const Vector j = columns(width);
-    wave.exponents = 2 * xt::where(j < sines, j, j - sines);
-    wave.is_cosine = j >= sines;
-  });
+bool change_to_halves(Wave& wave) {
+  if (!wave) return false;
+  const std::size_t width = wave->exponents.size();
+  const auto sines = static_cast<double>((width + 1) / 2);
+  const Vector j = columns(width);
+  wave->exponents = 2 * xt::where(j < sines, j, j - sines);
+  wave->is_cosine = j >= sines;
+  return true;
 }
 
 constexpr Mistake positions_mistakes[] = {
     {"positions.from-one", "The positions were counted from 1.", "The first position is 0.",
      from_one},
     {"positions.sin-cos-swapped", "Sine and cosine have changed places.",
-     "Columns 1, 3, 5, … are sines.",
-     with_sinusoid_by<[](Sinusoid& wave) { wave.is_cosine = !wave.is_cosine; }>},
+     "Columns 1, 3, 5, … are sines.", waved_with<[](Wave& wave) {
+       if (wave) wave->is_cosine = !wave->is_cosine;
+       return wave.has_value();
+     }>},
     {"positions.exponent", "The exponent is not 2i/d.",
-     "Two columns share an exponent: 0/d, 0/d, 2/d, 2/d, 4/d, …", exponent},
+     "Two columns share an exponent: 0/d, 0/d, 2/d, 2/d, 4/d, …",
+     waved_with<change_exponent<1, pairs>, change_exponent<1, columns>, change_exponent<2, columns>,
+                change_exponent<4, pairs>>},
     {"positions.halves", "All sines stand first, then all cosines.",
-     "Sines and cosines take turns.", halves},
+     "Sines and cosines take turns.", waved_with<change_to_halves>},
 };
 
 // The first rows of a learned table get the gradients; its other rows were not used.

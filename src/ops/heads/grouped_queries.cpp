@@ -65,26 +65,29 @@ struct RepeatKv {
   }
 };
 
-// The step's result with other heads in place of the right ones.
-template <HeadSharing dealing>
-std::vector<Tensor> taken_by(const StepView& step) {
-  const Tensor& k = step.operand();
-  const std::size_t heads = head_count(k);
-  const std::size_t times = times_of(call_of(step));
-  if (heads < 2 || times < 2) return {};
-  return {dealing(k, heads * times)};
+// `heads` heads of fewer, dealt out wrongly; empty if they are not shared.
+Versions dealt(HeadSharing dealing, const Tensor& shared, std::size_t heads) {
+  const std::size_t few = head_count(shared);
+  if (few < 2 || heads <= few || heads % few != 0) return {};
+  return {dealing(shared, heads)};
 }
 
-std::vector<Tensor> tokens_repeated(const StepView& step) {
-  std::vector<Tensor> results = taken_by<reshaped_tokens>(step);
+template <HeadSharing dealing>
+Versions repeated_by(const StepView& step) {
+  return dealt(dealing, step.operand(), head_count(step.operand()) * times_of(call_of(step)));
+}
+
+Versions tokens_repeated(const StepView& step) {
+  Versions results = repeated_by<reshaped_tokens>(step);
   const std::size_t times = times_of(call_of(step));
   if (times > 1) results.push_back(with_tokens_repeated(step.operand(), times));
   return results;
 }
 
 constexpr Mistake repeat_mistakes[] = {
-    {"gqa.tiled", tiled_heads.says, tiled_heads.hint, taken_by<tile_heads>},
-    {"gqa.first-only", first_head_only.says, first_head_only.hint, taken_by<first_head_repeated>},
+    {"gqa.tiled", tiled_heads.says, tiled_heads.hint, repeated_by<tile_heads>},
+    {"gqa.first-only", first_head_only.says, first_head_only.hint,
+     repeated_by<first_head_repeated>},
     {"gqa.tokens-repeated", repeated_tokens.says, repeated_tokens.hint, tokens_repeated},
     other_heads,
 };
@@ -103,10 +106,10 @@ struct GradGroup : OwnCells {
   static auto cell(const auto& c) { return summed_heads(c, grad_output, times_of(*c.call)); }
 };
 
-std::vector<Tensor> one_copy_only(const StepView& step) {
+Versions one_copy_only(const StepView& step) {
   const Call call = call_of(step);
   const std::size_t times = times_of(call);
-  std::vector<Tensor> results;
+  Versions results;
   for (std::size_t t = 0; times > 1 && t < times; ++t) {
     results.push_back(with_heads(step.operand(grad_output), head_count(step.operand(self)),
                                  [&](std::size_t head) { return head * times + t; }));
@@ -130,35 +133,24 @@ constinit const Operation repeat_kv_operation = operation_of<RepeatKv>({
     .operands = R"(["K"])",
     .options = repeat_options,
     .mistakes = repeat_mistakes,
-    .backward = backward_by<With<GradGroup, repeat_backward_mistakes>>,
+    .backward = backward_by<WithMistakes<GradGroup, repeat_backward_mistakes>>,
 });
-
-namespace {
-
-// The step's result with the second operand's heads expanded to one for each of the first's.
-std::vector<Tensor> with_sharing(const StepView& step, HeadSharing dealing) {
-  const Tensor& shared = step.operand(1);
-  const std::size_t heads = head_count(step.operand(0));
-  const std::size_t few = head_count(shared);
-  if (few < 2 || heads <= few || heads % few != 0) return {};
-  return {with_operand(step, 1, dealing(shared, heads))};
-}
-
-}  // namespace
 
 Tensor repeat_interleaved(const Tensor& shared, std::size_t heads) {
   const std::size_t times = heads / std::max<std::size_t>(head_count(shared), 1);
   return with_heads(shared, heads, [&](std::size_t head) { return head / times; });
 }
 
-std::vector<Tensor> tiled_groups(const StepView& step) { return with_sharing(step, tile_heads); }
-
-std::vector<Tensor> first_head_of_groups(const StepView& step) {
-  return with_sharing(step, first_head_repeated);
+Versions tiled_groups(const StepView& step) {
+  return dealt(tile_heads, step.operand(1), head_count(step.operand(0)));
 }
 
-std::vector<Tensor> tokens_of_groups(const StepView& step) {
-  return with_sharing(step, reshaped_tokens);
+Versions first_head_of_groups(const StepView& step) {
+  return dealt(first_head_repeated, step.operand(1), head_count(step.operand(0)));
+}
+
+Versions tokens_of_groups(const StepView& step) {
+  return dealt(reshaped_tokens, step.operand(1), head_count(step.operand(0)));
 }
 
 }  // namespace qkv::inline ops

@@ -28,14 +28,13 @@ struct SumHeads {
   }
 };
 
-std::vector<Tensor> averaged(const StepView& step) {
-  const Tensor summed = SumHeads::compute(call_of(step));
-  return {with_numbers(summed, summed.array() / static_cast<double>(head_count(step.operand())))};
-}
-
 constexpr Mistake sum_heads_mistakes[] = {
     {"heads.averaged", "The heads' proposals were averaged instead of added.",
-     "Every head adds its whole change.", averaged},
+     "Every head adds its whole change.",
+     [](const StepView& step) -> Versions {
+       const Tensor sum = SumHeads::compute(call_of(step));
+       return {with_numbers(sum, sum.array() / static_cast<double>(head_count(step.operand())))};
+     }},
 };
 
 // Every head was added, so each gets the whole gradient.
@@ -152,7 +151,8 @@ Tensor with_heads(const Tensor& tensor, std::size_t heads,
   return result;
 }
 
-Tensor by_heads(const Tensor& tensor, std::size_t heads, Matrix (*formula)(const Matrix&)) {
+Versions by_heads(const Tensor& tensor, std::size_t heads, Matrix (*formula)(const Matrix&)) {
+  if (heads < 2) return {};
   Tensor result = uninitialised_like(tensor);
   const std::size_t size = heads * tensor.rows() * tensor.columns();
   const std::array shape = {heads, tensor.rows() * tensor.columns()};
@@ -160,26 +160,40 @@ Tensor by_heads(const Tensor& tensor, std::size_t heads, Matrix (*formula)(const
     xt::noalias(view_as<2>(result.values.mutable_span().subspan(first, size), shape)) =
         formula(view_as<2>(tensor.values.part(first, size), shape));
   }
-  return result;
+  return {std::move(result)};
 }
 
-std::vector<Tensor> with_other_heads(const StepView& step) {
+Versions one_head_in_all(const Tensor& tensor, std::size_t most) {
+  const std::size_t heads = head_count(tensor);
+  Versions results;
+  if (heads < 2 || heads > most_other_heads || tensor.values.empty()) return results;
+  for (std::size_t head = 0; head < std::min(heads, most); ++head) {
+    results.push_back(with_heads(tensor, heads, [head](std::size_t) { return head; }));
+  }
+  return results;
+}
+
+Versions with_other_heads(const StepView& step) {
   constexpr std::size_t many_numbers = std::size_t{1} << 18;  // then only the first one is tried
-  std::vector<Tensor> results;
   const auto& known = step.operation->mistakes;
   const bool has_reversed = std::ranges::find(known, "heads.reversed", &Mistake::id) != known.end();
+  const bool makes_heads = step.operation == &split_heads_operation;
+  Versions results;
   for (std::size_t k = 0; k < step.inputs.size(); ++k) {
-    const Tensor& operand = step.operand(k);
-    const std::size_t heads = head_count(operand);
-    if (heads < 2 || heads > most_other_heads || operand.values.empty()) continue;
-    const auto add = [&](const std::function<std::size_t(std::size_t)>& taken) {
-      results.push_back(with_operand(step, k, with_heads(operand, heads, taken)));
+    const Tensor all = makes_heads ? step.operation->compute(call_of(step)) : step.operand(k);
+    const std::size_t heads = head_count(all);
+    Versions others = one_head_in_all(all, all.values.size() > many_numbers ? 1 : heads);
+    if (others.empty()) continue;
+    const auto add_neighbours = [&](std::size_t next) {
+      const auto taken = [&](std::size_t head) { return (head + next) % heads; };
+      others.push_back(with_heads(all, heads, taken));
     };
-    const std::size_t tried = operand.values.size() > many_numbers ? 1 : heads;
-    for (std::size_t head = 0; head < tried; ++head) add([head](std::size_t) { return head; });
     // Two heads that change places are in reverse order.
-    if (heads > 2 || !has_reversed) add([heads](std::size_t head) { return (head + 1) % heads; });
-    if (heads > 2) add([heads](std::size_t head) { return (head + heads - 1) % heads; });
+    if (heads > 2 || !has_reversed) add_neighbours(1);
+    if (heads > 2) add_neighbours(heads - 1);
+    for (Tensor& other : others) {
+      results.push_back(makes_heads ? std::move(other) : with_operand(step, k, other));
+    }
   }
   return results;
 }

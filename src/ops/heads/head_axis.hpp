@@ -35,15 +35,19 @@ Tensor with_heads(const Tensor& tensor, std::size_t heads,
                   const std::function<std::size_t(std::size_t head)>& taken);
 
 /// Returns the tensor with a formula applied across all `heads`: the formula's matrix has a row for
-/// each head and a column for each cell.
-Tensor by_heads(const Tensor& tensor, std::size_t heads, Matrix (*formula)(const Matrix&));
+/// each head and a column for each cell. Empty if there is one head.
+Versions by_heads(const Tensor& tensor, std::size_t heads, Matrix (*formula)(const Matrix&));
 
 /// Up to this many heads are compared with each other.
 inline constexpr std::size_t most_other_heads = 16;
 
-/// Returns the step's results with an operand's heads confused: all are one head, or each is its
-/// neighbour. Empty if no operand has several heads.
-std::vector<Tensor> with_other_heads(const StepView& step);
+/// Returns the tensor with each head's numbers in all heads, up to `most` of them in turn; empty if
+/// it has one head, or too many to compare.
+Versions one_head_in_all(const Tensor& tensor, std::size_t most = most_other_heads);
+
+/// Returns the step's results with the heads of an operand, or those that it makes, confused: all
+/// are one head, or each is its neighbour.
+Versions with_other_heads(const StepView& step);
 
 inline constexpr Mistake other_heads{
     "heads.other", "Another head's numbers were taken: each head works on its own.",

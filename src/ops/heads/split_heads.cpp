@@ -128,7 +128,7 @@ struct ConcatHeads {
 };
 
 // Column j of head k becomes column j · heads + k of its row.
-std::vector<Tensor> joined_interleaved(const StepView& step) {
+Versions joined_interleaved(const StepView& step) {
   const Call call = call_of(step);
   if (!joins_one_tensor(call)) return {};
   Tensor joined = ConcatHeads::compute(call);
@@ -137,13 +137,13 @@ std::vector<Tensor> joined_interleaved(const StepView& step) {
 }
 
 // x.reshape(n, h·d_v) alone: the rows of head 1 fill the first tokens' rows.
-std::vector<Tensor> joined_by_reshape(const StepView& step) {
+Versions joined_by_reshape(const StepView& step) {
   const Call call = call_of(step);
   if (!joins_one_tensor(call)) return {};
   return {reshape_only(*call.inputs[0], ConcatHeads::compute(call))};
 }
 
-std::vector<Tensor> joined_in_reverse(const StepView& step) {
+Versions joined_in_reverse(const StepView& step) {
   Call call = call_of(step);
   if (joins_one_tensor(call)) {
     const Tensor& heads = step.operand();
@@ -153,7 +153,7 @@ std::vector<Tensor> joined_in_reverse(const StepView& step) {
   return {ConcatHeads::compute(call)};
 }
 
-std::vector<Tensor> summed(const StepView& step) {
+Versions summed(const StepView& step) {
   const Call call = call_of(step);
   if (joins_one_tensor(call)) {
     const Tensor sum = sum_heads_operation.compute(call);
@@ -170,9 +170,9 @@ std::vector<Tensor> summed(const StepView& step) {
   return {std::move(sum)};
 }
 
-std::vector<Tensor> averaged(const StepView& step) {
+Versions averaged(const StepView& step) {
   const auto heads = static_cast<double>(heads_in(call_of(step)));
-  std::vector<Tensor> results = summed(step);
+  Versions results = summed(step);
   for (Tensor& sum : results) sum = with_numbers(sum, sum.array() / heads);
   return results;
 }
@@ -290,7 +290,7 @@ struct SplitHeads {
 };
 
 // Feature j of head k is column j · heads + k; row i of head k is row i · heads + k.
-std::vector<Tensor> interleaved(const StepView& step) {
+Versions interleaved(const StepView& step) {
   const Tensor right = SplitHeads::compute(call_of(step));
   const auto [batch, h, n, d] = right.array<4>().shape();
   const Values& whole = step.operand().values;
@@ -300,31 +300,15 @@ std::vector<Tensor> interleaved(const StepView& step) {
   return {with_numbers(right, xt::transpose(view_as<4>(whole, {batch, n, d, h}), {0, 3, 1, 2}))};
 }
 
-std::vector<Tensor> reversed(const StepView& step) {
+Versions reversed(const StepView& step) {
   const Tensor right = SplitHeads::compute(call_of(step));
   return {with_numbers(right, xt::flip(right.array<4>(), 1))};
 }
 
-std::vector<Tensor> only_reshaped(const StepView& step) {
+Versions only_reshaped(const StepView& step) {
   const Call call = call_of(step);
   if (cuts_rows(call)) return {};  // there a reshape is right
   return {reshape_only(step.operand(), SplitHeads::compute(call))};
-}
-
-// All heads are one of them, or each is the next one.
-std::vector<Tensor> another_head(const StepView& step) {
-  const Tensor right = SplitHeads::compute(call_of(step));
-  const std::size_t heads = head_count(right);
-  if (heads < 2 || heads > most_other_heads || right.values.empty()) return {};
-  std::vector<Tensor> results;
-  for (std::size_t head = 0; head < heads; ++head) {
-    results.push_back(with_heads(right, heads, [&](std::size_t) { return head; }));
-  }
-  if (heads > 2) {
-    results.push_back(
-        with_heads(right, heads, [&](std::size_t head) { return (head + 1) % heads; }));
-  }
-  return results;
 }
 
 constexpr Mistake split_heads_mistakes[] = {
@@ -333,7 +317,7 @@ constexpr Mistake split_heads_mistakes[] = {
     {"heads.interleaved", only_reshaped_into_heads, cut_columns_into_heads, only_reshaped},
     {"heads.reversed", "The heads stand in reverse order.", "Head 1 takes the first block.",
      reversed},
-    {"heads.other", other_heads.says, other_heads.hint, another_head},
+    other_heads,
 };
 
 // The gradients of the heads, joined as they were split.

@@ -20,14 +20,6 @@ Form with_columns(Form form) {
   return form;
 }
 
-std::vector<Tensor> first_operand(const StepView& step) { return {step.operand()}; }
-
-Tensor with_operand(const StepView& step, std::size_t k, const Tensor& other) {
-  Call call = call_of(step);
-  call.inputs[k] = &other;
-  return step.operation->compute(call);
-}
-
 Tensor frame_of_scores(const Call& call, const Form& form) {
   Tensor frame = frame_of(call, form);
   frame.dot_width = call.inputs[0]->dot_width;

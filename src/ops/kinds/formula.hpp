@@ -73,11 +73,25 @@ Tensor by_rows(const Call& call, Tensor result, std::size_t operations,
 /// Returns the form with its formula for tokens as columns: "row" and "column" change places.
 Form with_columns(Form form);
 
-/// The step's first operand as its result: what the step does was skipped.
-std::vector<Tensor> first_operand(const StepView& step);
-
-/// Returns the step's result with another tensor as operand `k`.
-Tensor with_operand(const StepView& step, std::size_t k, const Tensor& other);
+/// Returns a step's results with each of `changes` made to the parameters of its maths.
+/// `parameters_of` returns those of a call, and `computed` the result from both. A change that is
+/// impossible returns false.
+template <auto parameters_of, auto computed, auto... changes>
+Versions with_parameters(const StepView& step) {
+  Versions results;
+  const Call call = call_of(step);
+  const auto add = [&](auto change) {
+    auto parameters = parameters_of(call);
+    if constexpr (std::is_same_v<decltype(change(parameters)), bool>) {
+      if (!change(parameters)) return;
+    } else {
+      change(parameters);
+    }
+    results.push_back(computed(call, parameters));
+  };
+  (add(changes), ...);
+  return results;
+}
 
 /// Returns the axes of a result of the first operand's kind: it keeps the width behind its scores.
 Tensor frame_of_scores(const Call& call, const Form& form);

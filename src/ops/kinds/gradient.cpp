@@ -41,17 +41,12 @@ struct AccumulateGrad {
   }
 
   static Tensor compute(const Call& call) {
-    return sum_of(call, [](std::size_t) { return true; });
-  }
-
-  template <class Is>
-  static Tensor sum_of(const Call& call, const Is& is_added) {
     Tensor total = uninitialised(call.inputs[0]->axes);
     const std::span<double> cells = total.values.mutable_span();
     std::ranges::fill(cells, 0.0);
     for (std::size_t k = 0; k < call.inputs.size(); ++k) {
       const std::span<const double> part(call.inputs[k]->values);
-      for (std::size_t i = 0; is_added(k) && i < cells.size(); ++i) cells[i] += part[i];
+      for (std::size_t i = 0; i < cells.size(); ++i) cells[i] += part[i];
     }
     return total;
   }
@@ -63,22 +58,19 @@ bool passes_a_residual(const StepView& use) {
 
 // The sum without one of the uses: without a residual, or without any other use.
 template <bool residuals>
-std::vector<Tensor> without_one(const StepView& step) {
-  std::vector<Tensor> results;
-  const Call call = call_of(step);
-  for (std::size_t skipped = 0; skipped < step.inputs.size(); ++skipped) {
-    if (passes_a_residual(*step.inputs[skipped]) != residuals) continue;
-    results.push_back(AccumulateGrad::sum_of(call, [&](std::size_t k) { return k != skipped; }));
+Versions without_one(const StepView& step) {
+  Versions results;
+  for (std::size_t k = 0; k < step.inputs.size(); ++k) {
+    if (passes_a_residual(*step.inputs[k]) != residuals) continue;
+    for (Tensor& sum : versions_of(SkipOperand{k}, step)) results.push_back(std::move(sum));
   }
   return results;
 }
 
-std::vector<Tensor> one_path(const StepView& step) {
-  std::vector<Tensor> results = without_one<false>(step);
-  const Call call = call_of(step);
-  for (std::size_t only = 0; step.inputs.size() > 2 && only < step.inputs.size(); ++only) {
-    results.push_back(AccumulateGrad::sum_of(call, [&](std::size_t k) { return k == only; }));
-  }
+Versions one_path(const StepView& step) {
+  Versions results = without_one<false>(step);
+  if (step.inputs.size() < 3) return results;
+  for (const StepView* only : step.inputs) results.push_back(*only->tensor);
   return results;
 }
 
@@ -210,20 +202,20 @@ Tensor unbroadcast(const Call& call, Tensor whole) {
   return result;
 }
 
-std::vector<Tensor> only_one_head(const Call& call, const Tensor& whole) {
+Versions only_one_head(const Call& call, const Tensor& whole) {
   const std::size_t own = call.inputs[self]->matrices();
   const std::size_t times = own == 0 ? 0 : whole.matrices() / own;
-  std::vector<Tensor> results;
+  Versions results;
   constexpr std::size_t most = 16;  // heads that are compared
   if (times < 2 || times > most || call.inputs[self]->rows() != whole.rows()) return {};
   for (std::size_t t = 0; t < times; ++t) results.push_back(only(call, whole, t));
   return results;
 }
 
-std::vector<Tensor> only_one_row(const Call& call, const Tensor& whole) {
+Versions only_one_row(const Call& call, const Tensor& whole) {
   const Tensor& own = *call.inputs[self];
   if (!repeats_along(own.rows(), whole.rows()) || whole.rows() == 0) return {};
-  std::vector<Tensor> results;
+  Versions results;
   for (const std::size_t row : {std::size_t{0}, whole.rows() - 1}) {
     results.push_back(
         only(call, whole, row * (own.columns() == whole.columns() ? 1 : whole.columns())));

@@ -64,8 +64,8 @@ class BroadcastCells {
 Tensor unbroadcast(const Call& call, Tensor whole);
 
 /// Return one head's part, or one row's, of a gradient that sums several; empty if it sums none.
-std::vector<Tensor> only_one_head(const Call& call, const Tensor& whole);
-std::vector<Tensor> only_one_row(const Call& call, const Tensor& whole);
+Versions only_one_head(const Call& call, const Tensor& whole);
+Versions only_one_row(const Call& call, const Tensor& whole);
 
 /// The maths of a gradient operation, from that of the whole gradient: `form`, the template `cell`,
 /// and a `compute` if it has one.
@@ -90,12 +90,12 @@ struct Gradient {
 
   static Tensor compute(const Call& call) { return unbroadcast(call, whole(call)); }
 
-  static std::vector<Tensor> heads_not_summed(const StepView& step) {
+  static Versions heads_not_summed(const StepView& step) {
     const Call call = call_of(step);
     return only_one_head(call, whole(call));
   }
 
-  static std::vector<Tensor> rows_not_summed(const StepView& step) {
+  static Versions rows_not_summed(const StepView& step) {
     const Call call = call_of(step);
     return only_one_row(call, whole(call));
   }
@@ -125,7 +125,7 @@ struct OwnCells {};
 
 /// `Maths` with a table of mistakes.
 template <class Maths, const auto& table>
-struct With : Maths {
+struct WithMistakes : Maths {
   static constexpr std::span<const Mistake> mistakes = table;
 };
 

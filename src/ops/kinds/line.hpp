@@ -40,6 +40,7 @@ bool is_columnwise(const Call& call);
 inline Along along_of(const Call& call) {
   return is_columnwise(call) ? Along::columns : Along::rows;
 }
+inline Along along_of(const Operands& of) { return along_of(*of.at().call); }
 
 /// Returns the line of operand `k` that holds the cell.
 template <class N>
@@ -113,14 +114,6 @@ N largest(const Line<N>& line) {
     return Expression::of_cell(place, top.value());
   }
   return top;
-}
-
-/// Returns a formula of each matrix of the first operand, along the step's own rows or columns.
-/// Example: `with_lines<softmax>`
-template <Matrix (*formula)(const Matrix& numbers, Along along)>
-std::vector<Tensor> with_lines(const StepView& step) {
-  const Along along = along_of(call_of(step));
-  return {by_matrix(step.operand(), [&](const MatrixView& x) { return formula(x, along); })};
 }
 
 /// Returns the gradient of max(own, other) to `own`: `change` if it is the larger, 0 if the

@@ -75,11 +75,10 @@ Tensor product_gradient_of(const Call& call, Tensor whole, Factor left, Factor r
   return whole;
 }
 
-std::vector<Tensor> transposed_products(const StepView& step, const Form& form, Factor left,
-                                        Factor right) {
+Versions transposed_products(const StepView& step, const Form& form, Factor left, Factor right) {
   const Call call = call_of(step);
   const Tensor whole = broadcast_frame(call, form);
-  std::vector<Tensor> results;
+  Versions results;
   for (const bool left_transposed : {false, true}) {
     for (const bool right_transposed : {false, true}) {
       const Factor a{left.operand, left_transposed};
@@ -93,11 +92,10 @@ std::vector<Tensor> transposed_products(const StepView& step, const Form& form, 
   return results;
 }
 
-std::vector<Tensor> products_with_others(const StepView& step, const Form& form, Factor left,
-                                         Factor right) {
+Versions products_with_others(const StepView& step, const Form& form, Factor left, Factor right) {
   const Call expected = call_of(step);
   const Tensor whole = broadcast_frame(expected, form);
-  std::vector<Tensor> results;
+  Versions results;
   for (const StepView& source : step.all) {
     const bool goes_back = source.operation && is_gradient(*source.operation);
     for (const std::size_t k : {left.operand, right.operand}) {

@@ -101,12 +101,10 @@ Form product_form(std::vector<std::string_view> operands, Factor left, Factor ri
 Tensor product_gradient_of(const Call& call, Tensor whole, Factor left, Factor right);
 
 /// Returns the products with other factors transposed, where the sizes allow it.
-std::vector<Tensor> transposed_products(const StepView& step, const Form& form, Factor left,
-                                        Factor right);
+Versions transposed_products(const StepView& step, const Form& form, Factor left, Factor right);
 
 /// Returns the products with another matrix of the lesson in place of a right one.
-std::vector<Tensor> products_with_others(const StepView& step, const Form& form, Factor left,
-                                         Factor right);
+Versions products_with_others(const StepView& step, const Form& form, Factor left, Factor right);
 
 /// The gradient of a matrix product, itself a product. `Own` has the `axes` of the output's
 /// gradient, of the operand and of the other one, and the factors `left` and `right`.
@@ -122,11 +120,11 @@ struct ProductBackward {
     return product_gradient_of(call, std::move(whole), Own::left, Own::right);
   }
 
-  static std::vector<Tensor> with_transposed(const StepView& step) {
+  static Versions with_transposed(const StepView& step) {
     return transposed_products(step, form(call_of(step)), Own::left, Own::right);
   }
 
-  static std::vector<Tensor> of_others(const StepView& step) {
+  static Versions of_others(const StepView& step) {
     return products_with_others(step, form(call_of(step)), Own::left, Own::right);
   }
 };

@@ -38,11 +38,11 @@ std::string_view axes_of_targets(const Call& call) {
   return call.inputs[1]->rank() < 2 ? "1 token" : "batch token";
 }
 
-std::vector<Tensor> scaled(const StepView& step, double factor) {
+Versions scaled(const StepView& step, double factor) {
   return {with_numbers(*step.tensor, step.tensor->array() * factor)};
 }
 
-std::vector<Tensor> other_sign(const StepView& step) { return scaled(step, -1); }
+Versions other_sign(const StepView& step) { return scaled(step, -1); }
 
 /// The loss of one row of logits: minus the logarithm of its softmax at the target or, if targets
 /// are shares, the mean of that weighted by the shares.
@@ -243,38 +243,32 @@ struct CrossEntropyBackward {
 };
 
 // The softmax alone, as if there were no target.
-std::vector<Tensor> no_target(const StepView& step) {
+Versions no_target(const StepView& step) {
   const Call call = call_of(step);
   const double by = reduction_of(call) == "mean" ? CrossEntropyBackward::rows_of(call) : 1;
-  const Tensor& logits = step.operand(self);
-  return {by_matrix(logits, [&](const MatrixView& x) -> Matrix {
+  return {by_matrix(step.operand(self), [&](const MatrixView& x) -> Matrix {
     const Matrix powers = xt::exp(x - maxima(x));
     return powers / sums(powers) / by;
   })};
 }
 
-// The rows' gradients not divided by their number, though the loss is their mean.
-std::vector<Tensor> not_averaged(const StepView& step) {
-  const Call call = call_of(step);
-  const bool is_mean = reduction_of(call) == "mean" && CrossEntropyBackward::rows_of(call) > 1;
-  return is_mean ? scaled(step, CrossEntropyBackward::rows_of(call)) : std::vector<Tensor>();
+// The rows' losses, or gradients, added up where their mean is expected; or the reverse.
+template <bool is_mean, std::size_t logits>
+Versions reduced_otherwise(const StepView& step) {
+  const auto rows = static_cast<double>(step.operand(logits).rows());
+  if (reduction_of(call_of(step)) != (is_mean ? "mean" : "sum") || rows < 2) return {};
+  return scaled(step, is_mean ? rows : 1 / rows);
 }
 
 // The ids as if they were counted from 1: each a column too early (before the first comes the last,
-// as in Python), or a column too late. `operand` holds the ids.
-std::vector<Tensor> with_ids_moved(const StepView& step, bool are_ids, std::size_t operand) {
-  std::vector<Tensor> results;
-  const Tensor& ids = step.operand(operand);
-  const auto count = static_cast<double>(step.operand(operand - 1).columns());
-  for (const double by : {-1.0, 1.0}) {
-    const Tensor moved = with_numbers(ids, xt::fmod(ids.array() + by + count, count));
-    if (are_ids) results.push_back(with_operand(step, operand, moved));
-  }
-  return results;
-}
-
-std::vector<Tensor> targets_from_one_back(const StepView& step) {
-  return with_ids_moved(step, are_ids(CrossEntropyBackward::forward(call_of(step))), saved_other);
+// as in Python), or a column too late. The operand before them holds the logits.
+template <std::size_t targets>
+Versions moved_ids(const StepView& step) {
+  const Tensor& ids = step.operand(targets);
+  if (!are_ids({.step = step.name, .inputs = {&step.operand(targets - 1), &ids}})) return {};
+  const auto count = static_cast<double>(step.operand(targets - 1).columns());
+  return {with_numbers(ids, xt::fmod(ids.array() - 1 + count, count)),
+          with_numbers(ids, xt::fmod(ids.array() + 1 + count, count))};
 }
 
 constexpr std::string_view targets_from_one_says =
@@ -282,13 +276,14 @@ constexpr std::string_view targets_from_one_says =
 constexpr std::string_view targets_from_one_hint = "The first column is that of id 0.";
 
 constexpr Mistake cross_entropy_backward_mistakes[] = {
-    {"loss.targets-from-one", targets_from_one_says, targets_from_one_hint, targets_from_one_back},
+    {"loss.targets-from-one", targets_from_one_says, targets_from_one_hint,
+     Operand{saved_other, moved_ids<saved_other>}},
     {"cross-entropy-backward.sign", "The sign is turned: target − softmax.",
      "The logit of the target should grow: its gradient is negative.", other_sign},
     {"cross-entropy-backward.no-target", "The softmax stands there without the target taken off.",
      "Subtract 1 at the target.", no_target},
     {"cross-entropy.sum", "The rows were not averaged: the gradient of a sum.",
-     "Divide by the number of rows.", not_averaged},
+     "Divide by the number of rows.", reduced_otherwise<true, self>},
 };
 
 constexpr std::string_view reductions[] = {"mean", "sum", "none"};
@@ -380,34 +375,19 @@ struct CrossEntropy {
   }
 };
 
-std::vector<Tensor> base_2(const StepView& step) { return scaled(step, std::numbers::log2e); }
-
-std::vector<Tensor> unbroadcast(const StepView& step) {
-  const auto rows = static_cast<double>(step.operand().rows());
-  const bool is_mean = reduction_of(call_of(step)) == "mean";
-  return is_mean && rows > 1 ? scaled(step, rows) : std::vector<Tensor>();
-}
-
-std::vector<Tensor> averaged(const StepView& step) {
-  const auto rows = static_cast<double>(step.operand().rows());
-  const bool is_sum = reduction_of(call_of(step)) == "sum";
-  return is_sum && rows > 1 ? scaled(step, 1 / rows) : std::vector<Tensor>();
-}
-
-std::vector<Tensor> targets_from_one(const StepView& step) {
-  return with_ids_moved(step, are_ids(call_of(step)), 1);
-}
+Versions base_2(const StepView& step) { return scaled(step, std::numbers::log2e); }
 
 constexpr Mistake cross_entropy_mistakes[] = {
-    {"loss.targets-from-one", targets_from_one_says, targets_from_one_hint, targets_from_one},
+    {"loss.targets-from-one", targets_from_one_says, targets_from_one_hint,
+     Operand{1, moved_ids<1>}},
     {"cross-entropy.no-minus", "The minus before the logarithm was left out.",
      "The logarithm of a share is negative; a loss is not.", other_sign},
     {"cross-entropy.base-2", "The logarithm to base 2 was taken.", "ln, the logarithm to base e.",
      base_2},
     {"cross-entropy.sum", "The losses of the rows were added up, not averaged.",
-     "Divide by the number of rows.", unbroadcast},
+     "Divide by the number of rows.", reduced_otherwise<true, 0>},
     {"cross-entropy.sum", "The losses of the rows were averaged, not added up.",
-     "The lesson asks for their sum.", averaged},
+     "The lesson asks for their sum.", reduced_otherwise<false, 0>},
 };
 
 }  // namespace
@@ -422,8 +402,8 @@ constinit const Operation cross_entropy_operation = operation_of<CrossEntropy>({
     .operands = R"(["logits", "targets"])",
     .options = cross_entropy_options,
     .mistakes = cross_entropy_mistakes,
-    .backward =
-        backward_by<With<CrossEntropyBackward, cross_entropy_backward_mistakes>, NoGradient>,
+    .backward = backward_by<WithMistakes<CrossEntropyBackward, cross_entropy_backward_mistakes>,
+                            NoGradient>,
 });
 
 }  // namespace qkv::inline ops

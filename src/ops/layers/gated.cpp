@@ -3,27 +3,6 @@
 namespace qkv::inline ops {
 namespace {
 
-Tensor made_by(const Operation& operation, const Tensor& numbers, const Options& options = {}) {
-  return operation.compute(
-      {.step = operation.name, .inputs = {&numbers}, .names = {"gate"}, .options = &options});
-}
-
-/// The gate of a tensor: SiLU, and what learners put in its place, each in all its forms.
-/// Example: `gated_by_sigmoid(gate)` is 1 / (1 + e^(−gate)), cell by cell
-std::vector<Tensor> gated_by_silu(const Tensor& gate) { return {made_by(silu_operation, gate)}; }
-
-std::vector<Tensor> gated_by_sigmoid(const Tensor& gate) {
-  return {with_numbers(gate, 1 / (1 + xt::exp(-gate.array())))};
-}
-
-std::vector<Tensor> gated_by_relu(const Tensor& gate) { return {made_by(relu_operation, gate)}; }
-
-std::vector<Tensor> gated_by_gelu(const Tensor& gate) {
-  Options exact;
-  exact.set("form", std::string("erf"));
-  return {made_by(gelu_operation, gate), made_by(gelu_operation, gate, exact)};
-}
-
 // x · σ(x), where σ is the sigmoid (Elfwing, Uchibe and Doya, 2017; Ramachandran and others call it
 // swish).
 template <class N>
@@ -46,20 +25,15 @@ struct Silu {
   }
 };
 
-// The step's operand through another gate.
-template <std::vector<Tensor> (*gate)(const Tensor&)>
-std::vector<Tensor> silu_by_gate(const StepView& step) {
-  return gate(step.operand());
-}
+double sigmoid_of(const Cell<double>& c) { return sigmoid(c(0)(c.row, c.column)); }
 
-// SiLU of the other factor of a later product.
-std::vector<Tensor> silu_of_other_factor(const StepView& step) {
-  std::vector<Tensor> versions;
+// The other factor of a later product.
+Versions other_factor(const StepView& step) {
+  Versions versions;
   for (const StepView& later : step.all) {
     if (later.operation != &multiply_operation) continue;
     for (std::size_t k = 0; k < 2; ++k) {
-      if (later.inputs[k] != &step) continue;
-      versions.push_back(gated_by_silu(later.operand(1 - k)).front());
+      if (later.inputs[k] == &step) versions.push_back(later.operand(1 - k));
     }
   }
   return versions;
@@ -67,18 +41,14 @@ std::vector<Tensor> silu_of_other_factor(const StepView& step) {
 
 constexpr Mistake silu_mistakes[] = {
     {"swiglu.swapped", "SiLU was taken of the numbers that the gate is multiplied by.",
-     "SiLU goes over the gate.", silu_of_other_factor},
+     "SiLU goes over the gate.", Operand{0, other_factor}},
     {"swiglu.sigmoid", "The sigmoid alone was taken: 1 / (1 + e^(−x)).",
-     "SiLU is x times the sigmoid of x.", silu_by_gate<gated_by_sigmoid>},
+     "SiLU is x times the sigmoid of x.", sigmoid_of},
     {"swiglu.relu", "ReLU was taken instead of SiLU.", "x / (1 + e^(−x)).",
-     silu_by_gate<gated_by_relu>},
+     Instead{&relu_operation}},
     {"swiglu.gelu", "GELU was taken instead of SiLU.", "x / (1 + e^(−x)).",
-     silu_by_gate<gated_by_gelu>},
-    {"activation.other", "x / (1 + e^(−1.702 x)) was taken here.", "x / (1 + e^(−x)).",
-     [](const StepView& step) -> std::vector<Tensor> {
-       const auto x = step.operand().array();
-       return {with_numbers(step.operand(), x / (1 + xt::exp(-1.702 * x)))};
-     }},
+     Instead{&gelu_operation}},
+    {"activation.other", "x / (1 + e^(−1.702 x)) was taken here.", "x / (1 + e^(−x)).", quick_gelu},
 };
 
 // The derivative of SiLU: σ(x) · (1 + x · (1 − σ(x))).
@@ -108,70 +78,47 @@ struct GradSilu
 using Multiply =
     Pairwise<"{0} · {1}, cell by cell", std::multiplies<>{}, [](Interval x) { return square(x); }>;
 
-Tensor product(const StepView& step, const Tensor& a, const Tensor& b) {
-  Call call = call_of(step);
-  const bool repeats_first = a.values.size() < b.values.size();
-  call.inputs = {repeats_first ? &b : &a, repeats_first ? &a : &b};
-  return Multiply::compute(call);
-}
+bool is_gate(const StepView& factor) { return factor.operation == &silu_operation; }
 
-// SwiGLU's product (Shazeer, 2020): SiLU(gate) ∘ up.
-struct Gated {
-  const Tensor* gate;
-  const Tensor* up;
-};
-
-// Each way to read the product as SwiGLU's; empty if neither factor is a SiLU.
-std::vector<Gated> gated(const StepView& step) {
-  std::vector<Gated> found;
+// SwiGLU's product (Shazeer, 2020), SiLU(gate) ∘ up, with `change` made to the SiLU: once for each
+// factor that is one.
+template <auto change>
+Versions with_gate(const StepView& step) {
+  Versions versions;
   for (std::size_t k = 0; k < 2; ++k) {
-    const StepView& factor = *step.inputs[k];
-    if (factor.operation == &silu_operation) {
-      found.push_back({&factor.operand(), &step.operand(1 - k)});
+    if (!is_gate(*step.inputs[k])) continue;
+    for (const Tensor& gate : versions_of(change, *step.inputs[k])) {
+      versions.push_back(with_operand(step, k, gate));
     }
   }
-  return found;
-}
-
-// The product with another gate in SiLU's place.
-template <std::vector<Tensor> (*gate)(const Tensor&)>
-std::vector<Tensor> by_gate(const StepView& step) {
-  std::vector<Tensor> versions;
-  for (const Gated& one : gated(step)) {
-    for (const Tensor& let : gate(*one.gate)) versions.push_back(product(step, let, *one.up));
-  }
   return versions;
 }
 
-std::vector<Tensor> swapped(const StepView& step) {
-  std::vector<Tensor> versions;
-  for (const Gated& one : gated(step)) {
-    versions.push_back(product(step, *one.gate, gated_by_silu(*one.up).front()));
+Versions swapped(const StepView& step) {
+  Versions versions;
+  for (std::size_t k = 0; k < 2; ++k) {
+    if (!is_gate(*step.inputs[k])) continue;
+    const Tensor up = with_operand(*step.inputs[k], 0, step.operand(1 - k));
+    Call call = call_of(step);
+    call.inputs[k] = &step.inputs[k]->operand();
+    call.inputs[1 - k] = &up;
+    versions.push_back(Multiply::compute(call));
   }
   return versions;
 }
-
-std::vector<Tensor> of_product(const StepView& step) {
-  std::vector<Tensor> versions;
-  for (const Gated& one : gated(step)) {
-    versions.push_back(gated_by_silu(product(step, *one.gate, *one.up)).front());
-  }
-  return versions;
-}
-
-std::vector<Tensor> added(const StepView& step) { return {add_operation.compute(call_of(step))}; }
 
 constexpr Mistake multiply_mistakes[] = {
     {"swiglu.swapped", "SiLU was taken of the other factor.", "SiLU goes over the gate.", swapped},
     {"swiglu.of-product", "SiLU was taken of the product.",
-     "First SiLU of the gate, then multiply.", of_product},
+     "First SiLU of the gate, then multiply.", Exchange{{&silu_operation}}},
     {"swiglu.sigmoid", "The gate's sigmoid was multiplied, without the gate itself.",
-     "SiLU is x times the sigmoid of x.", by_gate<gated_by_sigmoid>},
+     "SiLU is x times the sigmoid of x.", with_gate<sigmoid_of>},
     {"swiglu.relu", "ReLU of the gate was multiplied instead of SiLU.", "Multiply by SiLU.",
-     by_gate<gated_by_relu>},
+     with_gate<Instead{&relu_operation}>},
     {"swiglu.gelu", "GELU of the gate was multiplied instead of SiLU.", "Multiply by SiLU.",
-     by_gate<gated_by_gelu>},
-    {"swiglu.added", "The two were added instead of multiplied.", "Multiply cell by cell.", added},
+     with_gate<Instead{&gelu_operation}>},
+    {"swiglu.added", "The two were added instead of multiplied.", "Multiply cell by cell.",
+     Instead{&add_operation}},
 };
 
 // C = A ∘ B: dA = dC ∘ B and dB = dC ∘ A.

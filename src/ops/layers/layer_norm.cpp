@@ -221,77 +221,67 @@ struct LayerNorm {
   }
 };
 
-// The rows, or the columns, shifted to mean 0 and divided by `divisor` of their variance.
-using Divisor = Matrix (*)(const Matrix& variance, double eps);
-Matrix by_root(const Matrix& variance, double eps) { return xt::sqrt(variance + eps); }
-
+// How a layer norm is computed, by a mistake in its place.
 struct NormVariant {
+  double eps;
   double less = 0;  // 1: the variance is divided by n - 1
   Along along = Along::rows;
-  Divisor divisor = by_root;
   bool gain = true;
   bool bias = true;
   double centre = 1;  // 0: the mean is not subtracted
   double around = 1;  // 0: the variance is the mean square
+  double (*divisor)(double variance, double eps) = [](double variance, double epsilon) {
+    return std::sqrt(variance + epsilon);
+  };
 };
 
-Tensor with_variant(const StepView& step, const NormVariant& habit) {
-  const Call call = call_of(step);
-  const double eps = eps_of(call);
+NormVariant right_norm(const Call& call) { return {.eps = eps_of(call)}; }
+
+Tensor with_variant(const Call& call, const NormVariant& v) {
   return by_operands(call, LayerNorm::form(call), [&](const Operands& of) {
-    const Matrix x = of(0);
-    const Matrix mean = means(x, habit.along);
-    const Matrix variance =
-        variances(x, habit.along, habit.less) + (1 - habit.around) * mean * mean;
-    Matrix result = (x - habit.centre * mean) / habit.divisor(variance, eps);
-    if (habit.gain) result = result * of(1);
-    if (habit.bias) result = result + of(2);
+    const Matrix mean = means(of(0), v.along);
+    const Matrix variance = variances(of(0), v.along, v.less) + (1 - v.around) * mean * mean;
+    const Matrix divisor = xt::vectorize(v.divisor)(variance, v.eps);
+    Matrix result = (of(0) - v.centre * mean) / divisor;
+    if (v.gain) result = result * of(1);
+    if (v.bias) result = result + of(2);
     return result;
   });
 }
 
 template <auto... changes>
-std::vector<Tensor> with_changes(const StepView& step) {
-  const auto changed = [](auto change) {
-    NormVariant variant;
-    change(variant);
-    return variant;
-  };
-  return {with_variant(step, changed(changes))...};
-}
+constexpr auto normed_with = with_parameters<right_norm, with_variant, changes...>;
 
-std::vector<Tensor> sample_variance(const StepView& step) {
+Versions sample_variance(const StepView& step) {
   if (step.operand().columns() < 2) return {};
-  return {with_variant(step, {.less = 1})};
+  return normed_with<[](NormVariant& v) { v.less = 1; }>(step);
 }
-
-Matrix by_variance(const Matrix& variance, double eps) { return variance + eps; }
-Matrix by_bare_variance(const Matrix& variance, double) { return variance; }
-Matrix by_root_plus_eps(const Matrix& variance, double eps) { return xt::sqrt(variance) + eps; }
 
 constexpr Mistake layer_norm_mistakes[] = {
     {"layer-norm.sample-variance", "The variance was divided by n - 1 instead of n.",
      "Layer norm divides the sum of squares by the whole width.", sample_variance},
     {"layer-norm.columns", "The columns were normalised instead of the rows.",
      "Each token is normalised by itself.",
-     with_changes<[](NormVariant& v) { v.along = Along::columns; }>},
+     normed_with<[](NormVariant& v) { v.along = Along::columns; }>},
     {"layer-norm.no-gain", "The gain was left out.", "After dividing comes · gain + bias.",
-     with_changes<[](NormVariant& v) { v.gain = false; },
-                  [](NormVariant& v) {
-                    v.gain = false;
-                    v.bias = false;
-                  }>},
+     normed_with<[](NormVariant& v) { v.gain = false; },
+                 [](NormVariant& v) {
+                   v.gain = false;
+                   v.bias = false;
+                 }>},
     {"layer-norm.no-mean", "The mean was not subtracted.", "Subtract each row's mean first.",
-     with_changes<[](NormVariant& v) { v.centre = 0; },
-                  [](NormVariant& v) {
-                    v.centre = 0;
-                    v.around = 0;
-                  }>},
+     normed_with<[](NormVariant& v) { v.centre = 0; },
+                 [](NormVariant& v) {
+                   v.centre = 0;
+                   v.around = 0;
+                 }>},
     {"layer-norm.standard-deviation", "It was divided by the variance, or ε was added to the root.",
      "Divide by √(variance + ε).",
-     with_changes<[](NormVariant& v) { v.divisor = by_variance; },
-                  [](NormVariant& v) { v.divisor = by_bare_variance; },
-                  [](NormVariant& v) { v.divisor = by_root_plus_eps; }>},
+     normed_with<[](NormVariant& v) { v.divisor = [](double s, double eps) { return s + eps; }; },
+                 [](NormVariant& v) { v.divisor = [](double s, double) { return s; }; },
+                 [](NormVariant& v) {
+                   v.divisor = [](double s, double eps) { return std::sqrt(s) + eps; };
+                 }>},
 };
 
 }  // namespace

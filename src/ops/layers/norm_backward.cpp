@@ -275,22 +275,20 @@ struct GradBias : IdentityBackward {
 
 // The gain alone, as if root and mean did not depend on x.
 template <Norm norm>
-std::vector<Tensor> gain_only(const StepView& step) {
+Versions gain_only(const StepView& step) {
   const Call call = call_of(step);
-  const double eps = eps_of(call);
-  std::vector<Tensor> results;
+  Versions results;
   for (const bool divided : {true, false}) {
-    results.push_back(
-        unbroadcast(call, by_rows(call, broadcast_frame(call, GradRow<norm>::form(call)), 8,
-                                  [&](const Operands& of, std::span<double> cells) {
-                                    const auto x = of.row(self);
-                                    const NormedRow<double> row({x.begin(), x.end()}, norm, eps);
-                                    for (std::size_t j = 0; j < cells.size(); ++j) {
-                                      cells[j] = of.row(grad_output)[j] *
-                                                 (offset_of(call) + of.row(saved_other)[j]) /
-                                                 (divided ? row.root : 1);
-                                    }
-                                  })));
+    const auto fill = [&](const Operands& of, std::span<double> cells) {
+      const auto x = of.row(self);
+      const NormedRow<double> row({x.begin(), x.end()}, norm, eps_of(call));
+      for (std::size_t j = 0; j < cells.size(); ++j) {
+        cells[j] = of.row(grad_output)[j] * (offset_of(call) + of.row(saved_other)[j]) /
+                   (divided ? row.root : 1);
+      }
+    };
+    Tensor whole = broadcast_frame(call, GradRow<norm>::form(call));
+    results.push_back(unbroadcast(call, by_rows(call, std::move(whole), 8, fill)));
   }
   return results;
 }
@@ -304,8 +302,8 @@ constexpr Mistake norm_backward_mistakes[] = {
 
 template <Norm norm>
 BackwardRule norm_backward(const OperandRef& use) {
-  return backward_by<With<GradRow<norm>, norm_backward_mistakes<norm>>, Repeated<GradGain<norm>>,
-                     Repeated<GradBias>>(use);
+  return backward_by<WithMistakes<GradRow<norm>, norm_backward_mistakes<norm>>,
+                     Repeated<GradGain<norm>>, Repeated<GradBias>>(use);
 }
 
 }  // namespace

@@ -99,14 +99,8 @@ Tensor with_weight(const StepView& step, const Tensor& weight, const Tensor* bia
   return Project::compute(call);
 }
 
-std::vector<Tensor> transposed_weight(const StepView& step) {
-  const Tensor& w = step.operand(1);
-  if (w.rows() != w.columns()) return {};
-  return {with_weight(step, transposed(w))};
-}
-
 // Every other weight of the lesson that has the same size, with this step's bias.
-void add_other_weights(const StepView& step, std::vector<Tensor>& results) {
+void add_other_weights(const StepView& step, Versions& results) {
   const StepView& own = *step.inputs[1];
   for (const StepView& other : step.all) {
     const bool is_weight = !other.operation && other.tensor->rank() >= 2 &&
@@ -116,7 +110,7 @@ void add_other_weights(const StepView& step, std::vector<Tensor>& results) {
   }
 }
 
-void add_other_projections(const StepView& step, std::vector<Tensor>& results) {
+void add_other_projections(const StepView& step, Versions& results) {
   for (const StepView& other : step.all) {
     if (other.operation != step.operation || other.name == step.name) continue;
     if (step.inputs.size() < 3 || other.inputs.size() < 3) continue;
@@ -129,39 +123,26 @@ void add_other_projections(const StepView& step, std::vector<Tensor>& results) {
   }
 }
 
-void add_wrong_heads(const StepView& step, std::vector<Tensor>& results) {
-  const Tensor& weight = step.operand(1);
-  if (weight.matrices() < 2 || weight.matrices() > most_other_heads) return;
-  for (std::size_t head = 0; head < weight.matrices(); ++head) {
-    const auto only = [&](const Tensor& tensor) {
-      return by_matrix(tensor, [&](const MatrixView&) -> Matrix { return tensor.matrix(head); });
-    };
-    const Tensor chosen = only(weight);
-    results.push_back(with_weight(step, chosen));
-    if (step.inputs.size() < 3 || step.operand(2).matrices() != weight.matrices()) continue;
-    const Tensor bias = only(step.operand(2));
-    results.push_back(with_weight(step, chosen, &bias));
+void add_wrong_heads(const StepView& step, Versions& results) {
+  const Versions weights = one_head_in_all(step.operand(1));
+  const Versions biases = step.inputs.size() < 3 ? Versions() : one_head_in_all(step.operand(2));
+  for (std::size_t head = 0; head < weights.size(); ++head) {
+    results.push_back(with_weight(step, weights[head]));
+    if (biases.size() != weights.size()) continue;
+    results.push_back(with_weight(step, weights[head], &biases[head]));
   }
 }
 
-std::vector<Tensor> wrong_weight(const StepView& step) {
-  std::vector<Tensor> results;
+Versions wrong_weight(const StepView& step) {
+  Versions results;
   add_other_weights(step, results);
   add_other_projections(step, results);
   add_wrong_heads(step, results);
   return results;
 }
 
-std::vector<Tensor> missing_bias(const StepView& step) {
-  if (step.inputs.size() < 3) return {};
-  Call call = call_of(step);
-  call.inputs.resize(2);
-  call.names.resize(2);
-  return {Project::compute(call)};
-}
-
 // Only the output projection follows the weighted sum.
-std::vector<Tensor> output_skipped(const StepView& step) {
+Versions output_skipped(const StepView& step) {
   for (const Operation* joined : {&weighted_sum_operation, &concat_heads_operation}) {
     if (upstream(step.inputs[0], *joined)) return {*step.inputs[0]->tensor};
   }
@@ -169,7 +150,7 @@ std::vector<Tensor> output_skipped(const StepView& step) {
 }
 
 // With a weight for each head, programs compute all heads in one product and then split it.
-std::vector<Tensor> only_reshaped(const StepView& step) {
+Versions only_reshaped(const StepView& step) {
   if (step.operand(1).matrices() < 2) return {};
   Call call = call_of(step);
   const Tensor heads = Project::compute(call);
@@ -180,7 +161,7 @@ std::vector<Tensor> only_reshaped(const StepView& step) {
 }
 
 // A bias that is not in the lesson: how far each column is off, on average over the rows.
-std::vector<Tensor> unknown_offset(const StepView& step) {
+Versions unknown_offset(const StepView& step) {
   if (!step.written || step.written->shape() != step.tensor->shape()) return {};
   if (step.tensor->rows() < 2 || step.tensor->values.empty()) return {};
   Tensor result = uninitialised(step.tensor->axes);
@@ -220,8 +201,8 @@ Tensor sum_of(const StepView& step, const Tensor& one, const Tensor& other) {
 }
 
 // A later addend, added here already; or the positions, added after the projection.
-std::vector<Tensor> added_early(const StepView& step) {
-  std::vector<Tensor> results;
+Versions added_early(const StepView& step) {
+  Versions results;
   const Tensor& right = *step.tensor;
   for (const StepView* upstream = step.inputs[0]; upstream;
        upstream = upstream->inputs.empty() ? nullptr : upstream->inputs.front()) {
@@ -238,25 +219,24 @@ std::vector<Tensor> added_early(const StepView& step) {
   return results;
 }
 
-// The projection of a sum without one of its terms: without the positions, say.
-std::vector<Tensor> half_of_the_sum(const StepView& step) {
+// The terms of a sum that is projected: without the positions, say.
+Versions terms(const StepView& step) {
   const StepView& x = *step.inputs[0];
-  std::vector<Tensor> results;
+  Versions results;
   if (x.operation != &add_operation) return results;
   for (const StepView* half : x.inputs) {
-    if (half->tensor->shape() != x.tensor->shape()) continue;
-    results.push_back(with_operand(step, 0, *half->tensor));
+    if (half->tensor->shape() == x.tensor->shape()) results.push_back(*half->tensor);
   }
   return results;
 }
 
 constexpr Mistake project_mistakes[] = {
     {"project.transposed-weight", "The weight was used on its side: its transpose.",
-     "Which way round is the weight: a row for each feature that goes in?", transposed_weight},
+     "Which way round is the weight: a row for each feature that goes in?", With{"layout"}},
     {"project.wrong-weight", "Another of the weights was used.",
      "Queries, keys and values each have a weight of their own.", wrong_weight},
     {"project.missing-bias", "The bias was left out.", "After the product comes + b.",
-     missing_bias},
+     SkipOperand{2}},
     {"heads.interleaved", only_reshaped_into_heads, cut_columns_into_heads, only_reshaped},
     {"output.skipped", "The output weight W_O was left out.",
      "What the heads found is still to be multiplied by W_O.", output_skipped},
@@ -268,7 +248,7 @@ constexpr Mistake project_mistakes[] = {
     {"add.early", "Something was added here that is not due yet, or was due before.",
      "Look where the lesson adds: X = E + P, and the residual behind W_O.", added_early},
     {"add.skipped", "One part of the sum that is to be projected was left out.",
-     "Both matrices go into the sum: X = E + P.", half_of_the_sum},
+     "Both matrices go into the sum: X = E + P.", Operand{0, terms}},
 };
 
 }  // namespace

@@ -114,76 +114,67 @@ struct RmsNorm {
   }
 };
 
-// A wrong norm of the rows, before the gain.
-using Norm = Matrix (*)(const Matrix& x, double eps);
+// How an RMS norm is computed, by a mistake in its place.
+struct NormVariant {
+  double eps;
+  double offset;  // what is added to the gain
+  bool gain = true;
+  Along along = Along::rows;
+  bool centred = false;  // the mean is subtracted from the numbers
+  bool squares_centred = false;
+  bool summed = false;  // the squares are added up, not averaged
+  double (*divisor)(double squares, double epsilon) = [](double squares, double epsilon) {
+    return std::sqrt(squares + epsilon);
+  };
+};
 
-Matrix mean_squares(const Matrix& x, Along along = Along::rows) { return means(x * x, along); }
-
-Matrix by_root(const Matrix& x, double eps) { return x / xt::sqrt(mean_squares(x) + eps); }
-
-Matrix mean_subtracted(const Matrix& x, double eps) { return by_root(x - means(x), eps); }
-
-Matrix mean_subtracted_above(const Matrix& x, double eps) {
-  return (x - means(x)) / xt::sqrt(mean_squares(x) + eps);
+NormVariant right_norm(const Call& call) {
+  return {.eps = eps_of(call), .offset = offset_of(call)};
 }
 
-Matrix eps_outside(const Matrix& x, double eps) { return x / (xt::sqrt(mean_squares(x)) + eps); }
-
-Matrix by_root_of_sum(const Matrix& x, double eps) { return x / xt::sqrt(sums(x * x) + eps); }
-
-Matrix by_mean_square(const Matrix& x, double eps) { return x / (mean_squares(x) + eps); }
-
-Matrix by_columns(const Matrix& x, double eps) {
-  return x / xt::sqrt(mean_squares(x, Along::columns) + eps);
-}
-
-Tensor worked(const StepView& step, Norm norm, double eps, double offset) {
-  const Call call = call_of(step);
-  return by_operands(call, RmsNorm::form(call), [&](const Operands& of) -> Matrix {
-    return norm(of(0), eps) * (of(1) + offset);
+Tensor with_variant(const Call& call, const NormVariant& v) {
+  return by_operands(call, RmsNorm::form(call), [&](const Operands& of) {
+    const Matrix own = of(0);
+    const Matrix centred = own - means(own);
+    const Matrix& x = v.centred ? centred : own;
+    const Matrix& squared = v.squares_centred ? centred : own;
+    const Matrix squares = squared * squared;
+    const Matrix all = v.summed ? sums(squares, v.along) : means(squares, v.along);
+    Matrix result = x / xt::vectorize(v.divisor)(all, v.eps);
+    if (v.gain) result = result * (of(1) + v.offset);
+    return result;
   });
 }
 
-template <Norm... norms>
-std::vector<Tensor> normed_by(const StepView& step) {
-  const Call call = call_of(step);
-  return {worked(step, norms, eps_of(call), offset_of(call))...};
-}
-
-std::vector<Tensor> no_gain(const StepView& step) {
-  const double eps = eps_of(call_of(step));
-  return {by_matrix(step.operand(), [&](const MatrixView& x) { return by_root(x, eps); })};
-}
-
-std::vector<Tensor> other_offset(const StepView& step) {
-  const Call call = call_of(step);
-  return {worked(step, by_root, eps_of(call), 1 - offset_of(call))};
-}
-
-std::vector<Tensor> other_eps(const StepView& step) {
-  const Call call = call_of(step);
-  std::vector<Tensor> versions = normed_by<eps_outside>(step);
-  for (const double eps : {1e-5, 1e-6}) {
-    if (eps != eps_of(call)) versions.push_back(worked(step, by_root, eps, offset_of(call)));
-  }
-  return versions;
-}
+template <auto... changes>
+constexpr auto normed_with = with_parameters<right_norm, with_variant, changes...>;
 
 constexpr Mistake rms_norm_mistakes[] = {
     {"rms-norm.mean-subtracted", "The mean was subtracted first, as layer norm does.",
-     "RMS norm leaves the mean where it is.", normed_by<mean_subtracted, mean_subtracted_above>},
-    {"rms-norm.no-gain", "The gain was left out.", "After dividing comes · gain.", no_gain},
+     "RMS norm leaves the mean where it is.",
+     normed_with<[](NormVariant& v) { v.centred = v.squares_centred = true; },
+                 [](NormVariant& v) { v.centred = true; }>},
+    {"rms-norm.no-gain", "The gain was left out.", "After dividing comes · gain.",
+     normed_with<[](NormVariant& v) { v.gain = false; }>},
     {"rms-norm.unit-offset",
      "1 was added to the gain where it is not due, or left out where it is.",
-     "Is the gain stored as it is, or less 1?", other_offset},
+     "Is the gain stored as it is, or less 1?", With{"unit_offset"}},
     {"rms-norm.eps", "Another ε was taken, or it was added to the root.",
-     "Divide by √(mean square + ε), with the lesson's own ε.", other_eps},
+     "Divide by √(mean square + ε), with the lesson's own ε.",
+     normed_with<[](NormVariant& v) {
+       v.divisor = [](double s, double eps) { return std::sqrt(s) + eps; };
+     },
+                 [](NormVariant& v) { return std::exchange(v.eps, 1e-5) != 1e-5; },
+                 [](NormVariant& v) { return std::exchange(v.eps, 1e-6) != 1e-6; }>},
     {"rms-norm.sum", "It was divided by the root of the sum of the squares.",
-     "The root of their mean: divide the sum by the width first.", normed_by<by_root_of_sum>},
+     "The root of their mean: divide the sum by the width first.",
+     normed_with<[](NormVariant& v) { v.summed = true; }>},
     {"rms-norm.squared", "It was divided by the mean square itself.",
-     "Take its root before dividing.", normed_by<by_mean_square>},
+     "Take its root before dividing.",
+     normed_with<[](NormVariant& v) { v.divisor = [](double s, double eps) { return s + eps; }; }>},
     {"rms-norm.columns", "The columns were normalised instead of the rows.",
-     "Each token is normalised by itself.", normed_by<by_columns>},
+     "Each token is normalised by itself.",
+     normed_with<[](NormVariant& v) { v.along = Along::columns; }>},
 };
 
 }  // namespace

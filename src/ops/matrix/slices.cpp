@@ -61,20 +61,20 @@ Tensor with_rows(const StepView& step, std::size_t first, Taken taken) {
 }
 
 // Row t has the numbers of row t − 1: for all rows, or only for the new ones.
-std::vector<Tensor> stale(const StepView& step) {
+Versions stale(const StepView& step) {
   const std::size_t past = step.operand().rows();
   const auto before = [](std::size_t t) { return t - 1; };
-  std::vector<Tensor> results;
+  Versions results;
   if (past > 0) results.push_back(with_rows(step, past, before));
   results.push_back(with_rows(step, 1, before));
   return results;
 }
 
 // The new rows, or the newest one, left out or set to 0.
-std::vector<Tensor> not_appended(const StepView& step) {
+Versions not_appended(const StepView& step) {
   const Tensor all = Append::compute(call_of(step));
   const std::size_t past = step.operand().rows();
-  std::vector<Tensor> results;
+  Versions results;
   for (const std::size_t kept : {past, all.rows() == 0 ? 0 : all.rows() - 1}) {
     AxisRoles axes(all);
     axes.rows = {.name = axes.rows.name, .size = kept};

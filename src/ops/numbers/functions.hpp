@@ -90,6 +90,12 @@ N sigmoid(const N& x) {
   return N(1.0) / (N(1.0) + exp(opposite(x)));
 }
 
+/// Returns x / (1 + e^(−1.702 x)), which some take for GELU or SiLU, of a cell's number.
+inline double quick_gelu(const Cell<double>& c) {
+  const double x = c(0)(c.row, c.column);
+  return x / (1 + std::exp(-1.702 * x));
+}
+
 /// Monotone: the ends give the range.
 inline Interval sigmoid(Interval x) { return {sigmoid(x.low), sigmoid(x.high)}; }
 

@@ -1,4 +1,3 @@
-#include <iterator>
 #include <memory>
 
 #include "ops/heads/head_axis.hpp"
@@ -9,32 +8,22 @@
 namespace qkv::inline ops {
 namespace {
 
-// The step's result with a change to its rotation.
-template <class Change>
-Tensor with_rotation(const StepView& step, Change change) {
-  const Call call = call_of(step);
-  Rotation rotation = Rotation::of(RopeOptions::of(call));
-  change(rotation);
-  return rotated(call, output_of(call, rope_operation.form(call)), rotation);
+// The rotation of a step, as mistakes change it.
+struct Turn : Rotation {
+  RopeOptions options;
+};
+
+Turn turn_of(const Call& call) {
+  const RopeOptions options = RopeOptions::of(call);
+  return {Rotation::of(options), options};
+}
+
+Tensor turned_by(const Call& call, const Turn& turn) {
+  return rotated(call, output_of(call, rope_operation.form(call)), turn);
 }
 
 template <auto... changes>
-std::vector<Tensor> rotated_by(const StepView& step) {
-  return {with_rotation(step, changes)...};
-}
-
-bool are_given(const StepView& step) { return step.inputs.size() == 2; }
-
-// The same with a change to its options; empty if the angles are given.
-template <class Change>
-std::vector<Tensor> with_options(const StepView& step, Change change) {
-  if (are_given(step)) return {};
-  Options options = *step.options;
-  change(options);
-  Call call = call_of(step);
-  call.options = &options;
-  return {rope_operation.compute(call)};
-}
+constexpr auto turned_with = with_parameters<turn_of, turned_by, changes...>;
 
 Pairing other(Pairing pairing) {
   return pairing == Pairing::halves ? Pairing::interleaved : Pairing::halves;
@@ -43,82 +32,50 @@ Pairing other(Pairing pairing) {
 // Radians taken for degrees, as by a calculator in the wrong mode, or converted without need.
 constexpr double degree = std::numbers::pi / 180;
 
-std::vector<Tensor> offset(const StepView& step) {
-  if (are_given(step)) return {};
-  return {with_rotation(step, [](Rotation& r) { r.first += 1; }),
-          with_rotation(step, [](Rotation& r) { r.first -= 1; })};
+template <int by>
+bool move(Turn& r) {
+  r.first += by;
+  return !r.options.are_given();
 }
 
-// i, i + 1, 4i or 2(i + 1) instead of 2i: the exponent of each pair.
-std::vector<Tensor> exponent(const StepView& step) {
-  std::vector<Tensor> results;
-  if (are_given(step)) return results;
-  const RopeOptions rope = RopeOptions::of(call_of(step));
-  const auto add = [&](double slope, double start) {
-    results.push_back(with_rotation(step, [&](Rotation& r) {
-      for (std::size_t i = 0; i < r.inv_freq.size(); ++i) {
-        const double pair = static_cast<double>(i);
-        const double more = slope * pair + start - 2 * pair;
-        r.inv_freq(i) *= std::pow(rope.base, -more / static_cast<double>(r.width));
-      }
-    }));
-  };
-  add(1, 0);
-  add(1, 1);
-  add(4, 0);
-  add(2, 2);
-  return results;
-}
-
-std::vector<Tensor> other_base(const StepView& step) {
-  std::vector<Tensor> results;
-  for (const double base : {10000.0, 500000.0, 1000000.0}) {
-    if (step.options->number("base", 10000) == base) continue;
-    std::ranges::move(with_options(step, [&](Options& o) { o.set("base", base); }),
-                      std::back_inserter(results));
+// Another exponent than 2i for pair i.
+template <int slope, int start>
+bool change_exponent(Turn& r) {
+  for (std::size_t i = 0; i < r.inv_freq.size(); ++i) {
+    const double pair = static_cast<double>(i);
+    const double more = slope * pair + start - 2 * pair;
+    r.inv_freq(i) *= std::pow(r.options.base, -more / static_cast<double>(r.width));
   }
-  return results;
+  return !r.options.are_given();
 }
 
-std::vector<Tensor> other_scaling(const StepView& step) {
-  if (are_given(step)) return {};
-  const RopeOptions expected = RopeOptions::of(call_of(step));
-  if (expected.scaling == RopeOptions::Scaling::none) return {};
-  RopeOptions plain = expected;
+// Angles that are not scaled, or scaled the other way; the factor of cosines may be left out alone.
+enum class Scaled { not_at_all, the_other_way, not_the_cosines };
+
+template <Scaled scaled, bool without_factor>
+bool change_scaling(Turn& r) {
+  if (r.options.scaling == RopeOptions::Scaling::none) return false;
+  if (without_factor && std::exchange(r.attention_factor, 1) == 1) return false;
+  RopeOptions plain = r.options;
   plain.scaling = RopeOptions::Scaling::none;
   const Vector unscaled = Rotation::of(plain).inv_freq;
-  std::vector<Tensor> results = {
-      with_rotation(step, [&](Rotation& r) { r.inv_freq = unscaled; }),
-      with_rotation(step, [&](Rotation& r) { r.inv_freq = unscaled * unscaled / r.inv_freq; })};
-  if (expected.attention_factor() == 1) return results;
-  results.push_back(with_rotation(step, [&](Rotation& r) { r.attention_factor = 1; }));
-  results.push_back(with_rotation(step, [&](Rotation& r) {
-    r.attention_factor = 1;
-    r.inv_freq = unscaled;
-  }));
-  return results;
+  if (scaled == Scaled::not_at_all) r.inv_freq = unscaled;
+  if (scaled == Scaled::the_other_way) r.inv_freq = unscaled * unscaled / r.inv_freq;
+  return true;
 }
 
-std::vector<Tensor> all_columns(const StepView& step) {
+Versions all_columns(const StepView& step) {
   if (!step.options->has("width")) return {};
-  const auto width = static_cast<double>(step.operand().columns());
-  return with_options(step, [&](Options& o) { o.set("width", width); });
+  return {with_option(step, "width", static_cast<double>(step.operand().columns()))};
 }
 
-std::vector<Tensor> skipped(const StepView& step) {
-  return {by_operands(call_of(step), rope_operation.compute(call_of(step)),
-                      [](const Operands& of) -> Matrix { return of(0); })};
-}
-
-std::vector<Tensor> twice(const StepView& step) {
-  return {with_operand(step, 0, rope_operation.compute(call_of(step)))};
-}
+Versions twice(const StepView& step) { return {rope_operation.compute(call_of(step))}; }
 
 // All heads side by side, as before the split, rotated as one row.
-std::vector<Tensor> before_split(const StepView& step) {
+Versions before_split(const StepView& step) {
   const Tensor& x = step.operand();
   const std::size_t heads = head_count(x);
-  if (are_given(step) || heads < 2) return {};
+  if (step.inputs.size() == 2 || heads < 2) return {};
   const auto work = [](const Operation& operation, const Tensor& on, const Options& options) {
     return operation.compute({.step = "", .inputs = {&on}, .names = {""}, .options = &options});
   };
@@ -130,84 +87,69 @@ std::vector<Tensor> before_split(const StepView& step) {
                work(rope_operation, work(concat_heads_operation, x, {}), wide), cut)};
 }
 
-// The norm of queries and keys before their rotation, and the steps in between; else nullptr.
-const StepView* norm_before(const StepView& step, std::vector<const StepView*>& between) {
+// The norm of queries and keys before their rotation; only a split may stand in between.
+Versions norm_skipped(const StepView& step) {
   for (const StepView* at = step.inputs[0]; at->operation; at = at->inputs[0]) {
-    if (at->operation == &rms_norm_operation || at->operation == &layer_norm_operation) return at;
-    if (at->operation != &split_heads_operation) return nullptr;
-    between.push_back(at);
+    if (at->operation == &rms_norm_operation || at->operation == &layer_norm_operation) {
+      return without_upstream(step, *at->operation);
+    }
+    if (at->operation != &split_heads_operation) break;
   }
-  return nullptr;
-}
-
-std::vector<Tensor> norm_skipped(const StepView& step) {
-  std::vector<const StepView*> between = {&step};
-  const StepView* norm = norm_before(step, between);
-  if (!norm) return {};
-  Tensor x = norm->operand();
-  for (; !between.empty(); between.pop_back()) x = with_operand(*between.back(), 0, x);
-  return {std::move(x)};
-}
-
-std::vector<Tensor> norm_after(const StepView& step) {
-  std::vector<const StepView*> between;
-  const StepView* norm = norm_before(step, between);
-  if (!norm || !between.empty()) return {};
-  return {with_operand(*norm, 0, with_operand(step, 0, norm->operand()))};
-}
-
-std::vector<Tensor> from_zero(const StepView& step) {
-  if (step.options->number("first", 0) == 0) return {};
-  return with_options(step, [](Options& o) { o.set("first", 0.0); });
+  return {};
 }
 
 // Positions from the number of rows that the cache keeps, after older ones were dropped.
-std::vector<Tensor> by_rows_kept(const StepView& step) {
-  std::vector<Tensor> results;
+Versions by_rows_kept(const StepView& step) {
+  Versions results;
   for (const StepView& later : step.all) {
     if (later.operation != &append_operation) continue;
     const auto kept = static_cast<double>(later.operand().rows());
     if (kept == step.options->number("first", 0) || kept == 0) continue;
-    std::ranges::move(with_options(step, [&](Options& o) { o.set("first", kept); }),
-                      std::back_inserter(results));
+    results.push_back(with_option(step, "first", kept));
   }
   return results;
 }
 
 constexpr Mistake rope_mistakes[] = {
     {"rope.pairing", "Other columns were paired: neighbours for the two halves, or the reverse.",
-     "Which columns does the lesson turn together?",
-     rotated_by<[](Rotation& r) { r.pairs = r.table = other(r.pairs); }>},
+     "Which columns does the lesson turn together?", With{"pairing"}},
     {"rope.mixed-layout", "The angles stand in the order of the other pairing.",
      "Both columns of a pair turn by the same angle.",
-     rotated_by<[](Rotation& r) { r.table = other(r.table); }>},
+     turned_with<[](Turn& r) { r.table = other(r.table); }>},
     {"rope.sign", "The pairs were turned backwards.", "x₁·cos θ − x₂·sin θ, x₂·cos θ + x₁·sin θ.",
-     rotated_by<[](Rotation& r) { r.times = -1; }>},
+     turned_with<[](Turn& r) { r.times = -1; }>},
     {"rope.sin-cos-swapped", "Sine and cosine have changed places.",
      "A number is multiplied by the cosine, its partner by the sine.",
-     rotated_by<[](Rotation& r) { r.sin_cos_swapped = true; }>},
+     turned_with<[](Turn& r) { r.sin_cos_swapped = true; }>},
     {"rope.offset", "Each row was turned by the position before or after its own.",
-     "At which position does the first row stand?", offset},
+     "At which position does the first row stand?", turned_with<move<1>, move<-1>>},
     {"rope.exponent", "The exponent of the angle is not 2i/width.",
-     "Pairs count from 0: the first turns by the position itself.", exponent},
+     "Pairs count from 0: the first turns by the position itself.",
+     // i, i + 1, 4i or 2(i + 1)
+     turned_with<change_exponent<1, 0>, change_exponent<1, 1>, change_exponent<4, 0>,
+                 change_exponent<2, 2>>},
     {"rope.base", "The angles are powers of another base.", "Which base does the lesson take?",
-     other_base},
+     With{"base", 10000.0, 500000.0, 1000000.0}},
     {"rope.scaling", "The angles were not scaled as the lesson says.",
-     "A longer text has smaller angles: they are divided.", other_scaling},
+     "A longer text has smaller angles: they are divided.",
+     turned_with<
+         change_scaling<Scaled::not_at_all, false>, change_scaling<Scaled::the_other_way, false>,
+         change_scaling<Scaled::not_the_cosines, true>, change_scaling<Scaled::not_at_all, true>>},
     {"rope.width", "All columns were turned, where only some should be.",
      "The columns behind `width` stay as they are.", all_columns},
-    {"rope.skipped", "Nothing was turned.", "Turn queries and keys before they meet.", skipped},
-    {"rope.twice", "The rows were turned twice.", "Turn once.", twice},
+    {"rope.skipped", "Nothing was turned.", "Turn queries and keys before they meet.", Skip{}},
+    {"rope.twice", "The rows were turned twice.", "Turn once.", Operand{0, twice}},
     {"rope.before-split", "The whole row was turned before it was cut into heads.",
      "Each head turns by the same angles: cut first.", before_split},
     {"rope.degrees", "Degrees were taken for radians.", "Sine and cosine are of radians.",
-     rotated_by<[](Rotation& r) { r.times = degree; }, [](Rotation& r) { r.times = 1 / degree; }>},
+     turned_with<[](Turn& r) { r.times = degree; }, [](Turn& r) { r.times = 1 / degree; }>},
     {"qk-norm.skipped", "The norm before the turn was left out.",
      "Queries and keys are normalised before they are turned.", norm_skipped},
     {"qk-norm.after-rope", "The norm came after the turn.",
-     "Normalise first, then turn: the gain is each feature's own.", norm_after},
+     "Normalise first, then turn: the gain is each feature's own.",
+     Exchange{{&rms_norm_operation, &layer_norm_operation}}},
     {"cache.position-restarted", "The rows were turned as if the text began with them.",
-     "A new token stands behind all those before it.", from_zero},
+     "A new token stands behind all those before it.", With{"first", 0.0}},
     {"cache.evicted-position", "The rows were turned by the number of rows that the cache keeps.",
      "Rows that were dropped still count: the position is the token's own.", by_rows_kept},
 };
@@ -320,21 +262,22 @@ struct GradAngles {
   }
 };
 
-std::vector<Tensor> rotated_forward(const StepView& step) {
+Versions rotated_forward(const StepView& step) {
   const Call there = forward(call_of(step));
   return {rotated(there, *step.tensor, Rotation::of(RopeOptions::of(there)))};
 }
 
 constexpr Mistake rope_backward_mistakes[] = {
     {"rope.skipped", "The gradient was not turned back.",
-     "What was turned on the way there is turned back by the same angle.", first_operand},
+     "What was turned on the way there is turned back by the same angle.", Skip{}},
     {"rope.sign", "The gradient was turned on instead of back.", "Back is the other way round: −θ.",
      rotated_forward},
 };
 
 /// The backward rule of rope: to the rows, and to the angles if those are given.
 BackwardRule rope_backward(const OperandRef& use) {
-  BackwardRule rule = backward_by<With<GradRotated, rope_backward_mistakes>, GradAngles>(use);
+  BackwardRule rule =
+      backward_by<WithMistakes<GradRotated, rope_backward_mistakes>, GradAngles>(use);
   if (use.operand == 0 && use.operands == 2) rule.saved = {Role{1}};
   return rule;
 }

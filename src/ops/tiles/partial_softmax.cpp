@@ -62,25 +62,21 @@ TopAndSum top_and_sum(const Operands& of) {
   return {top, sums(powers)};
 }
 
-template <Matrix (*formula)(const TopAndSum&)>
-std::vector<Tensor> by_parts(const StepView& step) {
-  return {by_operands(call_of(step), *step.tensor,
-                      [](const Operands& of) { return formula(top_and_sum(of)); })};
-}
-
-Matrix base_2(const TopAndSum& p) { return p.top + xt::log2(p.sum); }
-Matrix base_2_throughout(const TopAndSum& p) {
-  return (p.top + xt::log(p.sum)) * std::numbers::log2e;
-}
-Matrix without_top(const TopAndSum& p) { return xt::log(p.sum); }
-
 constexpr Mistake log_sum_exp_mistakes[] = {
     {"flash.lse-base-2", "The logarithm to base 2 was taken of the sum: m + log₂ l.",
-     "ln, the logarithm to base e.", by_parts<base_2>},
+     "ln, the logarithm to base e.",
+     [](const Operands& of) -> Matrix {
+       const TopAndSum p = top_and_sum(of);
+       return p.top + xt::log2(p.sum);
+     }},
     {"flash.lse-base-2", "The logarithm is the one to base 2.", "ln, the logarithm to base e.",
-     by_parts<base_2_throughout>},
+     [](const Operands& of) -> Matrix {
+       const TopAndSum p = top_and_sum(of);
+       return (p.top + xt::log(p.sum)) * std::numbers::log2e;
+     }},
     {"flash.lse-without-max", "The maximum was not added: ln l.",
-     "The powers were worked with the maximum taken off; add it again.", by_parts<without_top>},
+     "The powers were worked with the maximum taken off; add it again.",
+     [](const Operands& of) -> Matrix { return xt::log(top_and_sum(of).sum); }},
 };
 
 // L = ln Σ e^S: dS = dL ∘ e^(S − L), which is dL times their softmax.
@@ -128,55 +124,38 @@ struct TileWeights {
   static auto cell(const auto& c) { return power(c(0)(c.row, c.column), c(1)(c.row, 0)); }
 };
 
-std::vector<Tensor> with_pairs(const StepView& step, double (*formula)(double score, double top)) {
-  const Call call = call_of(step);
-  return {by_operands(call, *step.tensor, [&](const Operands& of) -> Matrix {
-    return xt::vectorize(formula)(of(0), of(1));
-  })};
+// A formula of a score and of the maximum of its row; a hidden score stays at 0.
+template <auto formula>
+double by_max(const Cell<double>& c) {
+  const double score = c(0)(c.row, c.column);
+  return score == -infinity ? 0 : formula(score, c(1)(c.row, 0));
 }
 
-// The step's result with the maximum of the tile alone.
-std::vector<Tensor> by_own_max(const StepView& step) {
-  if (!upstream_scores(step).before) return {};
-  const Tensor top = by_operands(call_of(step), *step.inputs[1]->tensor,
-                                 [](const Operands& of) { return maxima(of(0)); });
-  return {with_operand(step, 1, top)};
+// The maximum before the tile, then that of the tile alone.
+Versions other_max(const StepView& step) {
+  const StepView* before = upstream_scores(step).before;
+  if (!before) return {};
+  return {*before->tensor, by_operands(call_of(step), *step.inputs[1]->tensor,
+                                       [](const Operands& of) { return maxima(of(0)); })};
 }
-
-std::vector<Tensor> max_not_updated(const StepView& step) {
-  std::vector<Tensor> versions = weights_by_old_max(step);
-  for (Tensor& one : by_own_max(step)) versions.push_back(std::move(one));
-  return versions;
-}
-
-std::vector<Tensor> normalised(const StepView& step) {
-  return {by_matrix(*step.tensor, [](const MatrixView& p) { return shares(p, Along::rows); })};
-}
-
-double power_of_2(double score, double top) {
-  return score == -infinity ? 0 : std::exp2(score - top);
-}
-std::vector<Tensor> base_2(const StepView& step) { return with_pairs(step, power_of_2); }
-
-double difference(double score, double top) { return score == -infinity ? 0 : score - top; }
-std::vector<Tensor> no_exp(const StepView& step) { return with_pairs(step, difference); }
-
-double without_top(double score, double) { return std::exp(score); }
-std::vector<Tensor> unshifted(const StepView& step) { return with_pairs(step, without_top); }
 
 constexpr Mistake tile_weights_mistakes[] = {
     {"flash.max-not-updated", "The maximum before the tile, or that of the tile alone, was taken.",
-     "Subtract the largest score so far, the tile's included.", max_not_updated},
+     "Subtract the largest score so far, the tile's included.", Operand{1, other_max}},
     {"flash.max-not-updated", "No maximum was subtracted.",
-     "Subtract the largest score so far before e is raised.", unshifted},
+     "Subtract the largest score so far before e is raised.",
+     by_max<[](double score, double) { return std::exp(score); }>},
     {"flash.normalised-each-tile", "The tile's weights were divided by their sum.",
-     "Only in the end everything is divided once.", normalised},
-    {"softmax.base-2", "2 was raised to the numbers instead of e.", "e ≈ 2.718.", base_2},
+     "Only in the end everything is divided once.",
+     [](const StepView& step) -> Versions {
+       return {by_matrix(*step.tensor, [](const MatrixView& p) { return shares(p, Along::rows); })};
+     }},
+    {"softmax.base-2", "2 was raised to the numbers instead of e.", "e ≈ 2.718.",
+     by_max<[](double score, double top) { return std::exp2(score - top); }>},
     {"softmax.no-exp", "The differences were left as they are, without e^x.",
-     "e to the power of each.", no_exp},
-    {"softmax.unscaled", "The scores went in before they were scaled.", "Scaling comes before e^x.",
-     unscaled},
-    {"softmax.unmasked", "The mask was ignored.", "e to the power of -inf is 0.", unmasked},
+     "e to the power of each.", by_max<std::minus<>{}>},
+    unscaled("Scaling comes before e^x."),
+    unmasked("e to the power of -inf is 0."),
 };
 
 // P = e^(S − m): dS = dP ∘ P, and dm is minus the row sums of dS.
@@ -231,30 +210,6 @@ constinit const Operation tile_weights_operation = operation_of<TileWeights>({
     .backward = backward_by<GradTileScores, GradTileMaximum>,
 });
 
-double not_rescaled(double before, double, double, double tile) { return before + tile; }
-
-double rescaled_twice(double before, double then, double now, double tile) {
-  const double factor = power(then, now);
-  return factor * factor * before + tile;
-}
-
-double rescaled_backwards(double before, double then, double now, double tile) {
-  return power(now, then) * before + tile;
-}
-
-double tile_rescaled(double before, double then, double now, double tile) {
-  return before + power(then, now) * tile;
-}
-
-std::vector<Tensor> combined(const StepView& step, const Tensor& tile, Combination formula) {
-  Call call = call_of(step);
-  if (call.inputs.size() < 4) return {};
-  call.inputs = {call.inputs[0], call.inputs[1], call.inputs[2], &tile};
-  return {by_operands(call, *step.tensor, [&](const Operands& of) -> Matrix {
-    return xt::vectorize(formula)(of(0), of(1), of(2), of(3));
-  })};
-}
-
 TileScores upstream_scores(const StepView& weights) {
   if (weights.operation != &tile_weights_operation) return {};
   const StepView& top = *weights.inputs[1];
@@ -262,7 +217,7 @@ TileScores upstream_scores(const StepView& weights) {
   return {weights.inputs[0], goes_on ? top.inputs[0] : nullptr};
 }
 
-std::vector<Tensor> weights_by_old_max(const StepView& weights) {
+Versions weights_by_old_max(const StepView& weights) {
   const TileScores tile = upstream_scores(weights);
   if (!tile.before) return {};
   return {with_operand(weights, 1, *tile.before->tensor)};
@@ -329,48 +284,40 @@ struct Merge {
   }
 };
 
-using Formula = double (*)(const Parts<double>&);
-
-template <Formula formula>
-std::vector<Tensor> by_cells(const StepView& step) {
-  const auto cell = [](double o_1, double l_1, double o_2, double l_2) {
-    return formula({o_1, l_1, o_2, l_2});
-  };
-  return {by_operands(call_of(step), *step.tensor, [&](const Operands& of) -> Matrix {
-    return xt::vectorize(cell)(of(0), of(1), of(2), of(3));
-  })};
+template <auto formula>
+double merged_by(const Cell<double>& c) {
+  return formula(
+      Parts<double>{c(0)(c.row, c.column), c(1)(c.row, 0), c(2)(c.row, c.column), c(3)(c.row, 0)});
 }
 
-double average(const Parts<double>& p) { return (p.output_1 + p.output_2) / 2; }
-double added(const Parts<double>& p) { return p.output_1 + p.output_2; }
-double backwards(const Parts<double>& p) {
-  return merged(Parts<double>{p.output_1, p.lse_2, p.output_2, p.lse_1});
-}
-double base_2(const Parts<double>& p) {
-  return merged(
-      Parts<double>{p.output_1, p.lse_1 * std::log(2), p.output_2, p.lse_2 * std::log(2)});
-}
-double not_divided(const Parts<double>& p) {
-  return std::exp(p.lse_1) * p.output_1 + std::exp(p.lse_2) * p.output_2;
-}
-double shifted_not_divided(const Parts<double>& p) {
-  const double top = nan_max(p.lse_1, p.lse_2);
+// e^(L − top) · O, added up.
+double not_divided(const Parts<double>& p, double top) {
   return power(p.lse_1, top) * p.output_1 + power(p.lse_2, top) * p.output_2;
 }
 
 constexpr Mistake merge_mistakes[] = {
     {"flash.plain-average", "The plain average of the two outputs was taken.",
-     "The output with the larger log-sum-exp counts for more.", by_cells<average>},
+     "The output with the larger log-sum-exp counts for more.",
+     merged_by<[](const auto& p) { return (p.output_1 + p.output_2) / 2; }>},
     {"flash.output-not-rescaled", "The two outputs were added as they are.",
-     "Each is multiplied by its share first.", by_cells<added>},
+     "Each is multiplied by its share first.",
+     merged_by<[](const auto& p) { return p.output_1 + p.output_2; }>},
     {"flash.rescaled-backwards", "Each output was multiplied by the other's share.",
-     "The share of an output goes by its own log-sum-exp.", by_cells<backwards>},
+     "The share of an output goes by its own log-sum-exp.", merged_by<[](Parts<double> p) {
+       std::swap(p.lse_1, p.lse_2);
+       return merged(p);
+     }>},
     {"flash.not-divided", "Nothing was divided by the sum of the two powers.",
-     "The two shares sum to 1.", by_cells<not_divided>},
+     "The two shares sum to 1.", merged_by<[](const auto& p) { return not_divided(p, 0); }>},
     {"flash.not-divided", "Nothing was divided by the sum of the two powers.",
-     "The two shares sum to 1.", by_cells<shifted_not_divided>},
+     "The two shares sum to 1.",
+     merged_by<[](const auto& p) { return not_divided(p, nan_max(p.lse_1, p.lse_2)); }>},
     {"flash.lse-base-2", "2 was raised to the log-sum-exps instead of e.", "e ≈ 2.718.",
-     by_cells<base_2>},
+     merged_by<[](Parts<double> p) {
+       p.lse_1 *= std::numbers::ln2;
+       p.lse_2 *= std::numbers::ln2;
+       return merged(p);
+     }>},
 };
 
 template <class N>

@@ -30,7 +30,7 @@ struct RunningMax {
 };
 
 // The maximum before, or that of the tile alone.
-std::vector<Tensor> not_updated(const StepView& step) {
+Versions not_updated(const StepView& step) {
   if (step.inputs.size() < 2) return {};
   Call tile = call_of(step);
   tile.inputs.erase(tile.inputs.begin());
@@ -235,45 +235,74 @@ struct RunningSum {
   }
 };
 
-// The tile's part of the sum.
-Tensor sum_of(const Tensor& weights) {
-  Tensor total = uninitialised_like(weights);
-  total.axes.back() = {.name = "", .size = 1};
-  total = uninitialised(total.axes);
-  for (std::size_t m = 0; !total.values.empty() && m < total.matrices(); ++m) {
-    xt::noalias(total.mutable_matrix(m)) = sums(weights.matrix(m));
-  }
-  return total;
+// The tile's weights: the last operand of running_sum, and before the values of running_output.
+const StepView& weights_of(const StepView& step) {
+  return *step.inputs[step.inputs.size() > 3 ? 3 : 0];
+}
+
+// What the tile adds, from these weights.
+Tensor tile_of(const StepView& step, const Tensor& weights) {
+  Call call = call_of(step);
+  if (call.inputs.size() > 3) call.inputs.erase(call.inputs.begin(), call.inputs.begin() + 3);
+  call.inputs.front() = &weights;
+  return step.operation->compute(call);
+}
+
+// A wrong formula of a cell: from the result before, both maxima and what the tile adds.
+using Combination = double (*)(double before, double then, double now, double tile);
+
+double right(double before, double then, double now, double tile) {
+  return power(then, now) * before + tile;
+}
+
+double not_rescaled(double before, double, double, double tile) { return before + tile; }
+
+double rescaled_twice(double before, double then, double now, double tile) {
+  return power(then, now) * power(then, now) * before + tile;
+}
+
+double rescaled_backwards(double before, double then, double now, double tile) {
+  return right(before, now, then, tile);
+}
+
+double tile_rescaled(double before, double then, double now, double tile) {
+  return right(tile, then, now, before);
+}
+
+// The step's result from what `tile` adds; empty for the first tile.
+Versions combined(const StepView& step, const Tensor& tile, Combination formula) {
+  Call call = call_of(step);
+  if (call.inputs.size() < 4) return {};
+  call.inputs = {call.inputs[0], call.inputs[1], call.inputs[2], &tile};
+  return {by_operands(call, *step.tensor, [&](const Operands& of) -> Matrix {
+    return xt::vectorize(formula)(of(0), of(1), of(2), of(3));
+  })};
 }
 
 template <Combination formula>
-std::vector<Tensor> sum_with_tile(const StepView& step) {
-  return combined(step, sum_of(*step.inputs.back()->tensor), formula);
+Versions with_tile(const StepView& step) {
+  return combined(step, tile_of(step, *weights_of(step).tensor), formula);
 }
 
-// The sum of weights computed with the maximum before the tile.
-std::vector<Tensor> sum_max_not_updated(const StepView& step) {
-  std::vector<Tensor> versions;
-  for (const Tensor& weights : weights_by_old_max(*step.inputs.back())) {
-    for (Tensor& one : combined(step, sum_of(weights), not_rescaled)) {
-      versions.push_back(std::move(one));
-    }
-  }
-  return versions;
+// The result from weights computed with the maximum before the tile.
+Versions max_not_updated(const StepView& step) {
+  const Versions weights = weights_by_old_max(weights_of(step));
+  if (weights.empty()) return {};
+  return combined(step, tile_of(step, weights.front()), not_rescaled);
 }
 
 constexpr Mistake running_sum_mistakes[] = {
     {"flash.sum-not-rescaled", "The sum so far was not rescaled to the new maximum.",
-     "e^(m_old − m) times the sum before, then add the tile's.", sum_with_tile<not_rescaled>},
+     "e^(m_old − m) times the sum before, then add the tile's.", with_tile<not_rescaled>},
     {"flash.rescaled-twice", "The sum so far was rescaled twice.",
-     "Multiply it once by e^(m_old − m).", sum_with_tile<rescaled_twice>},
+     "Multiply it once by e^(m_old − m).", with_tile<rescaled_twice>},
     {"flash.rescaled-backwards", "The sum so far was multiplied by e^(m − m_old).",
-     "The maximum rises, so what was before shrinks.", sum_with_tile<rescaled_backwards>},
+     "The maximum rises, so what was before shrinks.", with_tile<rescaled_backwards>},
     {"flash.rescaled-backwards", "The tile's sum was rescaled instead of the one before.",
      "What was before shrinks; the tile goes by the new maximum already.",
-     sum_with_tile<tile_rescaled>},
+     with_tile<tile_rescaled>},
     {"flash.max-not-updated", "The tile's weights were worked from the maximum before it.",
-     "The largest score so far, the tile's included.", sum_max_not_updated},
+     "The largest score so far, the tile's included.", max_not_updated},
 };
 
 bool goes_on(const Call& call) { return call.inputs.size() > 2; }
@@ -298,35 +327,6 @@ struct RunningOutput {
   }
 };
 
-const StepView& weights_of(const StepView& step) { return *step.inputs[step.inputs.size() - 2]; }
-
-// What the tile adds, from these weights.
-Tensor tile_of(const StepView& step, const Tensor& weights) {
-  Call call = call_of(step);
-  call.inputs = {&weights, call.inputs.back()};
-  return running_output_operation.compute(call);
-}
-
-template <Combination formula>
-std::vector<Tensor> with_tile(const StepView& step) {
-  return combined(step, tile_of(step, *weights_of(step).tensor), formula);
-}
-
-// The output from weights computed with the maximum before the tile.
-std::vector<Tensor> max_not_updated(const StepView& step) {
-  std::vector<Tensor> versions;
-  for (const Tensor& weights : weights_by_old_max(weights_of(step))) {
-    for (Tensor& one : combined(step, tile_of(step, weights), not_rescaled)) {
-      versions.push_back(std::move(one));
-    }
-  }
-  return versions;
-}
-
-double right(double before, double then, double now, double tile) {
-  return power(then, now) * before + tile;
-}
-
 Tensor divided(const Tensor& numbers, const Tensor& column) {
   Call call{.step = "divided", .inputs = {&numbers, &column}, .names = {"O", "l"}};
   return by_operands(call, numbers, [](const Operands& of) -> Matrix {
@@ -344,12 +344,12 @@ const StepView* sum_beside(const StepView& step) {
 }
 
 // The tile divided by its own sum, or everything so far by the sum so far.
-std::vector<Tensor> normalised_each_tile(const StepView& step) {
+Versions normalised_each_tile(const StepView& step) {
   const Tensor& weights = *weights_of(step).tensor;
   const Tensor shares_of_tile =
       by_matrix(weights, [](const MatrixView& p) { return shares(p, Along::rows); });
   const Tensor tile = tile_of(step, shares_of_tile);
-  std::vector<Tensor> versions = combined(step, tile, right);
+  Versions versions = combined(step, tile, right);
   if (!goes_on(call_of(step))) versions.push_back(tile);
   const StepView* total = sum_beside(step);
   if (!total || !goes_on(call_of(step))) return versions;

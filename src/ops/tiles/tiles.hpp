@@ -23,18 +23,6 @@ N rescaling(const Cell<N>& c) {
   return power(c(1)(c.row, 0), c(2)(c.row, 0));
 }
 
-/// A wrong formula of a cell: from the result before, both maxima and what the tile adds.
-using Combination = double (*)(double before, double then, double now, double tile);
-
-double not_rescaled(double before, double then, double now, double tile);
-double rescaled_twice(double before, double then, double now, double tile);
-double rescaled_backwards(double before, double then, double now, double tile);
-double tile_rescaled(double before, double then, double now, double tile);
-
-/// Returns the wrong results of a step that continues operands 0 to 2, where `tile` is what its
-/// last operands add; empty for the first tile.
-std::vector<Tensor> combined(const StepView& step, const Tensor& tile, Combination formula);
-
 /// The scores of a tile's weights, and the maximum before them; each nullptr if unknown, `before`
 /// also if the tile is the first.
 struct TileScores {
@@ -44,6 +32,6 @@ struct TileScores {
 TileScores upstream_scores(const StepView& weights);
 
 /// Returns e^(S − m_old): weights with the maximum before the tile.
-std::vector<Tensor> weights_by_old_max(const StepView& weights);
+Versions weights_by_old_max(const StepView& weights);
 
 }  // namespace qkv::inline ops
