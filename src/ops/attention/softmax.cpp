@@ -284,10 +284,10 @@ Versions not_normalised(const StepView& step) {
   return {by_matrix(step.operand(), powers), by_matrix(step.operand(), below_top)};
 }
 
-// The weights of scores that are multiplied by a number: b^x is e^(x · ln b).
-template <double factor>
-Matrix of_multiple(const Operands& of) {
-  return softmax(of(0) * factor, along_of(of));
+// The weights from powers of another base: b^x is e^(x · ln b).
+template <int base>
+Matrix of_powers(const Operands& of) {
+  return softmax(of(0) * std::log(base), along_of(of));
 }
 
 // e^(−x); hidden cells stay hidden.
@@ -323,10 +323,8 @@ constexpr Mistake softmax_mistakes[] = {
      [](const Operands& of) { return shares(finite(of(0)), along_of(of)); }},
     {"softmax.not-normalised", "The powers of e were not divided by their sum.",
      "The weights of one query sum to 1.", not_normalised},
-    {"softmax.base-2", "2 was raised to the scores instead of e.", "e ≈ 2.718.",
-     of_multiple<std::numbers::ln2>},
-    {"softmax.base-2", "10 was raised to the scores instead of e.", "e ≈ 2.718.",
-     of_multiple<std::numbers::ln10>},
+    {"softmax.base-2", "2 was raised to the scores instead of e.", "e ≈ 2.718.", of_powers<2>},
+    {"softmax.base-2", "10 was raised to the scores instead of e.", "e ≈ 2.718.", of_powers<10>},
     unscaled("Softmax takes the scaled scores."),
     unmasked("Hidden keys get weight 0."),
     {"softmax.mask-after", "Weights were set to 0 after softmax, so the rows no longer sum to 1.",
