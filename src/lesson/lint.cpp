@@ -48,10 +48,10 @@ void lint_titles(const Lesson& lesson, std::vector<Fault>& faults) {
   const auto has_own = [](const StepText& text) { return !text.title.empty(); };
   if (std::ranges::none_of(lesson.texts, has_own)) return;
   std::map<std::string_view, std::string_view> first;  // the step with each title
-  for (std::size_t s = 0; s < lesson.texts.size(); ++s) {
+  for (std::size_t s = 0; s < std::min(lesson.texts.size(), lesson.recipe.steps.size()); ++s) {
     const StepText& text = lesson.texts[s];
     const StepRecipe& step = lesson.recipe.steps[s];
-    if (text.is_made) continue;
+    if (text.is_made || step.operation == nullptr) continue;  // its fault is reported
     const std::string_view title = has_own(text) ? text.title : step.operation->title;
     const auto [found, is_new] = first.emplace(title, step.name);
     if (is_new) continue;
@@ -99,7 +99,7 @@ std::vector<Fault> lint(const ParsedLesson& reading) {
   }
   // If a step is missing, prose that names it can't be checked.
   const bool whole = faults.empty();
-  for (std::size_t s = 0; s < lesson.texts.size(); ++s) {
+  for (std::size_t s = 0; s < std::min(lesson.texts.size(), lesson.recipe.steps.size()); ++s) {
     const StepText& text = lesson.texts[s];
     for (const Prose* prose : {&text.say, &text.notice, &text.questions}) {
       if (whole) lint_prose(*prose, evaluation.trace, faults);
