@@ -37,8 +37,8 @@ bool may_hold_several(const std::filesystem::path& path);
 std::vector<std::string_view> readable_extensions();
 
 /// Read-only access to a file's bytes. Regular files are mapped, so that only used pages are read;
-/// pipes are read to the end. If another program truncates a mapped file, using a lost page ends the
-/// program (SIGBUS).
+/// pipes are read to the end. If another program truncates a mapped file, using a lost page ends
+/// the program (SIGBUS).
 class MappedFile {
  public:
   /// Throws InputError if the file does not exist, is a directory, or cannot be read.

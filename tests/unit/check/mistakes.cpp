@@ -16,18 +16,11 @@ namespace {
 using namespace qkv;
 using namespace qkv::test;
 
-constexpr const char* small_lessons[] = {"the-fat-cat",
-                                         "two-heads",
-                                         "toy-attention",
-                                         "projections",
-                                         "one-row-all",
-                                         "causal",
-                                         "batches",
-                                         "masked-attention",
-                                         "fluffy-blue-creature",
-                                         "mole",
-                                         "cross-attention",
-                                         QKV_TEST_LESSONS "/good/every-other-operation.toml"};
+constexpr const char* small_lessons[] = {
+    "the-fat-cat", "two-heads",        "toy-attention",
+    "projections", "one-row-all",      "causal",
+    "batches",     "masked-attention", "fluffy-blue-creature",
+    "mole",        "cross-attention",  QKV_TEST_LESSONS "/good/every-other-operation.toml"};
 
 SubmittedFile submitted_file(const std::string& name, const Tensor& tensor,
                              TokenLayout token_layout, int decimals) {
