@@ -7,7 +7,6 @@
 #include "check/submissions.hpp"
 #include "lesson/library.hpp"
 #include "ops/operation.hpp"
-#include "text/error.hpp"
 
 /// Laws of the check, over every operation and every mistake of small lessons.
 
