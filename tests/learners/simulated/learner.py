@@ -33,6 +33,7 @@ class Learner:
         self.work()
         if self.pen.form.endswith(" rounded") and not self.shows_rounding():
             self.pen.keeps_all = True
+            self.id = self.mistake[1] if self.mistake else None
             self.work()
 
     def is_stuck(self):
