@@ -28,7 +28,7 @@ std::string archive(std::string_view pickle) {
   static const std::string storage(64, '\x3f');
   std::string whole, directory;
   for (const Stored& file : {Stored{"x/data.pkl", pickle}, Stored{"x/data/0", storage}}) {
-    directory += "PK\x01\x02" + number(20, 2) + file.header() + number(0, 10) +
+    directory += "PK\x01\x02" + number(20, 2) + file.header() + std::string(10, '\0') +
                  number(whole.size(), 4) + file.name;
     whole += "PK\x03\x04" + file.header() + file.name + std::string(file.bytes);
   }
