@@ -76,12 +76,16 @@ void to_output(const std::vector<PlannedFile>& plan) {
 
 int run(const ExportCommandOptions& options) {
   const LoadedLesson loaded = load(options.lesson, options.what.only);
-  const ExportPlan plan = export_plan(loaded.lesson, loaded.trace, options.what);
-  if (options.directory == "-") {
-    to_output(plan.files);
-  } else {
-    print_error(export_to_directory(plan, options.directory) + "\n");
-  }
+  std::string done;
+  {
+    const ExportPlan plan = export_plan(loaded.lesson, loaded.trace, options.what);
+    if (options.directory == "-") {
+      to_output(plan.files);
+    } else {
+      done = export_to_directory(plan, options.directory) + "\n";
+    }
+  }  // the plan's JSON allocates as it is destroyed: that may fail only before success is reported
+  print_error(done);
   return 0;
 }
 
