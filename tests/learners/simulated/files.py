@@ -1,5 +1,6 @@
 """A submission as files: CSV of many kinds, what NumPy, PyTorch and MATLAB print, and .npy."""
 
+import functools
 import math
 import os
 
@@ -65,11 +66,15 @@ class Writer:
         else:
             self.write_text(stem, texts, form)
 
+    @functools.cached_property
+    def truth(self):
+        return self.learner.lesson.truth()
+
     def leading_axes(self, name, count):
         ids = self.learner.lesson.givens.get("ids")
         if count > 1:
             return ["batch", "head"]
-        has_batch = self.learner.lesson.truth()[name].shape[0] == 2 and ids is not None and ids.ndim == 2
+        has_batch = self.truth[name].shape[0] == 2 and ids is not None and ids.ndim == 2
         return ["batch"] if has_batch else ["head"]
 
     def write_binary(self, stem, texts):
