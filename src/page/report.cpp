@@ -75,8 +75,8 @@ constexpr std::size_t max_columns_side_by_side = 8;
 
 constexpr std::string_view reading_help =
     "<p class=\"how\" hidden>Point at a number, tap it, or go to it with Tab and the arrow keys: "
-    "how it comes about appears, and the numbers that it is made of are framed. Esc puts them out "
-    "again.<span class=\"changeable\" hidden> A given number can be changed: press Enter on it, "
+    "its arithmetic appears, and the numbers that it is made of are framed. Esc clears them."
+    "<span class=\"changeable\" hidden> A given number can be changed: press Enter on it, "
     "and all that follows from it is worked out again.</span></p>\n"
     "<p class=\"legend\">The stronger a cell's colour, the further it is from zero; a number below "
     "zero is brown and has its minus sign.</p>\n";
@@ -233,9 +233,10 @@ std::string step_html(const ReportContext& page, const Step& step) {
 constexpr std::string_view changes_bar = "<div id=\"changes\" role=\"status\" hidden></div>\n";
 
 constexpr std::string_view panel =
-    "<aside id=\"panel\" aria-label=\"How a cell comes about\" hidden>\n"
+    "<aside id=\"panel\" aria-label=\"The arithmetic of a cell\" hidden>\n"
     "<div class=\"title\"><h2></h2><button type=\"button\" aria-label=\"Close\">×</button></div>\n"
-    "<div class=\"lines\"></div>\n<div class=\"change\" hidden></div>\n"
+    "<div class=\"lines\"></div>\n<details class=\"names\"><summary>With names</summary><p></p>"
+    "</details>\n<div class=\"change\" hidden></div>\n"
     "<div class=\"sources\" aria-hidden=\"true\"></div>\n</aside>\n"
     "<div id=\"said\" class=\"only-said\" aria-live=\"polite\"></div>\n";
 

@@ -161,6 +161,10 @@ const arithmeticOver = (data) => {
     return terms;
   }
 
+  // The cells that a cell's arithmetic reads.
+  const placesOf = (cell) => (data.tensors[cell.tensor].trees && treeOf(cell) || [])
+    .filter((term) => term.kind === "cell").map((term) => placeOf(term, cell));
+
   const minus = "\u2212";
 
   // How tightly an operation binds its parts: a part that binds less needs brackets.
@@ -239,10 +243,10 @@ const arithmeticOver = (data) => {
       const line = written(result, stage);
       if (line !== lines[lines.length - 1]) lines.push(line);
     }
-    return { lines, places: terms.filter((term) => term.place).map((term) => term.place) };
+    return { lines, places: placesOf(cell) };
   }
 
   const worthOf = (cell) => expressionOf(cell).at(-1).value;
 
-  return { nameOf, arithmeticOf, valueOf, worthOf, numbers };
+  return { nameOf, placesOf, arithmeticOf, valueOf, worthOf, numbers };
 };

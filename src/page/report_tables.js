@@ -48,6 +48,28 @@ const tablesOver = (data) => {
     return { tensor: index, matrix: Number(table.dataset.matrix), row, column };
   }
 
+  // The label of a cell's row or column, as the page shows it.
+  function labelOf(cell, axis) {
+    const element = elementOf(cell);
+    if (!element) return String(cell[axis] + 1);
+    const down = (axis === "row") !== data.tensors[cell.tensor].turned;
+    const label = down ? element.parentElement.cells[0]
+      : element.closest("table").tHead.rows[0].cells[element.cellIndex];
+    return label.textContent;
+  }
+
+  // A table for the eye alone: nothing in it can be focused or changed.
+  function copyOf(table) {
+    const copy = table.cloneNode(true);
+    for (const name of ["role", "data-tensor"]) copy.removeAttribute(name);
+    copy.caption.classList.remove("same");
+    for (const element of copy.querySelectorAll("td")) {
+      element.removeAttribute("tabindex");
+      element.classList.remove("lit", "chosen");
+    }
+    return copy;
+  }
+
   const all = () => [...tables.values()];
-  return { tableOf, elementOf, cellOf, all };
+  return { tableOf, elementOf, cellOf, labelOf, copyOf, all };
 };

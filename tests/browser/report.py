@@ -30,9 +30,10 @@ PANEL = """
 const text = (element) => element.textContent.replaceAll("\\u00a0", " ");
 const panel = document.getElementById("panel");
 return {cell: text(panel.querySelector("h2")),
-        lines: [...panel.querySelectorAll(".lines p")].map(text),
+        lines: [...panel.querySelectorAll(".names:not([hidden]) p"),
+                ...panel.querySelectorAll(".lines p")].map(text),
         empty: panel.classList.contains("empty"),
-        lit: [...document.querySelectorAll("main td.lit")].map((cell) =>
+        lit: [...document.querySelectorAll("main [data-tensor] td.lit")].map((cell) =>
           cell.closest("table").caption.textContent.replace(/ \\(.*/, "") + ": " +
           cell.parentElement.cells[0].textContent + " " + cell.textContent),
         copies: [...panel.querySelectorAll(".sources caption")].map(text),
@@ -54,7 +55,8 @@ return chosen.map((cell) => {
   cell.dispatchEvent(new FocusEvent("focusin", {bubbles: true}));
   const panel = document.getElementById("panel");
   return [text(panel.querySelector("h2")),
-          [...panel.querySelectorAll(".lines p")].map((line) => text(line).slice(2))];
+          [...panel.querySelectorAll(".names:not([hidden]) p"),
+           ...panel.querySelectorAll(".lines p")].map((line) => text(line).slice(2))];
 });
 """
 STRUCTURE = """
