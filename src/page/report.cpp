@@ -230,7 +230,10 @@ std::string step_html(const ReportContext& page, const Step& step) {
              PageWriter(page)));
 }
 
-constexpr std::string_view changes_bar = "<div id=\"changes\" role=\"status\" hidden></div>\n";
+// What stays in view above the steps: the map, and which numbers are changed.
+constexpr std::string_view above =
+    "<div id=\"above\">\n<details id=\"map\" hidden><summary>Map: <b></b></summary><div></div>"
+    "</details>\n<div id=\"changes\" role=\"status\" hidden></div>\n</div>\n";
 
 constexpr std::string_view panel =
     "<aside id=\"panel\" aria-label=\"The arithmetic of a cell\" hidden>\n"
@@ -245,13 +248,15 @@ constexpr std::string_view panel =
 std::string report_page(const Lesson& lesson, const Trace& whole, const ReportOptions& wish) {
   const Trace trace = wish.steps.empty() ? whole : only_steps(whole, wish.steps);
   const Trace worked = with_intermediates(lesson, trace);
-  const ReportContext page{
-      .lesson = lesson,
-      .trace = trace,
-      .wish = wish,
-      .worked = worked,
-      .views = views_of(worked, wish.head),
-      .look = {.digits = wish.digits, .asked = lesson.asked, .is_whole = wish.steps.empty()}};
+  const ReportContext page{.lesson = lesson,
+                           .trace = trace,
+                           .wish = wish,
+                           .worked = worked,
+                           .views = views_of(worked, wish.head),
+                           .look = {.digits = wish.digits,
+                                    .asked = lesson.asked,
+                                    .is_whole = wish.steps.empty(),
+                                    .map = map_data(trace)}};
   std::string text = head(page);
   const bool narrow = std::ranges::all_of(page.views, [&](const TensorView& view) {
     const bool is_transposed = is_shown_transposed(*view.tensor, trace.token_layout);
@@ -263,7 +268,7 @@ std::string report_page(const Lesson& lesson, const Trace& whole, const ReportOp
   text += "<div id=\"page\">\n<header>\n" + render(lesson_opening(lesson), PageWriter(page)) +
           "</header>\n";
   text += contents(page) + "<main>\n";
-  text.append(reading_help).append(changes_bar);
+  text.append(reading_help).append(above);
   constexpr std::size_t operations_a_step = std::size_t{1} << 20;
   in_order(
       trace.steps.size(), operations_a_step,

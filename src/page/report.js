@@ -35,9 +35,7 @@
   function append(element, text) {
     text.split(/(?<=[[,])([^,[\]]+)(?=[,\]])/).forEach((piece, i) => {
       if (i % 2 === 0) return element.append(piece);
-      const label = document.createElement("bdi");
-      label.textContent = piece;
-      element.append(label);
+      element.append(make("bdi", {}, piece));
     });
   }
 
@@ -80,10 +78,8 @@
     sources.replaceChildren(barsOf(cell) ?? "");
     const operands = new Set(places.map(tableOf).filter((table) => table));
     for (const table of operands) {
-      const box = document.createElement("div");
-      box.className = isBeside(tableOf(cell), table) ? "scroll beside" : "scroll";
-      box.append(sourceOf(table, places));
-      sources.append(box);
+      const name = isBeside(tableOf(cell), table) ? "scroll beside" : "scroll";
+      sources.append(make("div", { class: name }, sourceOf(table, places)));
     }
   }
 
@@ -219,6 +215,7 @@
     element.hidden = data.changeable.length === 0;
   }
   panel.hidden = false;
+  mapOver(data);
   document.documentElement.classList.add("live");
   clear();
 })();

@@ -141,7 +141,7 @@ const arithmeticOver = (data) => {
   function expressionOf(cell) {
     const terms = [];
     const stack = [];
-    for (const term of treeOf(cell)) {
+    for (const term of treeOf(cell) ?? []) {
       if (term.again !== undefined) {
         stack.push(terms[term.again]);
         continue;
@@ -246,7 +246,7 @@ const arithmeticOver = (data) => {
     return { lines, places: placesOf(cell) };
   }
 
-  const worthOf = (cell) => expressionOf(cell).at(-1).value;
+  const worthOf = (cell) => expressionOf(cell).at(-1)?.value ?? NaN;
 
   return { nameOf, placesOf, arithmeticOf, valueOf, worthOf, numbers };
 };

@@ -1,13 +1,7 @@
 // Pictures of numbers: rows of two numbers as arrows in a plane, a line before and after as bars.
-const picturesOver = (data, { placesOf, valueOf, numbers }, { cellOf, labelOf }) => {
-  const draw = (tag, attributes, ...inside) => {
-    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
-    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-    element.append(...inside);
-    return element;
-  };
-  const text = (x, y, words, attributes = {}) => draw("text", { x, y, ...attributes }, words);
+const text = (x, y, words, attributes = {}) => draw("text", { x, y, ...attributes }, words);
 
+const picturesOver = (data, { placesOf, valueOf, worthOf, numbers }, { cellOf, labelOf }) => {
   // ---- arrows ----------------------------------------------------------------------------------
 
   const mostArrows = 12;
@@ -97,7 +91,10 @@ const picturesOver = (data, { placesOf, valueOf, numbers }, { cellOf, labelOf })
     if (!axis || shown.length > mostBars) return undefined;
     const line = shown.map((i) => ({ ...cell, [axis]: i }));
     const sides = [of[0], cell.tensor].map((tensor, side) => {
-      const values = line.map((place) => valueOf({ ...place, tensor }));
+      const values = line.map((place) => {  // what nothing reads is not in the data
+        const value = valueOf({ ...place, tensor });
+        return Number.isNaN(value) && side === 1 ? worthOf(place) : value;
+      });
       const finite = values.filter(Number.isFinite);
       const [low, high] = [Math.min(0, ...finite), Math.max(0, ...finite)];
       const [left, unit] = [130 + side * 132, 72 / (high - low || 1)];
@@ -105,7 +102,7 @@ const picturesOver = (data, { placesOf, valueOf, numbers }, { cellOf, labelOf })
       return [text(left + 72, 12, data.tensors[tensor].name, { "text-anchor": "end" }),
         ...values.flatMap((value, i) => {
           const size = Number.isFinite(value) ? value : 0;
-          return [text(left - 6, 33 + 20 * i, numbers.cellText(value, style),
+          return [text(left - 6, 33 + 20 * i, Number.isNaN(value) ? "" : numbers.cellText(value, style),
             { "text-anchor": "end", class: line[i][axis] === cell[axis] ? "this" : "" }),
           draw("rect", { x: left + (Math.min(size, 0) - low) * unit, y: 22 + 20 * i, height: 14,
             width: Math.abs(size) * unit })];

@@ -1,3 +1,13 @@
+// Makes elements with attributes and what is inside them.
+const makerIn = (namespace) => (tag, attributes, ...inside) => {
+  const element = document.createElementNS(`http://www.w3.org/${namespace}`, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...inside);
+  return element;
+};
+const make = makerIn("1999/xhtml");
+const draw = makerIn("2000/svg");
+
 // Which cell of the data an element of the page shows, and the other way round.
 const tablesOver = (data) => {
   // Where a large matrix has lost its middle, a mark stands between the shown rows or columns.

@@ -66,6 +66,23 @@ return {open: names.open, hidden: names.hidden, text: names.querySelector("p").t
                         Node.DOCUMENT_POSITION_PRECEDING)};
 """
 
+MAP = """
+const map = document.getElementById("map");
+const boxes = [...map.querySelectorAll("a, g")];
+const nameOf = (box) => box.querySelector("text").textContent;
+return {open: map.open, boxes: boxes.map((box) => [...box.querySelectorAll("text")].map(
+          (text) => text.textContent).join(" ").trim()),
+        links: boxes.map((box) => box.getAttribute("href")), arrows: map.querySelectorAll("path").length,
+        here: boxes.filter((box) => box.getAttribute("aria-current")).map(nameOf),
+        marked: boxes.filter((box) => box.classList.contains("here")).map(nameOf),
+        summary: map.querySelector("summary").textContent, top: map.getBoundingClientRect().top,
+        bottom: map.getBoundingClientRect().bottom};
+"""
+BOX = """
+return [...document.querySelectorAll("#map a")].find(
+  (box) => box.querySelector("text").textContent === arguments[0]);
+"""
+
 TURNED = """
 title = "A token is a column"
 convention = "columns"
@@ -84,6 +101,24 @@ of = ["X", "W"]
 name = "scores"
 op = "score"
 of = ["Q", "X"]
+"""
+LAYERS = """
+title = "Two layers"
+[[given]]
+name = "X"
+value = [[1, 2], [3, 4]]
+[[step]]
+name = "h0.Y"
+op = "relu"
+of = ["X"]
+[[step]]
+name = "h1.Y"
+op = "relu"
+of = ["h0.Y"]
+[[step]]
+name = "out"
+op = "relu"
+of = ["h1.Y"]
 """
 
 
@@ -183,6 +218,9 @@ class Operands(report.Report):
         for step in ("scores", "scaled_scores", "context", "X"):
             self.choose(step, 1, 1)
             self.expect(f"{step} has none", self.browser.run(BARS), None)
+        self.open(self.write("the-fat-cat", "--step", "attention_weights", "--force"))
+        self.choose("attention_weights", 3, 2)
+        self.expect("a step alone", self.browser.run(BARS), seen)
 
     def queries_and_keys_are_arrows(self):
         self.browser.look(1280)
@@ -214,6 +252,60 @@ class Operands(report.Report):
         seen = self.browser.run(GROUP, self.choose("scores", 3, 2))
         self.expect("lit afterwards", seen["lit"], ["Q cat 1", "Q cat 2", "K fat 1", "K fat 2"])
 
+    # text → token_ids → X; from X come Q, K and V, from Q and K the scores, and so on: 12 arrows.
+    def the_map_says_where_one_is(self):
+        self.browser.look(1280)
+        self.open(self.write("the-fat-cat"))
+        seen = self.browser.run(MAP)
+        self.expect("boxes", seen["boxes"], [
+            "text", "token_ids 4", "X 4×3", "Q 4×2", "K 4×2", "V 4×2", "scores 4×4",
+            "scaled_scores 4×4", "masked_scores 4×4", "attention_weights 4×4", "context 4×2"])
+        self.expect("links", seen["links"], [None, *(f"#step-{step}" for step in range(1, 11))])
+        self.expect("arrows", seen["arrows"], 12)
+        top = "return document.getElementById(arguments[0]).getBoundingClientRect().top"
+        for name, step in (("scores", 6), ("K", 4), ("attention_weights", 9)):
+            self.browser.run("arguments[0].focus()", self.browser.run(BOX, name))
+            self.browser.press("Enter")
+            self.browser.wait(0.2)
+            seen = self.browser.run(MAP)
+            self.expect(f"at {name}", (seen["here"], seen["marked"], seen["summary"]),
+                        ([name], [name], f"Map: {name}"))
+            self.expect(f"{name}: the map stays in view", round(seen["top"]), 0)
+            below = self.browser.run(top, f"step-{step}") - seen["bottom"]
+            self.expect(f"{name}: it begins below the map, {below}", -1 <= below < 40, True)
+        self.browser.run("document.getElementById('step-7').scrollIntoView()")
+        self.browser.wait(0.2)
+        self.expect("after scrolling", self.browser.run(MAP)["here"], ["scaled_scores"])
+
+    def the_map_folds_on_a_phone(self):
+        self.browser.look(390, 844)
+        self.open(self.write("two-heads"))
+        self.browser.run("document.getElementById('step-8').scrollIntoView()")
+        self.browser.wait(0.2)
+        seen = self.browser.run(MAP)
+        self.expect("folded", (seen["open"], seen["summary"], round(seen["top"])),
+                    (False, "Map: scores", 0))
+        self.browser.run("document.querySelector('#map summary').click()")
+        self.browser.wait(0.2)
+        over = "return document.querySelector('#map svg').getBoundingClientRect().right <= 390"
+        self.expect("unfolded it fits", self.browser.run(over), True)
+        self.browser.run("arguments[0].dispatchEvent(new MouseEvent('click', {bubbles: true}))",
+                         self.browser.run(BOX, "output"))
+        self.browser.wait(0.2)
+        self.expect("a tap leads there", self.browser.run(MAP)["here"], ["output"])
+
+    def one_layer_stands_for_those_built_alike(self):
+        lesson = self.folder / "layers.toml"
+        lesson.write_text(LAYERS, encoding="utf-8")
+        self.browser.look(1280)
+        self.open(self.write(lesson))
+        self.browser.run("document.getElementById('step-2').scrollIntoView()")
+        self.browser.wait(0.2)
+        seen = self.browser.run(MAP)
+        self.expect("boxes", seen["boxes"], ["X 2×2", "h0.Y 2×2", "out 2×2"])
+        self.expect("in the second layer", (seen["here"], seen["summary"]),
+                    (["h0.Y"], "Map: h1.Y (h0 stands for each of 2 layers)"))
+
     def nothing_but_matrices_scrolls_sideways_on_a_phone(self):
         self.browser.look(390, 844)
         for lesson in report.LESSONS:
@@ -232,6 +324,9 @@ TESTS = [
     Operands.softmax_shows_its_row_as_bars,
     Operands.queries_and_keys_are_arrows,
     Operands.what_is_changed_is_changed_beside_its_results,
+    Operands.the_map_says_where_one_is,
+    Operands.the_map_folds_on_a_phone,
+    Operands.one_layer_stands_for_those_built_alike,
     Operands.nothing_but_matrices_scrolls_sideways_on_a_phone,
 ]
 
