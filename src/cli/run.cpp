@@ -169,12 +169,14 @@ bool pauses(const RunOptions& options) {
 }
 
 void print_all(const LoadedLesson& loaded, const RunOptions& options, const Terminal& output) {
+  const LessonMap map = map_of(loaded.trace);
   const WalkStyle look{.width = output.width,
                        .digits = options.digits,
                        .colour = output.colour,
                        .head = head_from(options.head, loaded.trace),
                        .baseline = loaded.own ? &loaded.own->trace : nullptr,
-                       .intermediates = options.intermediates};
+                       .intermediates = options.intermediates,
+                       .map = &map};
   const StepRange step_range = requested_range(loaded.trace, options);
   if (options.steps.empty()) {
     print(lesson_heading(loaded.lesson, look) + "\n");

@@ -31,6 +31,10 @@ std::size_t step_index_of_number(const Trace& trace, std::size_t number) {
 
 using SharedLesson = std::shared_ptr<const LoadedLesson>;
 
+std::shared_ptr<const LessonMap> shared_map(const Trace& trace) {
+  return std::make_shared<const LessonMap>(map_of(trace));
+}
+
 SharedLesson changed(const SharedLesson& loaded, const std::string& change) {
   try {
     return std::make_shared<const LoadedLesson>(with_cell_set(loaded, change));
@@ -102,6 +106,7 @@ Walkthrough walkthrough(LoadedLesson loaded, StepRange step_range, int digits, b
   const std::size_t first = step_range.first;
   return {.baseline = lesson,
           .now = lesson,
+          .map = shared_map(lesson->trace),
           .step_range = std::move(step_range),
           .at = first,
           .start_at = first,
@@ -122,7 +127,8 @@ WalkStyle style_of(const Walkthrough& walk, std::size_t width) {
           .reader = InputMode::keys,
           .head = walk.head,
           .baseline = walk.own(),
-          .intermediates = walk.intermediates};
+          .intermediates = walk.intermediates,
+          .map = walk.map.get()};
 }
 
 std::optional<std::size_t> next_step_index(const Walkthrough& walk) {
@@ -164,6 +170,7 @@ std::string set_cell(Walkthrough& walk, const std::string& change) {
   const std::string text =
       fmt::format("{}; {}", std::string(trimmed(change)), changed_text(walk.trace(), after->trace));
   walk.now = std::move(after);
+  walk.map = shared_map(walk.trace());
   walk.set.push_back(change);
   return text + "; u undoes it";
 }
@@ -176,6 +183,7 @@ std::string undo(Walkthrough& walk) {
   const std::string text = fmt::format("undone: {}; {}", std::string(trimmed(last)),
                                        changed_text(walk.trace(), before->trace));
   walk.now = std::move(before);
+  walk.map = shared_map(walk.trace());
   walk.set.pop_back();
   return text;
 }

@@ -26,7 +26,8 @@ std::size_t step_index(const Trace& trace, std::string_view text);
 struct Walkthrough {
   std::shared_ptr<const LoadedLesson> baseline;
   std::shared_ptr<const LoadedLesson> now;
-  std::vector<std::string> set = {};  ///< changes since the start
+  std::shared_ptr<const LessonMap> map = {};  ///< of `now`
+  std::vector<std::string> set = {};          ///< changes since the start
   StepRange step_range = {};
   std::size_t at = 0;        ///< index of the current step
   std::size_t start_at = 0;  ///< index of the first step shown

@@ -75,8 +75,8 @@ constexpr std::size_t max_columns_side_by_side = 8;
 
 constexpr std::string_view reading_help =
     "<p class=\"how\" hidden>Point at a number, tap it, or go to it with Tab and the arrow keys: "
-    "how it comes about appears, and the numbers that it is made of are framed. Esc puts them out "
-    "again.<span class=\"changeable\" hidden> A given number can be changed: press Enter on it, "
+    "its arithmetic appears, and the numbers that it is made of are framed. Esc clears them."
+    "<span class=\"changeable\" hidden> A given number can be changed: press Enter on it, "
     "and all that follows from it is worked out again.</span></p>\n"
     "<p class=\"legend\">The stronger a cell's colour, the further it is from zero; a number below "
     "zero is brown and has its minus sign.</p>\n";
@@ -230,12 +230,16 @@ std::string step_html(const ReportContext& page, const Step& step) {
              PageWriter(page)));
 }
 
-constexpr std::string_view changes_bar = "<div id=\"changes\" role=\"status\" hidden></div>\n";
+// What stays in view above the steps: the map, and which numbers are changed.
+constexpr std::string_view above =
+    "<div id=\"above\">\n<details id=\"map\" hidden><summary>Map: <b></b></summary><div></div>"
+    "</details>\n<div id=\"changes\" role=\"status\" hidden></div>\n</div>\n";
 
 constexpr std::string_view panel =
-    "<aside id=\"panel\" aria-label=\"How a cell comes about\" hidden>\n"
+    "<aside id=\"panel\" aria-label=\"The arithmetic of a cell\" hidden>\n"
     "<div class=\"title\"><h2></h2><button type=\"button\" aria-label=\"Close\">×</button></div>\n"
-    "<div class=\"lines\"></div>\n<div class=\"change\" hidden></div>\n"
+    "<div class=\"lines\"></div>\n<details class=\"names\"><summary>With names</summary><p></p>"
+    "</details>\n<div class=\"change\" hidden></div>\n"
     "<div class=\"sources\" aria-hidden=\"true\"></div>\n</aside>\n"
     "<div id=\"said\" class=\"only-said\" aria-live=\"polite\"></div>\n";
 
@@ -244,13 +248,15 @@ constexpr std::string_view panel =
 std::string report_page(const Lesson& lesson, const Trace& whole, const ReportOptions& wish) {
   const Trace trace = wish.steps.empty() ? whole : only_steps(whole, wish.steps);
   const Trace worked = with_intermediates(lesson, trace);
-  const ReportContext page{
-      .lesson = lesson,
-      .trace = trace,
-      .wish = wish,
-      .worked = worked,
-      .views = views_of(worked, wish.head),
-      .look = {.digits = wish.digits, .asked = lesson.asked, .is_whole = wish.steps.empty()}};
+  const ReportContext page{.lesson = lesson,
+                           .trace = trace,
+                           .wish = wish,
+                           .worked = worked,
+                           .views = views_of(worked, wish.head),
+                           .look = {.digits = wish.digits,
+                                    .asked = lesson.asked,
+                                    .is_whole = wish.steps.empty(),
+                                    .map = map_data(trace)}};
   std::string text = head(page);
   const bool narrow = std::ranges::all_of(page.views, [&](const TensorView& view) {
     const bool is_transposed = is_shown_transposed(*view.tensor, trace.token_layout);
@@ -262,7 +268,7 @@ std::string report_page(const Lesson& lesson, const Trace& whole, const ReportOp
   text += "<div id=\"page\">\n<header>\n" + render(lesson_opening(lesson), PageWriter(page)) +
           "</header>\n";
   text += contents(page) + "<main>\n";
-  text.append(reading_help).append(changes_bar);
+  text.append(reading_help).append(above);
   constexpr std::size_t operations_a_step = std::size_t{1} << 20;
   in_order(
       trace.steps.size(), operations_a_step,

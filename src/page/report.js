@@ -5,6 +5,8 @@
   const { nameOf, arithmeticOf } = arithmetic;
   const tables = tablesOver(data);
   const { tableOf, elementOf, cellOf } = tables;
+  const { planeOf, barsOf } = picturesOver(data, arithmetic, tables);
+  const { besideResult, isBeside, renew } = operandsOver(data, arithmetic, tables, planeOf);
   const panel = document.getElementById("panel");
   const said = document.getElementById("said");
   const changes = changesOver({ data, arithmetic, tables, panel, writeLine });
@@ -33,9 +35,7 @@
   function append(element, text) {
     text.split(/(?<=[[,])([^,[\]]+)(?=[,\]])/).forEach((piece, i) => {
       if (i % 2 === 0) return element.append(piece);
-      const label = document.createElement("bdi");
-      label.textContent = piece;
-      element.append(label);
+      element.append(make("bdi", {}, piece));
     });
   }
 
@@ -50,11 +50,12 @@
 
   // A small copy of an operand, so that one needn't look for it further up. Of a large one only the
   // rows and columns that are lit.
-  function copyOf(table) {
+  function sourceOf(table, places) {
     const most = 10;
-    const copy = table.cloneNode(true);
-    copy.removeAttribute("role");
-    for (const element of copy.querySelectorAll("[tabindex]")) element.removeAttribute("tabindex");
+    const copy = tables.copyOf(table);
+    for (const place of places) {
+      if (tableOf(place) === table) elementOf(place, copy)?.classList.add("lit");
+    }
     const rows = [...copy.tBodies[0].rows];
     const isLit = (element) => element.querySelector?.(".lit") ?? element.matches(".lit");
     if (rows.length > most) {
@@ -72,15 +73,13 @@
     return copy;
   }
 
-  function showSources(places) {
+  function showSources(cell, places) {
     const sources = panel.querySelector(".sources");
-    sources.replaceChildren();
+    sources.replaceChildren(barsOf(cell) ?? "");
     const operands = new Set(places.map(tableOf).filter((table) => table));
     for (const table of operands) {
-      const box = document.createElement("div");
-      box.className = "scroll";
-      box.append(copyOf(table));
-      sources.append(box);
+      const name = isBeside(tableOf(cell), table) ? "scroll beside" : "scroll";
+      sources.append(make("div", { class: name }, sourceOf(table, places)));
     }
   }
 
@@ -94,11 +93,15 @@
     const was = changes.given(cell);
     const lines = was === undefined ? found : found.map((line) => line.replace("given", was));
     for (const place of places) light(elementOf(place), "lit");
+    for (const beside of besideResult(tableOf(cell), places, cell)) light(beside, "lit");
     const heading = panel.querySelector("h2");
     heading.replaceChildren();
     append(heading, unbroken(nameOf(cell)));
-    panel.querySelector(".lines").replaceChildren(...lines.map(writeLine));
-    showSources(places);
+    const [names, ...steps] = lines.length > 1 ? lines : ["", ...lines];
+    panel.querySelector(".lines").replaceChildren(...steps.map(writeLine));
+    panel.querySelector(".names").hidden = names === "";
+    panel.querySelector(".names p").replaceWith(writeLine(names));
+    showSources(cell, places);
     light(element, "chosen");
     panel.classList.remove("empty");
     changes.offer(cell);
@@ -203,12 +206,16 @@
     const first = table.querySelector("tbody td:not(.gap)");
     if (first) first.tabIndex = 0;
   }
-  changes.whenChanged(() => shownCell && show(shownCell, false));
+  changes.whenChanged(() => {
+    renew();
+    if (shownCell) show(shownCell, false);
+  });
   for (const element of document.querySelectorAll(".how")) element.hidden = false;
   for (const element of document.querySelectorAll(".changeable")) {
     element.hidden = data.changeable.length === 0;
   }
   panel.hidden = false;
+  mapOver(data);
   document.documentElement.classList.add("live");
   clear();
 })();

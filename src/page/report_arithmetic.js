@@ -141,7 +141,7 @@ const arithmeticOver = (data) => {
   function expressionOf(cell) {
     const terms = [];
     const stack = [];
-    for (const term of treeOf(cell)) {
+    for (const term of treeOf(cell) ?? []) {
       if (term.again !== undefined) {
         stack.push(terms[term.again]);
         continue;
@@ -160,6 +160,10 @@ const arithmeticOver = (data) => {
     }
     return terms;
   }
+
+  // The cells that a cell's arithmetic reads.
+  const placesOf = (cell) => (data.tensors[cell.tensor].trees && treeOf(cell) || [])
+    .filter((term) => term.kind === "cell").map((term) => placeOf(term, cell));
 
   const minus = "\u2212";
 
@@ -239,10 +243,10 @@ const arithmeticOver = (data) => {
       const line = written(result, stage);
       if (line !== lines[lines.length - 1]) lines.push(line);
     }
-    return { lines, places: terms.filter((term) => term.place).map((term) => term.place) };
+    return { lines, places: placesOf(cell) };
   }
 
-  const worthOf = (cell) => expressionOf(cell).at(-1).value;
+  const worthOf = (cell) => expressionOf(cell).at(-1)?.value ?? NaN;
 
-  return { nameOf, arithmeticOf, valueOf, worthOf, numbers };
+  return { nameOf, placesOf, arithmeticOf, valueOf, worthOf, numbers };
 };

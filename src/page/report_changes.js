@@ -11,13 +11,6 @@ const changesOver = ({ data, arithmetic, tables, panel, writeLine }) => {
   let cell;  // that the field is for
   let onChange = () => {};
 
-  const make = (tag, attributes, ...inside) => {
-    const element = document.createElement(tag);
-    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-    element.append(...inside);
-    return element;
-  };
-
   // ---- the page follows ------------------------------------------------------------------------
 
   function writeTables(t) {

@@ -1,3 +1,13 @@
+// Makes elements with attributes and what is inside them.
+const makerIn = (namespace) => (tag, attributes, ...inside) => {
+  const element = document.createElementNS(`http://www.w3.org/${namespace}`, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...inside);
+  return element;
+};
+const make = makerIn("1999/xhtml");
+const draw = makerIn("2000/svg");
+
 // Which cell of the data an element of the page shows, and the other way round.
 const tablesOver = (data) => {
   // Where a large matrix has lost its middle, a mark stands between the shown rows or columns.
@@ -48,6 +58,28 @@ const tablesOver = (data) => {
     return { tensor: index, matrix: Number(table.dataset.matrix), row, column };
   }
 
+  // The label of a cell's row or column, as the page shows it.
+  function labelOf(cell, axis) {
+    const element = elementOf(cell);
+    if (!element) return String(cell[axis] + 1);
+    const down = (axis === "row") !== data.tensors[cell.tensor].turned;
+    const label = down ? element.parentElement.cells[0]
+      : element.closest("table").tHead.rows[0].cells[element.cellIndex];
+    return label.textContent;
+  }
+
+  // A table for the eye alone: nothing in it can be focused or changed.
+  function copyOf(table) {
+    const copy = table.cloneNode(true);
+    for (const name of ["role", "data-tensor"]) copy.removeAttribute(name);
+    copy.caption.classList.remove("same");
+    for (const element of copy.querySelectorAll("td")) {
+      element.removeAttribute("tabindex");
+      element.classList.remove("lit", "chosen");
+    }
+    return copy;
+  }
+
   const all = () => [...tables.values()];
-  return { tableOf, elementOf, cellOf, all };
+  return { tableOf, elementOf, cellOf, labelOf, copyOf, all };
 };

@@ -293,9 +293,12 @@ class WalkWriter {
     const std::string name = fmt::format("{}/{}  {}", step.number, step.of, step.name);
     const std::string title = sanitise(step.title);
     const std::string line = bold(name, look_);
-    if (width(name) + 2 + width(title) <= look_.width)
-      return fmt::format("{}  {}\n\n", line, title);
-    return line + "\n" + indented(title, look_) + "\n";
+    const bool fits = width(name) + 2 + width(title) <= look_.width;
+    const std::string titled =
+        fits ? fmt::format("{}  {}\n", line, title) : line + "\n" + indented(title, look_);
+    const std::string place =
+        look_.map ? map_line(*look_.map, step.name, look_.width - 2) : std::string();
+    return titled + (place.empty() ? "" : "  " + place + "\n") + "\n";
   }
 
   std::string operator()(const ProseBlock& words) const {
@@ -420,7 +423,13 @@ std::string arithmetic_text(const CellArithmetic& worked, const WalkStyle& look,
 }
 
 std::string lesson_heading(const Lesson& lesson, const WalkStyle& look) {
-  return render(lesson_opening(lesson), WalkWriter(lesson.asked, nullptr, look));
+  const Exposition blocks = lesson_opening(lesson);
+  const WalkWriter writer(lesson.asked, nullptr, look);
+  const std::size_t head = std::min<std::size_t>(blocks.size(), lesson.summary.empty() ? 1 : 2);
+  const std::string text = render({blocks.begin(), head}, writer);
+  const std::string map = look.map ? "\n" + map_text(*look.map, look.width) : "";
+  const bool ends = head == blocks.size() || map.empty();
+  return text + map + (ends ? "" : "\n") + render({blocks.begin() + static_cast<long>(head), blocks.end()}, writer);
 }
 
 std::string step_text(const Lesson& lesson, const Trace& trace, const Step& step,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "exposition/arithmetic.hpp"
+#include "exposition/map.hpp"
 #include "lesson/lesson.hpp"
 #include "text/wrapping.hpp"
 #include "trace/trace.hpp"
@@ -34,6 +35,7 @@ struct WalkStyle {
   const Trace* baseline = nullptr;  ///< the original trace, if numbers were changed: differences
                                     ///< are highlighted and listed
   bool intermediates = false;       ///< show intermediate matrices, too
+  const LessonMap* map = nullptr;   ///< shown before the steps, and each step's place on it
 };
 
 /// Returns a lesson's title, summary and source; for a changed lesson also the notice.

@@ -30,9 +30,10 @@ PANEL = """
 const text = (element) => element.textContent.replaceAll("\\u00a0", " ");
 const panel = document.getElementById("panel");
 return {cell: text(panel.querySelector("h2")),
-        lines: [...panel.querySelectorAll(".lines p")].map(text),
+        lines: [...panel.querySelectorAll(".names:not([hidden]) p"),
+                ...panel.querySelectorAll(".lines p")].map(text),
         empty: panel.classList.contains("empty"),
-        lit: [...document.querySelectorAll("main td.lit")].map((cell) =>
+        lit: [...document.querySelectorAll("main [data-tensor] td.lit")].map((cell) =>
           cell.closest("table").caption.textContent.replace(/ \\(.*/, "") + ": " +
           cell.parentElement.cells[0].textContent + " " + cell.textContent),
         copies: [...panel.querySelectorAll(".sources caption")].map(text),
@@ -54,7 +55,8 @@ return chosen.map((cell) => {
   cell.dispatchEvent(new FocusEvent("focusin", {bubbles: true}));
   const panel = document.getElementById("panel");
   return [text(panel.querySelector("h2")),
-          [...panel.querySelectorAll(".lines p")].map((line) => text(line).slice(2))];
+          [...panel.querySelectorAll(".names:not([hidden]) p"),
+           ...panel.querySelectorAll(".lines p")].map((line) => text(line).slice(2))];
 });
 """
 STRUCTURE = """
@@ -346,7 +348,7 @@ return Boolean(result.compareDocumentPosition(way) & Node.DOCUMENT_POSITION_FOLL
             self.expect("worked out", bool(lines), True)
         self.expect("what ran", self.browser.run("return window.hacked === undefined"), True)
         self.expect("elements", self.browser.run(STRUCTURE), [])
-        strange = "return document.querySelectorAll('img, iframe, svg, section style').length"
+        strange = "return document.querySelectorAll('img, iframe, section svg, section style').length"
         self.expect("strangers", self.browser.run(strange), 0)
         self.expect("the title", self.browser.run("return document.title"),
                     "</title><script>hacked = 1</script><img src=x onerror='hacked = 1'>")

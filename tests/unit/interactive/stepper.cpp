@@ -52,11 +52,19 @@ std::string unbroken(const Lines& lines, const std::string& between) {
 }  // namespace
 
 TEST_CASE("the first step at 40 columns") {
-  Stepper machine = stepper({.rows = 21, .columns = 40});
+  Stepper machine = stepper({.rows = 29, .columns = 40});
   CHECK(machine.frame().lines == Lines{"Tiny",
+                                       "",
+                                       "  ┌───────┐   ┌────────────┐",
+                                       "  │ X 2×2 │ → │ scores 2×2 │ →",
+                                       "  └───────┘   └────────────┘",
+                                       "  ┌────────────┐",
+                                       "  │ halves 2×2 │",
+                                       "  └────────────┘",
                                        "",
                                        "1/2  scores",
                                        "  Score every query against every key",
+                                       "  X → [scores] → halves",
                                        "",
                                        "  X (2×2) · Xᵀ (2×2) → scores (2×2)",
                                        "",
@@ -211,10 +219,10 @@ TEST_CASE("+ and - show more decimals and fewer") {
 }
 
 TEST_CASE("no line is skipped behind a message") {
-  Stepper machine = stepper({.rows = 12, .columns = 40});
+  Stepper machine = stepper({.rows = 20, .columns = 40});
   const Lines lines = after(machine, "+");
-  CHECK(lines[9] == "  given: X (2×2)");
-  CHECK(lines[10] == "5 decimals");
+  CHECK(lines[17] == "  given: X (2×2)");
+  CHECK(lines[18] == "5 decimals");
   CHECK(after(machine, " ").front() == "  given: X (2×2)");
 }
 
@@ -341,7 +349,7 @@ TEST_CASE("the smallest windows show what they can") {
 }
 
 TEST_CASE("a quiz asks before it shows") {
-  Stepper machine = stepper({.rows = 20, .columns = 60}, false, Quiz(0));
+  Stepper machine = stepper({.rows = 30, .columns = 60}, false, Quiz(0));
   const Lines question = machine.frame().lines;
   // 5 is the only number that is neither 0 nor 1.
   CHECK(last(question) == "scores[cat,cat] = ");

@@ -1,0 +1,379 @@
+#include "exposition/map.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "text/strings.hpp"
+#include "text/wrapping.hpp"
+
+namespace qkv::inline exposition {
+namespace {
+
+constexpr std::size_t max_drawn_lines = 17;  // of boxes with borders: title and map fit one screen
+constexpr std::size_t max_map_lines = 40;    // of a lesson with hundreds of steps
+constexpr std::string_view arrow = " → ";
+
+// The layer of a model's step or gradient: "h3" of "h3.scores" and "d_h3.scores"; else empty.
+std::string_view layer_of_step(std::string_view name) {
+  if (name.starts_with("d_")) name.remove_prefix(2);
+  const std::size_t end = name.find_first_not_of("0123456789", 1);
+  if (!name.starts_with('h') || end < 2 || end == name.npos || name[end] != '.') return {};
+  return name.substr(0, end);
+}
+
+std::string in_layer(std::string name, std::string_view layer) {
+  const std::string_view own = layer_of_step(name);
+  return own.empty() ? name : name.replace(name.find(own), own.size(), layer);
+}
+
+bool has_tokens(const Tensor& tensor) {
+  return std::ranges::any_of(tensor.axes, [](const Axis& axis) {
+    return axis.name == "token" || axis.name == "query" || axis.name == "key";
+  });
+}
+
+class MapBuilder {
+ public:
+  explicit MapBuilder(const Trace& trace) : trace_(trace) {
+    for (const Step& step : trace.steps) add(step);
+    map_.layers = layers_.size();
+  }
+
+  LessonMap result() && { return std::move(map_); }
+
+ private:
+  void add(const Step& step) {
+    const std::string layer(layer_of_step(step.name));
+    if (!layer.empty() && layers_.insert(layer).second && map_.layer.empty()) map_.layer = layer;
+    if (const auto twin = places_.find(in_layer(step.name, map_.layer)); twin != places_.end()) {
+      places_[step.name] = twin->second;  // a further layer
+      return;
+    }
+    std::vector<std::size_t> from;
+    if (step.of.empty()) from.push_back(place_of_text());
+    const bool begins = std::ranges::none_of(
+        step.of, [&](const std::string& name) { return places_.contains(name); });
+    for (const std::string& name : step.of) {
+      if (!places_.contains(name) && !add_given(name, begins && from.empty())) continue;
+      const std::size_t place = places_.at(name);
+      if (std::ranges::find(from, place) == from.end()) from.push_back(place);
+    }
+    add({.name = step.name,
+         .shape = shown_shape(step.output, trace_.token_layout),
+         .from = std::move(from)});
+  }
+
+  // Adds a given if it is data: it has tokens, or a step begins with it. False for weights.
+  bool add_given(const std::string& name, bool begins) {
+    const Tensor& tensor = trace_.at(name);
+    if (!begins && !has_tokens(tensor)) return false;
+    add({.name = name, .shape = shown_shape(tensor, trace_.token_layout)});
+    return true;
+  }
+
+  std::size_t place_of_text() {
+    if (!places_.contains("")) add({.name = "text"}, "");
+    return places_.at("");
+  }
+
+  void add(MapBox box, std::optional<std::string> key = {}) {
+    for (const std::size_t place : box.from) {
+      map_.boxes[place].to.push_back(map_.boxes.size());
+      box.column = std::max(box.column, map_.boxes[place].column + 1);
+    }
+    places_[key.value_or(box.name)] = map_.boxes.size();
+    map_.boxes.push_back(std::move(box));
+  }
+
+  const Trace& trace_;
+  LessonMap map_;
+  std::map<std::string, std::size_t, std::less<>> places_;  // the box of a name
+  std::set<std::string> layers_;
+};
+
+using Lines = std::vector<std::string>;
+
+std::string box_label(const MapBox& box) {
+  return box.shape.empty() ? box.name : fmt::format("{} {}", box.name, box.shape);
+}
+
+// The boxes that a box is computed from, but one.
+std::string names_of_origins(const LessonMap& map, const MapBox& box,
+                             std::optional<std::size_t> but = {}) {
+  std::string names;
+  for (const std::size_t place : box.from) {
+    if (place != but) names += (names.empty() ? "" : ", ") + map.boxes[place].name;
+  }
+  return names;
+}
+
+// ---- boxes side by side ------------------------------------------------------------------------
+
+std::vector<std::vector<std::size_t>> columns_of(const LessonMap& map) {
+  std::vector<std::vector<std::size_t>> columns;
+  for (std::size_t b = 0; b < map.boxes.size(); ++b) {
+    columns.resize(std::max(columns.size(), map.boxes[b].column + 1));
+    columns[map.boxes[b].column].push_back(b);
+  }
+  return columns;
+}
+
+// A column's boxes, one below the other: all lines are equally wide.
+Lines drawn_column(const LessonMap& map, const std::vector<std::size_t>& places,
+                   const std::vector<std::size_t>& before) {
+  std::vector<Lines> inside;
+  std::size_t room = 0;
+  for (const std::size_t place : places) {
+    const MapBox& box = map.boxes[place];
+    Lines& lines = inside.emplace_back(Lines{box_label(box)});
+    if (box.from != before) lines.push_back("← " + names_of_origins(map, box));
+    if (box.from.empty()) lines.resize(1);
+    for (const std::string& line : lines) room = std::max(room, width(line));
+  }
+  std::string edge;
+  for (std::size_t i = 0; i < room + 2; ++i) edge += "─";
+  Lines drawn;
+  for (const Lines& lines : inside) {
+    drawn.push_back("┌" + edge + "┐");
+    for (const std::string& line : lines) drawn.push_back("│ " + padded_right(line, room) + " │");
+    drawn.push_back("└" + edge + "┘");
+  }
+  return drawn;
+}
+
+// Columns of boxes side by side, with an arrow between the first of each and the next column's.
+Lines joined_columns(const std::vector<Lines>& columns, bool goes_on) {
+  std::size_t height = 0;
+  for (const Lines& column : columns) height = std::max(height, column.size());
+  Lines lines;
+  for (std::size_t row = 0; row < height; ++row) {
+    std::string line = " ";
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      line += c == 0 ? " " : row == 1 ? arrow : "   ";
+      line += row < columns[c].size() ? columns[c][row] : std::string(width(columns[c][0]), ' ');
+    }
+    if (goes_on && row == 1) line += " →";
+    lines.push_back(line.substr(0, line.find_last_not_of(' ') + 1));
+  }
+  return lines;
+}
+
+// The map as columns of boxes in bands; empty if it is higher or wider than a screen.
+Lines drawn_map(const LessonMap& map, std::size_t columns) {
+  Lines lines;
+  std::vector<Lines> band;
+  std::size_t used = 0;
+  std::vector<std::size_t> before;
+  for (const std::vector<std::size_t>& places : columns_of(map)) {
+    Lines column = drawn_column(map, places, before);
+    const std::size_t needed = width(column[0]) + 3;
+    if (needed + 2 > columns || lines.size() + column.size() > max_drawn_lines) return {};
+    if (used + needed + 2 > columns) {
+      std::ranges::move(joined_columns(band, true), std::back_inserter(lines));
+      band.clear();
+      used = 0;
+    }
+    used += needed;
+    band.push_back(std::move(column));
+    before = places;
+  }
+  std::ranges::move(joined_columns(band, false), std::back_inserter(lines));
+  return lines.size() > max_drawn_lines ? Lines() : lines;
+}
+
+// ---- chains of boxes ---------------------------------------------------------------------------
+
+class ChainWriter {
+ public:
+  ChainWriter(const LessonMap& map, std::size_t columns)
+      : map_(map), columns_(columns), placed_(map.boxes.size()) {}
+
+  Lines lines() && {
+    std::size_t left = map_.boxes.size();
+    for (std::size_t b = 0; b < map_.boxes.size(); ++b) {
+      if (placed_[b]) continue;
+      if (lines_.size() > max_map_lines) {
+        lines_.push_back(fmt::format("  … and {}", pluralise(left, "more step")));
+        break;
+      }
+      const Lines chain = wrapped(chain_from(b, left), std::max<std::size_t>(columns_, 16) - 4);
+      for (std::size_t i = 0; i < chain.size(); ++i) {
+        lines_.push_back((i == 0 ? "  " : "    ") + with_plain_blanks(chain[i]));
+      }
+    }
+    return std::move(lines_);
+  }
+
+ private:
+  // A box, and each time the first box that then has all its origins above it or before it.
+  std::string chain_from(std::size_t box, std::size_t& left) {
+    const std::vector<std::size_t>& from = map_.boxes[box].from;
+    std::string text = from.empty() ? "" : map_.boxes[from.front()].name + std::string(step_to);
+    text += link(box, from.empty() ? std::nullopt : std::optional(from.front()), left);
+    while (const auto next = next_of(box)) {
+      text += std::string(step_to) + link(*next, box, left);
+      box = *next;
+    }
+    return text;
+  }
+
+  std::optional<std::size_t> next_of(std::size_t box) const {
+    for (const std::size_t next : map_.boxes[box].to) {
+      const auto is_placed = [&](std::size_t place) { return placed_[place]; };
+      if (!placed_[next] && std::ranges::all_of(map_.boxes[next].from, is_placed)) return next;
+    }
+    return {};
+  }
+
+  // `[scores 7×7] with Q`; lines do not end within the box.
+  std::string link(std::size_t place, std::optional<std::size_t> after, std::size_t& left) {
+    placed_[place] = true;
+    --left;
+    const MapBox& box = map_.boxes[place];
+    std::string text =
+        fmt::format("[{}{}{}]", box.name, box.shape.empty() ? "" : no_break_space, box.shape);
+    const std::string others = names_of_origins(map_, box, after);
+    return others.empty() ? text : fmt::format("{} with{}{}", text, no_break_space, others);
+  }
+
+  static constexpr std::string_view step_to = " →\u00a0";
+
+  const LessonMap& map_;
+  std::size_t columns_;
+  std::vector<bool> placed_;
+  Lines lines_;
+};
+
+}  // namespace
+
+LessonMap map_of(const Trace& trace) { return MapBuilder(trace).result(); }
+
+std::string map_text(const LessonMap& map, std::size_t columns) {
+  Lines lines = drawn_map(map, columns);
+  if (lines.empty()) lines = ChainWriter(map, columns).lines();
+  if (map.layers > 1) {
+    lines.push_back(fmt::format("  {} is one of {} layers, one after the other: × {}", map.layer,
+                                map.layers, map.layers));
+  }
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+// ---- a step's place ----------------------------------------------------------------------------
+
+namespace {
+
+constexpr std::string_view gap = "…";
+
+// The place of one step, in the layer that it belongs to.
+class PlaceOnMap {
+ public:
+  PlaceOnMap(const LessonMap& map, std::string_view step)
+      : map_(map), layer_(layer_of_step(step)), is_first_(layer_.empty() || layer_ == map.layer) {
+    const std::string name = in_layer(std::string(step), map.layer);
+    place_ = static_cast<std::size_t>(std::ranges::find(map.boxes, name, &MapBox::name) -
+                                      map.boxes.begin());
+  }
+
+  std::string line(std::size_t columns) const {
+    if (place_ == map_.boxes.size()) return {};
+    std::vector<std::string> before = names_before();
+    std::vector<std::string> after = names_after();
+    if (before.empty() && after.empty()) return {};
+    std::string text = joined(before, after);
+    while (width(text) > columns && (before.size() > 2 || after.size() > 1)) {
+      if (before.size() > 2) {
+        if (before[1] == gap) before.erase(before.begin() + 2);
+        before[1] = gap;
+      } else {
+        after = {std::string(gap)};
+      }
+      text = joined(before, after);
+    }
+    return text;
+  }
+
+ private:
+  std::string joined(const std::vector<std::string>& before,
+                     const std::vector<std::string>& after) const {
+    std::string text;
+    for (const std::string& name : before) text += name + std::string(arrow);
+    text += boxes_beside();
+    for (const std::string& name : after) text += std::string(arrow) + name;
+    return text;
+  }
+
+  // Outside of a further layer, the map's boxes are not the step's.
+  std::string name_of(const MapBox& box) const {
+    if (is_first_) return box.name;
+    return layer_of_step(box.name).empty() ? std::string(gap) : in_layer(box.name, layer_);
+  }
+
+  std::vector<std::string> names_before() const {
+    constexpr std::size_t most = 8;
+    std::vector<std::string> names;
+    const MapBox* box = &map_.boxes[place_];
+    while (!box->from.empty() && names.size() < most) {
+      box = &map_.boxes[box->from.front()];
+      names.push_back(name_of(*box));
+      if (names.back() == gap) break;
+    }
+    if (!box->from.empty() && names.back() != gap) {
+      while (!box->from.empty()) box = &map_.boxes[box->from.front()];
+      names.back() = gap;
+      names.push_back(name_of(*box));
+    }
+    std::ranges::reverse(names);
+    return names;
+  }
+
+  std::vector<std::string> names_after() const {
+    constexpr std::size_t most = 2;
+    std::vector<std::string> names;
+    for (const MapBox* box = &map_.boxes[place_]; !box->to.empty();) {
+      box = &map_.boxes[box->to.front()];
+      names.push_back(names.size() < most ? name_of(*box) : std::string(gap));
+      if (names.back() == gap) break;
+    }
+    return names;
+  }
+
+  // The boxes with the same column and first origin, the step's own in brackets.
+  std::string boxes_beside() const {
+    constexpr std::size_t most = 5;
+    const MapBox& own = map_.boxes[place_];
+    std::vector<std::size_t> beside;
+    if (!own.from.empty()) {
+      std::ranges::copy_if(
+          map_.boxes[own.from.front()].to, std::back_inserter(beside), [&](std::size_t other) {
+            const MapBox& box = map_.boxes[other];
+            return box.column == own.column && box.from.front() == own.from.front();
+          });
+    }
+    if (beside.empty() || beside.size() > most) beside = {place_};
+    std::string text;
+    for (const std::size_t other : beside) {
+      const std::string name = name_of(map_.boxes[other]);
+      text += (text.empty() ? "" : " ") + (other == place_ ? "[" + name + "]" : name);
+    }
+    return text;
+  }
+
+  const LessonMap& map_;
+  std::string_view layer_;
+  bool is_first_;
+  std::size_t place_ = 0;
+};
+
+}  // namespace
+
+std::string map_line(const LessonMap& map, std::string_view step, std::size_t columns) {
+  return PlaceOnMap(map, step).line(columns);
+}
+
+}  // namespace qkv::inline exposition

@@ -1,0 +1,100 @@
+#include "exposition/map.hpp"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "lesson/lesson.hpp"
+#include "trace/evaluate.hpp"
+
+namespace {
+
+using namespace qkv;
+
+std::string step(const std::string& name, const std::string& op, const std::string& of) {
+  return "[[step]]\nname = \"" + name + "\"\nop = \"" + op + "\"\nof = " + of + "\n";
+}
+
+LessonMap map_of_lesson(const std::string& toml) {
+  const ParsedLesson reading = read_lesson(toml, "test.toml", {});
+  REQUIRE(reading.faults.empty());
+  return map_of(evaluate(reading.lesson.recipe));
+}
+
+const std::string givens = R"(tokens = ["fat", "cat"]
+[[given]]
+name = "X"
+value = [[1, 0, 2], [1, 2, 3]]
+[[given]]
+name = "W_Q"
+value = [[1, 0], [0, 1], [1, 1]]
+)";
+
+const std::string attention =
+    givens + step("Q", "project", R"(["X", "W_Q"])") + step("K", "project", R"(["X", "W_Q"])") +
+    step("V", "project", R"(["X", "W_Q"])") + step("scores", "score", R"(["Q", "K"])") +
+    step("attention_weights", "softmax", R"(["scores"])") +
+    step("context", "weighted_sum", R"(["attention_weights", "V"])");
+
+}  // namespace
+
+TEST_CASE("the map has a box for each step and for the data that it begins with") {
+  const LessonMap map = map_of_lesson(attention);
+  REQUIRE(map.boxes.size() == 7);
+  CHECK(map.boxes[0].name == "X");
+  CHECK(map.boxes[0].shape == "2×3");
+  CHECK(map.boxes[0].to == std::vector<std::size_t>{1, 2, 3});
+  CHECK(map.boxes[4].name == "scores");
+  CHECK(map.boxes[4].from == std::vector<std::size_t>{1, 2});
+  CHECK(map.boxes[4].column == 2);
+  CHECK(map.boxes[6].from == std::vector<std::size_t>{5, 3});
+  CHECK(map.boxes[6].column == 4);
+}
+
+TEST_CASE("a short map is drawn as boxes, which name their origins where it is not clear") {
+  CHECK(map_text(map_of_lesson(attention), 80) ==
+        "  ┌───────┐   ┌───────┐   ┌────────────┐   ┌───────────────────────┐\n"
+        "  │ X 2×3 │ → │ Q 2×2 │ → │ scores 2×2 │ → │ attention_weights 2×2 │ →\n"
+        "  └───────┘   └───────┘   │ ← Q, K     │   └───────────────────────┘\n"
+        "              ┌───────┐   └────────────┘\n"
+        "              │ K 2×2 │\n"
+        "              └───────┘\n"
+        "              ┌───────┐\n"
+        "              │ V 2×2 │\n"
+        "              └───────┘\n"
+        "  ┌────────────────────────┐\n"
+        "  │ context 2×2            │\n"
+        "  │ ← attention_weights, V │\n"
+        "  └────────────────────────┘\n");
+}
+
+TEST_CASE("where the boxes do not fit, the map is chains of them") {
+  CHECK(map_text(map_of_lesson(attention), 30) ==
+        "  [X 2×3] → [Q 2×2]\n"
+        "  X → [K 2×2] → [scores 2×2]\n"
+        "    with Q\n"
+        "    → [attention_weights 2×2]\n"
+        "  X → [V 2×2]\n"
+        "    → [context 2×2]\n"
+        "    with attention_weights\n");
+}
+
+TEST_CASE("a step's place on the map is named between what comes before and after") {
+  const LessonMap map = map_of_lesson(attention);
+  CHECK(map_line(map, "Q", 80) == "X → [Q] K V → scores → attention_weights → …");
+  CHECK(map_line(map, "K", 80) == "X → Q [K] V → scores → attention_weights → …");
+  CHECK(map_line(map, "context", 80) == "X → Q → scores → attention_weights → [context]");
+  CHECK(map_line(map, "context", 44) == "X → … → attention_weights → [context]");
+  CHECK(map_line(map, "Q", 30) == "X → [Q] K V → …");
+  CHECK(map_line(map, "nothing", 80).empty());
+}
+
+TEST_CASE("a given with tokens is data, also where a step meets it later") {
+  const LessonMap map = map_of_lesson(
+      "[[given]]\nname = \"S\"\nvalue = [[1, 2], [3, 4]]\n[[given]]\nname = \"V\"\nvalue = [[1, "
+      "2], [3, 4]]\n" +
+      step("weights", "softmax", R"(["S"])") +
+      step("context", "weighted_sum", R"(["weights", "V"])"));
+  REQUIRE(map.boxes.size() == 4);
+  CHECK(map.boxes[2].name == "V");
+  CHECK(map.boxes[3].from == std::vector<std::size_t>{1, 2});
+}
