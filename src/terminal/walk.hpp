@@ -34,6 +34,7 @@ struct WalkStyle {
   const Trace* baseline = nullptr;  ///< the original trace, if numbers were changed: differences
                                     ///< are highlighted and listed
   bool intermediates = false;       ///< show intermediate matrices, too
+  bool answers = false;             ///< show answers to the questions, too
 };
 
 /// Returns a lesson's title, summary and source; for a changed lesson also the notice.
