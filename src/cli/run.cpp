@@ -116,6 +116,7 @@ struct RunOptions {
   bool intermediates = false;
   bool quiz = false;
   bool lens = false;
+  bool answers = false;
   std::uint32_t seed = 0;
 };
 
@@ -176,7 +177,8 @@ void print_all(const LoadedLesson& loaded, const RunOptions& options, const Term
                        .head = head_from(options.head, loaded.trace),
                        .baseline = loaded.own ? &loaded.own->trace : nullptr,
                        .intermediates = options.intermediates,
-                       .map = &map};
+                       .map = &map,
+                       .answers = options.answers};
   const StepRange step_range = requested_range(loaded.trace, options);
   if (options.steps.empty()) {
     print(lesson_heading(loaded.lesson, look) + "\n");
@@ -263,6 +265,7 @@ std::function<int()> set_up_run(CLI::App& app, const CommonOptions& common) {
   app.add_flag("--intermediates", options->intermediates,
                "Also show intermediate matrices, such as softmax's differences and powers");
   app.add_flag("--way", options->intermediates)->group("");  // an older name, hidden
+  app.add_flag("--answers", options->answers, "Also print the answers to the questions at the end");
   add_digits_option(app, options->digits);
   CLI::Option* pause =
       app.add_flag("--pause", options->pause, "Go step by step, also where no terminal is");

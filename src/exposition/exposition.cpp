@@ -95,7 +95,11 @@ class StepDescriber {
       case Topic::cell: return cell();
       case Topic::notice: return notice();
       case Topic::questions:
-        return words(ProseBlock::Role::questions, questions_of(lesson_, trace_, step_, digits));
+        words(ProseBlock::Role::questions, questions_of(lesson_, trace_, step_, digits));
+        if (outline_.answers) {
+          words(ProseBlock::Role::answers, answers_of(lesson_, trace_, step_, digits));
+        }
+        return;
     }
   }
 
@@ -273,6 +277,7 @@ std::vector<Passage> with_introduction(const ProseBlock& words) {
     case ProseBlock::Role::source: return with_lead("Numbers from: ", words.passages);
     case ProseBlock::Role::notice: return with_lead("Notice: ", words.passages);
     case ProseBlock::Role::questions: return below("Try:", words.passages);
+    case ProseBlock::Role::answers: return below("Answers:", words.passages);
     default: return words.passages;
   }
 }

@@ -31,12 +31,21 @@ struct StepTitle {
 
 /// A block of prose and its role.
 struct ProseBlock {
-  enum class Role { summary, source, token_layout, changed, explanation, notice, questions };
+  enum class Role {
+    summary,
+    source,
+    token_layout,
+    changed,
+    explanation,
+    notice,
+    questions,
+    answers
+  };
   Role role = Role::explanation;
   std::vector<Passage> passages;
 };
 
-/// Returns the passages with their introduction: "Notice: …", "Try:" above questions.
+/// Returns the passages with their introduction: "Notice: …", "Try:" above questions, "Answers:".
 std::vector<Passage> with_introduction(const ProseBlock& words);
 
 /// A matrix to show. The tensor may belong to the trace, which must outlive it.
@@ -82,7 +91,7 @@ enum class Topic {
   changes,        ///< to its numbers, if the lesson was changed
   cell,           ///< one with its arithmetic
   notice,         ///< what to notice in the numbers
-  questions,      ///< what to try then
+  questions,      ///< what to try then, and the answers if the outline has them
 };
 
 /// The topics of the full walk.
@@ -101,6 +110,7 @@ struct Outline {
   int digits = 4;                        ///< decimals of the numbers in prose
   std::vector<std::string> only = {};    ///< names of steps and givens; empty for all
   bool unshown = false;                  ///< include matrices that the lesson hides
+  bool answers = false;                  ///< include answers to the questions
   std::optional<std::size_t> head = {};  ///< show only this head
   const Trace* baseline = nullptr;       ///< the original trace, if numbers were changed
 };

@@ -105,6 +105,10 @@ std::string questions_of(const Lesson& lesson, const Trace& trace, const Step& s
   return fill_placeholders(lesson.texts[step.number - 1].questions.text, trace, digits);
 }
 
+std::string answers_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits) {
+  return fill_placeholders(lesson.texts[step.number - 1].answers.text, trace, digits);
+}
+
 std::string top_entries(const Step& step, TokenLayout token_layout, int digits) {
   constexpr std::size_t many = 5;
   const std::vector<Prediction> predictions = top_tokens(step.output, many);

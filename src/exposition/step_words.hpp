@@ -13,11 +13,13 @@ namespace qkv::inline exposition {
 std::string title_of(const Lesson& lesson, const Step& step);
 std::string title_of(const StepText& words, const Operation& operation);
 
-/// Return the texts before a step's matrix, after it (what to notice) and of questions to try. They
-/// are the lesson's or else the operation's, with numbers filled in. Most steps have no questions.
+/// Return the texts before a step's matrix, after it (what to notice), of questions to try and of
+/// their answers. They are the lesson's or else the operation's, with numbers filled in. Most steps
+/// have no questions.
 std::string explanation_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits);
 std::string notice_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits);
 std::string questions_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits);
+std::string answers_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits);
 
 /// Returns the five largest entries of the last row with their columns; empty if there is none.
 std::string top_entries(const Step& step, TokenLayout token_layout, int digits);

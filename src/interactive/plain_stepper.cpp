@@ -65,6 +65,7 @@ struct PlainCommands {
       {"u", "undo", &PlainStepper::take_back, "undoes the last that was set"},
       {"+", "more", &PlainStepper::more, "one more decimal"},
       {"-", "fewer", &PlainStepper::fewer, "one decimal fewer"},
+      {"a", "answers", &PlainStepper::show_answers, "answers the questions at the lesson's end"},
       {"h", "picture", &PlainStepper::picture, "heatmap, dots or numbers only"},
       {"x", "export", &PlainStepper::export_to, "exports every matrix to a directory: x numbers"},
       {"?", "help", &PlainStepper::help, "these commands"},
@@ -186,6 +187,8 @@ std::string PlainStepper::set(std::string_view change) {
     return indented("Write the cell and its value behind it: s " + example_change(walk_));
   return indented(set_cell(walk_, std::string(change)));
 }
+
+std::string PlainStepper::show_answers(std::string_view) { return indented(answers(walk_)); }
 
 std::string PlainStepper::take_back(std::string_view) { return indented(undo(walk_)); }
 

@@ -46,6 +46,7 @@ class PlainStepper {
   std::string explain(std::string_view cell);
   std::string set(std::string_view change);
   std::string take_back(std::string_view);
+  std::string show_answers(std::string_view);
   std::string more(std::string_view);
   std::string fewer(std::string_view);
   std::string picture(std::string_view);

@@ -58,6 +58,7 @@ class Stepper {
   void fewer() { message_ = more_digits(walk_, -1); }
   void picture();
   void take_back() { message_ = undo(walk_); }
+  void show_answers() { message_ = answers(walk_); }
   void show_keys();
   void quit() { over_ = true; }
   void leave_cell();

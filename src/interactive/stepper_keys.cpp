@@ -57,6 +57,7 @@ std::span<const StepperKeys::Binding> StepperKeys::of_step() {
        "e",
        "explains a cell; then the arrows move from cell to cell",
        "e explain"},
+      {{{letter('a')}}, &Stepper::show_answers, "a", "answers the questions at the lesson's end"},
       {{{{Kind::down}, letter('j')}}, &Stepper::scroll_down, "↓ ↑, j k", "scroll by a line"},
       {{{{Kind::up}, letter('k')}}, &Stepper::scroll_up},
       {{{{Kind::page_down}}}, &Stepper::page_down, "PgDn PgUp", "scroll by a screen"},

@@ -209,6 +209,15 @@ std::string next_picture(Walkthrough& walk) {
                 : std::string(change.message);
 }
 
+std::string answers(const Walkthrough& walk) {
+  std::string text;
+  for (const Passage& passage :
+       passages_of(answers_of(walk.now->lesson, walk.trace(), walk.step(), walk.digits))) {
+    text += (text.empty() ? "" : "\n") + passage.on_one_line();
+  }
+  return text.empty() ? "This step asks nothing; the questions are at the lesson's end." : text;
+}
+
 CellReference resolve_cell(const Walkthrough& walk, std::string_view text, std::size_t matrix) {
   text = trimmed(text);
   const Step& step = walk.step();

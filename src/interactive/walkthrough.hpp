@@ -69,6 +69,8 @@ std::string set_cell(Walkthrough& walk, const std::string& change);
 std::string undo(Walkthrough& walk);
 std::string more_digits(Walkthrough& walk, int more);
 std::string next_picture(Walkthrough& walk);
+/// Returns the answers to the questions of the current step.
+std::string answers(const Walkthrough& walk);
 
 /// Resolves a typed cell relative to the current step: `scores[3,2]`, also of another step, or
 /// `3,2`. Blank text means the step's explained cell. Without a head, it is that of `matrix`.

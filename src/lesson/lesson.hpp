@@ -52,6 +52,7 @@ struct StepText {
   std::optional<double> marks = {};  ///< marks for the step; unset: one per cell
   bool is_made = false;              ///< not in the file: a generated gradient step
   Prose questions;                   ///< exercises, each with its command, and what comes next
+  Prose answers;                     ///< to the questions: a paragraph each
 };
 
 /// A published result that the lesson must reproduce to its printed digits.

@@ -93,7 +93,8 @@ RequestedSteps with_words(const RequestedSteps& asked, const Recipe& recipe,
     if (std::ranges::any_of(recipe.givens, is_given)) continue;
     const std::optional<std::size_t> step = step_index(recipe, name);
     if (!step) return {};
-    for (const Prose* prose : {&texts[*step].say, &texts[*step].notice, &texts[*step].questions}) {
+    const StepText& text = texts[*step];
+    for (const Prose* prose : {&text.say, &text.notice, &text.questions, &text.answers}) {
       std::ranges::move(names_in(prose->text), std::back_inserter(wanted));
     }
   }

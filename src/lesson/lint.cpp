@@ -103,9 +103,13 @@ std::vector<Fault> lint(const ParsedLesson& reading) {
   const bool whole = faults.empty();
   for (std::size_t s = 0; s < std::min(lesson.texts.size(), lesson.recipe.steps.size()); ++s) {
     const StepText& text = lesson.texts[s];
-    for (const Prose* prose : {&text.say, &text.notice, &text.questions}) {
+    for (const Prose* prose : {&text.say, &text.notice, &text.questions, &text.answers}) {
       if (whole) lint_prose(*prose, evaluation.trace, faults);
       lint_width(*prose, faults);
+    }
+    if (!text.answers.text.empty() && text.questions.text.empty()) {
+      faults.push_back(
+          {text.answers.place, "this answer has no questions; write try = \"…\" above it"});
     }
     if (whole) lint_cell(text.cell, lesson.recipe.steps[s].name, evaluation.trace, faults);
     if (text.say.text.empty() && !text.is_made) {

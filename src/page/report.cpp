@@ -116,6 +116,9 @@ class PageWriter {
                            html_text(words.passages.front().on_one_line()));
       case ProseBlock::Role::notice: return aside_html("Notice", words.passages);
       case ProseBlock::Role::questions: return aside_html("Try", words.passages);
+      case ProseBlock::Role::answers:
+        return fmt::format("<details class=\"notice\">\n<summary>Answers</summary>\n{}</details>\n",
+                           html_prose(words.passages));
     }
     return {};
   }
@@ -221,13 +224,14 @@ std::string step_html(const ReportContext& page, const Step& step) {
   const bool has_own_prose =
       !words.say.text.empty() || !words.notice.text.empty() || !words.questions.text.empty();
   const bool general = !has_own_prose;  // true of any numbers; a lesson's has live ones
-  return fmt::format(
-      "<section id=\"step-{0}\" aria-labelledby=\"title-{0}\"{1}>\n{2}</section>\n", step.number,
-      general ? " data-general" : "",
-      render(describe_step(
-                 page.lesson, page.trace, step,
-                 {.topics = result_first, .digits = page.wish.digits, .head = page.wish.head}),
-             PageWriter(page)));
+  return fmt::format("<section id=\"step-{0}\" aria-labelledby=\"title-{0}\"{1}>\n{2}</section>\n",
+                     step.number, general ? " data-general" : "",
+                     render(describe_step(page.lesson, page.trace, step,
+                                          {.topics = result_first,
+                                           .digits = page.wish.digits,
+                                           .answers = true,
+                                           .head = page.wish.head}),
+                            PageWriter(page)));
 }
 
 // What stays in view above the steps: the map, and which numbers are changed.

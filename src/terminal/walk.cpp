@@ -306,7 +306,8 @@ class WalkWriter {
     switch (words.role) {
       case ProseBlock::Role::explanation: return text + "\n";
       case ProseBlock::Role::changed:
-      case ProseBlock::Role::questions: return "\n" + text;
+      case ProseBlock::Role::questions:
+      case ProseBlock::Role::answers: return "\n" + text;
       default: return text;
     }
   }
@@ -436,9 +437,12 @@ std::string step_text(const Lesson& lesson, const Trace& trace, const Step& step
                       const WalkStyle& look) {
   const std::span<const Topic> topics =
       look.intermediates ? std::span<const Topic>(full_walk) : std::span<const Topic>(short_walk);
-  const Exposition blocks = describe_step(
-      lesson, trace, step,
-      {.topics = topics, .digits = look.digits, .head = look.head, .baseline = look.baseline});
+  const Exposition blocks = describe_step(lesson, trace, step,
+                                          {.topics = topics,
+                                           .digits = look.digits,
+                                           .answers = look.answers,
+                                           .head = look.head,
+                                           .baseline = look.baseline});
   const WalkWriter writer(lesson.asked, &trace, look);
   // The note on exponents in numbers goes before the prose about them.
   const auto asides = std::find_if(blocks.begin(), blocks.end(), [](const Block& piece) {

@@ -36,6 +36,7 @@ struct WalkStyle {
                                     ///< are highlighted and listed
   bool intermediates = false;       ///< show intermediate matrices, too
   const LessonMap* map = nullptr;   ///< shown before the steps, and each step's place on it
+  bool answers = false;             ///< show answers to the questions, too
 };
 
 /// Returns a lesson's title, summary and source; for a changed lesson also the notice.

@@ -8,7 +8,9 @@ Each function below is one claim.
 
 import json
 import re
+import shlex
 import sys
+import tomllib
 from pathlib import Path
 
 from harness import equal, main, qkv
@@ -85,11 +87,74 @@ def the_losses_of_why_scale_are_the_recorded_ones(folder):
           record["recorded at"])
 
 
+def exercises(text):
+    """The text and the commands of each question."""
+    questions, open_question = [("", [])], True
+    for line in text.replace("\\\n", "").splitlines():
+        if line.startswith("    "):
+            open_question = False
+            questions[-1][1].append(shlex.split(line)[1:])
+        elif line.strip():
+            if not open_question:
+                questions.append(("", []))
+            open_question = True
+            questions[-1] = (questions[-1][0] + " " + line, questions[-1][1])
+    return [question for question in questions if question[1]]
+
+
+def numbers(text):
+    """Every number of a text; a minus sign belongs to it where no number stands before."""
+    found = re.findall(r"(?<![\w.])-?\d+(?:,\d{3})*(?:\.\d+)?", text)
+    return {float(number.replace(",", "")) for number in found}
+
+
+def every_question_has_an_answer_and_its_commands_print_the_numbers_of_it(folder):
+    """An answer has a paragraph for each question. A question's commands, or those before it,
+    print each number that its answer quotes, but for those of the question itself."""
+    del folder
+    count = 0
+    for path in sorted((ROOT / "lessons").glob("*.toml")):
+        steps = [step for step in tomllib.loads(path.read_text(encoding="utf-8"))["step"]
+                 if "try" in step]
+        assert steps, path.name
+        for step in steps:
+            questions = exercises(step["try"])
+            answers = step.get("answer", "").split("\n\n")
+            equal(len(answers), len(questions), path.name)
+            seen = set()
+            for (question, commands), answer in zip(questions, answers):
+                seen |= numbers(question)
+                for command in commands:
+                    seen |= numbers(qkv.printed(*command))
+                missing = numbers(answer) - seen
+                assert not missing, f"{path.name}: no command prints {missing}: {answer}"
+                count += len(commands)
+    assert count > 100, count
+
+
+def answers_are_printed_where_they_are_asked_for(folder):
+    """Not by a walk or a worksheet; by --answers, folded on the page, and by the key a."""
+    answer = "All scores of head 2 are 0"
+    assert answer not in qkv.printed("run", "two-heads", "--no-pause")
+    assert "Answers:\n\n  " + answer in qkv.printed("run", "two-heads", "--no-pause", "--answers")
+    qkv.printed("report", "two-heads", "-o", folder / "page.html")
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    assert re.search(rf"<details [^>]*>\s*<summary>Answers</summary>\s*<p[^>]*>{answer}", page)
+    qkv.printed("worksheet", "two-heads", "-o", folder / "sheet")
+    assert answer not in (folder / "sheet" / "worksheet.html").read_text(encoding="utf-8")
+    walked = qkv.printed("run", "two-heads", "--pause", "--plain", "--from", "output",
+                         input="a\nb\na\nq\n", stdin=None)
+    assert answer in walked
+    assert "This step asks nothing" in walked
+
+
 CLAIMS = [
     what_the_sources_say_is_in_the_words_of_the_steps,
     the_table_of_lessons_is_the_course,
     both_lists_of_lessons_fit_a_terminal,
     the_losses_of_why_scale_are_the_recorded_ones,
+    every_question_has_an_answer_and_its_commands_print_the_numbers_of_it,
+    answers_are_printed_where_they_are_asked_for,
 ]
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from model import layout_of
 from operations import OPERATIONS, matrix, turned
 
 # What a step holds besides its operation's options.
-WORDS = {"name", "op", "of", "say", "notice", "title", "cell", "try", "show", "general"}
+WORDS = {"name", "op", "of", "say", "notice", "title", "cell", "try", "answer", "show", "general"}
 
 
 def words(text):

@@ -232,8 +232,8 @@ class LessonFile {
     if (table.contains("op") || name.empty()) return false;
     if (may_be_gradient(name)) build_backward();
     if (!made_.contains(name)) return false;
-    constexpr std::string_view keys[] = {"name", "title", "say",     "notice", "try",
-                                         "cell", "show",  "general", "marks"};
+    constexpr std::string_view keys[] = {"name",   "title", "say",  "notice",  "try",
+                                         "answer", "cell",  "show", "general", "marks"};
     reader_.refuse_unknown_keys(table, keys, "the words for a step that is made");
     const auto step = std::ranges::find(lesson_.recipe.steps, name, &StepRecipe::name);
     StepText& words = lesson_.texts[static_cast<std::size_t>(step - lesson_.recipe.steps.begin())];

@@ -163,8 +163,9 @@ std::string disagreement(const Expectation& expectation, const Trace& trace) {
 
 namespace {
 
-constexpr std::string_view keys_of_all_steps[] = {
-    "name", "op", "of", "title", "say", "notice", "try", "cell", "show", "general", "marks"};
+constexpr std::string_view keys_of_all_steps[] = {"name", "op",     "of",      "title",
+                                                  "say",  "notice", "try",     "answer",
+                                                  "cell", "show",   "general", "marks"};
 
 std::optional<OptionValue> option_value(const toml::node& node) {
   if (const auto* text = node.as_string()) return text->get();
@@ -268,7 +269,8 @@ StepText read_step_text(const toml::table& table, TomlReader& reader) {
           .say = reader.prose(table, "say"),
           .notice = reader.prose(table, "notice"),
           .marks = read_marks(table, reader),
-          .questions = reader.prose(table, "try")};
+          .questions = reader.prose(table, "try"),
+          .answers = reader.prose(table, "answer")};
 }
 
 void LessonNames::declare(const toml::table& document) {

@@ -157,7 +157,8 @@ void add_step(Lesson& lesson, StepRecipe step, const ModelWords& words, Place pl
                           .say = {std::string(words.say), place},
                           .notice = {std::string(words.notice), place},
                           .otherwise = words,
-                          .questions = {}});
+                          .questions = {},
+                          .answers = {}});
 }
 
 std::string name_of_logits(const Lesson& lesson) { return lesson.recipe.steps.back().of.front(); }
