@@ -10,6 +10,7 @@
 #include <set>
 #include <span>
 
+#include "check/tolerance/cell_tolerance.hpp"
 #include "text/error.hpp"
 #include "text/number.hpp"
 #include "text/suggest.hpp"
@@ -188,21 +189,6 @@ constexpr NameScheme schemes[] = {
 // Prefixes of modules that hold a whole model.
 constexpr std::string_view wrappers[] = {"_orig_mod.", "module.", "model.", "transformer."};
 
-// The number that stands for * in the pattern; empty if the name does not match.
-std::optional<std::string> layer_of(std::string_view pattern, std::string_view name) {
-  const std::size_t star = pattern.find('*');
-  if (star == std::string_view::npos) {
-    return name == pattern ? std::optional(std::string()) : std::nullopt;
-  }
-  const std::string_view after = pattern.substr(star + 1);
-  const bool fits = name.size() > star + after.size() &&
-                    name.starts_with(pattern.substr(0, star)) && name.ends_with(after);
-  if (!fits) return {};
-  const std::string_view number = name.substr(star, name.size() - star - after.size());
-  if (!parse_number<std::size_t>(number)) return {};
-  return std::string(number);
-}
-
 std::string with_layer(std::string_view ours, std::string_view layer) {
   std::string name;
   for (const char c : ours) {
@@ -233,8 +219,8 @@ std::vector<std::string> ours_of(const NameScheme& scheme, std::string_view name
     if (name.starts_with(wrapper)) name.remove_prefix(wrapper.size());
   }
   for (const NameRule& rule : scheme.rules) {
-    const auto layer = layer_of(rule.theirs, name);
-    if (!layer) continue;
+    const auto layer = matched(rule.theirs, name);  // a layer's number, or nothing
+    if (!layer || (!layer->empty() && !parse_number<std::size_t>(*layer))) continue;
     for (const std::string_view choice : parts_of(rule.ours, '|')) {
       std::vector<std::string> names;
       for (const std::string_view part : parts_of(choice, '+')) {
