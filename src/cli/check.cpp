@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <thread>
 
 #include "check/check.hpp"
+#include "check/intake/name_schemes.hpp"
 #include "check/intake/step_names.hpp"
 #include "cli/command.hpp"
 #include "cli/lesson_options.hpp"
@@ -216,8 +218,8 @@ std::function<int()> set_up_check(CLI::App& app, const CommonOptions& common) {
       ->required()
       ->check(check_path);
   app.add_option("--names", options->names,
-                 "Whose names the arrays have: transformerlens, llama.cpp, gpt2 or llama; found "
-                 "by itself otherwise")
+                 fmt::format("Whose names the arrays have: {}; found by itself otherwise",
+                             fmt::join(scheme_names(), ", ")))
       ->type_name("SCHEME");
   app.add_option("--digits", options->rules.digits,
                  "Judge by this many decimals, whatever was written")

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <filesystem>
@@ -35,6 +36,7 @@ struct CompareOptions {
   std::vector<std::string> tolerances;  ///< of steps: "h*.scores=1e-4"
   std::optional<std::string> require;
   std::optional<std::size_t> batch;
+  bool bisect = false;
   bool columns = false;  ///< accept tokens as columns
   bool strict = false;
   bool all = false;
@@ -162,6 +164,9 @@ Sides read_sides(const CompareOptions& options) {
   second = read(actual_first ? options.desired : options.actual, first);
   align_names_and_layout(first, options, second);
   if (sides.actual.is_lesson == sides.desired.is_lesson) sides.lesson.reset();
+  if (sides.lesson && sides.lesson->trace.token_layout == TokenLayout::rows) {
+    take_last_rows(first, second);
+  }
   return sides;
 }
 
@@ -235,6 +240,10 @@ void refuse_coarser_types(bool both_whole, Comparison& comparison) {
 int run(const CompareOptions& options, const CommonOptions& common) {
   refuse_unused_changes(options);
   Sides sides = read_sides(options);
+  if (options.bisect && !sides.lesson) {
+    throw InputError(
+        "--bisect needs a lesson or a model on one side, which knows what follows from what");
+  }
   const ToleranceChoice tolerance = tolerance_of(options);
   ComparedSide& program = sides.actual.is_lesson ? sides.desired : sides.actual;
   std::optional<CheckReport> checked;
@@ -244,6 +253,7 @@ int run(const CompareOptions& options, const CommonOptions& common) {
   }
   Comparison comparison = compare(sides.actual, sides.desired, tolerance, std::move(checked));
   if (options.strict && sides.lesson) refuse_coarser_types(program.whole, comparison);
+  if (options.bisect) comparison.bisection = bisect(comparison, sides.lesson->trace);
   require(required_of(options), reference_side(sides.actual, sides.desired), comparison);
   for (const ComparedSide* side : {&sides.actual, &sides.desired}) print_notes(*side);
   if (options.json) {
@@ -310,8 +320,8 @@ std::function<int()> set_up_compare(CLI::App& app, const CommonOptions& common) 
       ->check(check_name_map)
       ->allow_extra_args(false);
   app.add_option("--names", options->names,
-                 "Whose names the arrays have: transformerlens, llama.cpp, gpt2 or llama; found "
-                 "by itself otherwise")
+                 fmt::format("Whose names the arrays have: {}; found by itself otherwise",
+                             fmt::join(scheme_names(), ", ")))
       ->type_name("SCHEME");
   app.add_option("--require", options->require,
                  "Steps that must be there: all, or their names with commas between")
@@ -326,6 +336,9 @@ std::function<int()> set_up_compare(CLI::App& app, const CommonOptions& common) 
       ->type_name("CELL=VALUE")
       ->allow_extra_args(false);
   add_model_options(app, options->lesson);
+  app.add_flag(
+      "--bisect", options->bisect,
+      "Say between which submitted steps the first difference arises, and what to dump next");
   app.add_flag("--columns", options->columns, "Accept a dump whose tokens are the other axis");
   app.add_flag("--strict", options->strict, "A step in a coarser type than the rest differs");
   app.add_flag("--all", options->all, "Also list what only one side has");
@@ -344,7 +357,8 @@ constinit const Command compare_command{
         "  qkv compare out-gpu/ out-cpu/            two directories of them\n"
         "  qkv compare mine.toml the-fat-cat --atol 0.01\n"
         "  qkv compare dump.safetensors the-fat-cat --rtol 1e-3 --json\n"
-        "  qkv compare dump.npz --model model.safetensors --text \"…\"\n",
+        "  qkv compare dump.npz --model model.safetensors --text \"…\"\n"
+        "  qkv compare dump.npz --model model/ --ids 3,1,4 --bisect\n",
     .setup = set_up_compare,
 };
 

@@ -18,18 +18,19 @@ namespace {
 using Storage = Family::Storage;
 using Windows = FamilyTraits::Windows;
 
-constexpr FamilyTraits llama_traits{};
-constexpr FamilyTraits mistral{.windows = Windows::all};
+constexpr FamilyTraits llama_traits{.longest = 2048};
+constexpr FamilyTraits mistral{.windows = Windows::all, .longest = 131072};
 constexpr FamilyTraits qwen2{.has_biases = true, .windows = Windows::late};
 constexpr FamilyTraits qwen3{.norms_queries_and_keys = true, .windows = Windows::late};
 constexpr FamilyTraits gemma{
-    .unit_offset = true, .scales_embeddings = true, .ties = true, .gate = "tanh"};
+    .unit_offset = true, .scales_embeddings = true, .ties = true, .longest = 8192, .gate = "tanh"};
 constexpr FamilyTraits gemma2{.unit_offset = true,
                               .scales_embeddings = true,
                               .norms_after = true,
                               .caps = true,
                               .ties = true,
                               .windows = Windows::alternating,
+                              .longest = 8192,
                               .gate = "tanh"};
 
 // The names of LLaMA's relatives are their model_type in config.json.

@@ -26,6 +26,7 @@ struct FamilyTraits {
   bool caps = false;                    ///< caps scores and logits; another score scale is possible
   bool ties = false;                    ///< logits use the token table, by default
   Windows windows = Windows::none;
+  double longest = 32768;          ///< max_position_embeddings, by default
   std::string_view gate = "silu";  ///< by default; else "tanh" or "erf", a form of GELU
 };
 
@@ -77,7 +78,7 @@ struct Architecture {
   std::size_t d_mlp = 0;
   std::size_t positions = 0;  ///< the longest text in tokens; 0: no limit
   std::size_t vocabulary = 0;
-  std::string gelu = "tanh";
+  std::string activation = "tanh";  ///< or the gate's: "silu", "relu", "erf" or "tanh" (GELU)
   double eps = 1e-5;
   std::string token_table;  ///< full tensor name
   std::string unembedding;  ///< full tensor name; equals token_table if tied

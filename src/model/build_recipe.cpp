@@ -57,6 +57,19 @@ class RecipeWriter {
     model_.words.push_back(model_words(name, size().llama ? ModelKind::llama : ModelKind::gpt));
   }
 
+  /// Adds the model's activation of a step and returns its name.
+  std::string activation(const std::string& of) {
+    const std::string& form = size().activation;
+    const bool is_gelu = form == "erf" || form == "tanh";
+    const std::string name = is_gelu ? "gelu" : form;
+    step(name,
+         is_gelu          ? gelu_operation
+         : form == "relu" ? relu_operation
+                          : silu_operation,
+         {of}, is_gelu ? one_option("form", form) : Options());
+    return name;
+  }
+
   /// Sets the step that holds the residual stream from here on.
   void advance_stream(const std::string& name) { stream_ = layer_ + name; }
 
@@ -196,13 +209,7 @@ class LlamaRecipe {
          traits_.norms_after ? "pre_feedforward_layernorm" : "post_attention_layernorm", width);
     writer_.linear("gate", "norm2", "gate", {file_ + "mlp.gate_proj", width, inner});
     writer_.linear("up", "norm2", "up", {file_ + "mlp.up_proj", width, inner});
-    const bool is_silu = parts_.gate == "silu";
-    if (is_silu) {
-      writer_.step("silu", silu_operation, {"gate"});
-    } else {
-      writer_.step("gelu", gelu_operation, {"gate"}, one_option("form", parts_.gate));
-    }
-    writer_.step("gated", multiply_operation, {is_silu ? "silu" : "gelu", "up"});
+    writer_.step("gated", multiply_operation, {writer_.activation("gate"), "up"});
     writer_.linear("mlp_out", "gated", "down", {file_ + "mlp.down_proj", inner, width});
     add("residual2", "mlp_out", "norm2_out", "gain2_out", "post_feedforward_layernorm");
   }
@@ -302,8 +309,8 @@ class GptRecipe {
     const Axis inner{"d_mlp", size_.d_mlp};
     norm("norm2", "gain2", "bias2", "ln_2");
     writer_.linear("mlp_in", "norm2", "in", {file_ + "mlp.c_fc", width, inner});
-    writer_.step("gelu", gelu_operation, {"mlp_in"}, one_option("form", size_.gelu));
-    writer_.linear("mlp_out", "gelu", "out", {file_ + "mlp.c_proj", inner, width});
+    writer_.linear("mlp_out", writer_.activation("mlp_in"), "out",
+                   {file_ + "mlp.c_proj", inner, width});
     writer_.add("residual2", "mlp_out");
   }
 

@@ -18,8 +18,10 @@ namespace {
 // Entries of any Hugging Face configuration that do not affect the numbers: training, storage and
 // sampling.
 constexpr std::string_view idle[] = {
+    "_attn_implementation",
     "_attn_implementation_autoset",
     "_commit_hash",
+    "_flash_attn_2_enabled",
     "_name_or_path",
     "architectures",
     "attention_dropout",
@@ -46,10 +48,13 @@ constexpr std::string_view idle[] = {
     "head_dropout",
     "hidden_dropout",
     "initializer_range",
+    "is_decoder",
+    "is_llama_config",
     "keep_n",
     "length_penalty",
     "max_length",
     "max_position_embeddings",
+    "max_sequence_length",
     "min_length",
     "model_max_length",
     "n_ctx",
@@ -72,6 +77,7 @@ constexpr std::string_view idle[] = {
     "resid_pdrop",
     "return_dict",
     "return_dict_in_generate",
+    "rope_interleaved",
     "sep_token_id",
     "summary_activation",
     "summary_first_dropout",
@@ -104,7 +110,6 @@ constexpr ConfigRule common[] = {
     {"bad_words_ids", "null", "qkv forbids no words"},
     {"cross_attention_hidden_size", "null", "qkv does not do attention to a second text"},
     {"encoder_no_repeat_ngram_size", "0", "qkv has no encoder"},
-    {"is_decoder", "false", "qkv does not do attention to a second text"},
     {"is_encoder_decoder", "false", "qkv has no encoder"},
     {"pruned_heads", "{}", "qkv reads models whose heads are all there"},
     {"quantization_config", "null",
@@ -194,8 +199,10 @@ void add_config(const std::filesystem::path& path, Config& config) {
 
 Config config_of(const Weights& weights, const std::optional<std::filesystem::path>& directory) {
   Config config;
-  for (const auto& [name, text] : weights.metadata()) config[name] = {text, weights.where()};
   if (directory) add_config(*directory / "config.json", config);
+  for (const auto& [name, text] : weights.metadata()) {
+    config.try_emplace(name, ConfigEntry{text, weights.where()});
+  }
   return config;
 }
 
@@ -262,6 +269,19 @@ void refuse_entry(const Config::value_type& fact, std::string_view why) {
   const auto& [name, entry] = fact;
   throw InputError(
       fmt::format("{}: {} is {}; {}", entry.where, printable(name), printable(entry.text), why));
+}
+
+std::string activation_of(const Config::value_type& entry) {
+  struct Activation {
+    std::string_view name, form;
+  };
+  constexpr Activation known[] = {
+      {"silu", "silu"},      {"swish", "silu"},         {"relu", "relu"},
+      {"gelu", "erf"},       {"gelu_python", "erf"},    {"gelu_new", "tanh"},
+      {"gelu_fast", "tanh"}, {"gelu_accurate", "tanh"}, {"gelu_pytorch_tanh", "tanh"}};
+  const auto* found = std::ranges::find(known, entry.second.text, &Activation::name);
+  if (found != std::end(known)) return std::string(found->form);
+  refuse_entry(entry, "qkv knows relu, gelu, gelu_new, and in a gate silu");
 }
 
 }  // namespace qkv::inline model

@@ -19,12 +19,12 @@ struct ConfigEntry {
   bool is_configured = false;  ///< that file is config.json, all of whose entries count
 };
 
-/// The configuration of a model: "n_head" → "12", from the file's metadata and config.json. An
+/// The configuration of a model: "n_head" → "12", from config.json and the file's metadata. An
 /// entry of a nested object has the object's name before it, "rope_scaling.factor". Lists are JSON,
 /// null is "null".
 using Config = std::map<std::string, ConfigEntry, std::less<>>;
 
-/// Reads the model's configuration: metadata, then config.json in `directory` for other names.
+/// Reads the model's configuration: config.json in `directory`, then the metadata for other names.
 /// Without a directory the metadata alone.
 Config config_of(const Weights& weights, const std::optional<std::filesystem::path>& directory);
 
@@ -61,6 +61,10 @@ void require_sizes(const Config& config, std::string_view file, std::span<const 
 
 /// Throws InputError: the entry, its value, and why it is refused.
 [[noreturn]] void refuse_entry(const Config::value_type& fact, std::string_view why);
+
+/// Returns the activation that an entry names: "silu", "relu", or a form of GELU, "erf" or "tanh".
+/// Throws InputError for any other.
+std::string activation_of(const Config::value_type& entry);
 
 /// A known entry of config.json and its allowed value.
 struct ConfigRule {

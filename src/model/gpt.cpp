@@ -70,19 +70,14 @@ void refuse_other_ties(const Weights& weights, const Config& config, const Archi
   }
 }
 
-/// Returns the form of GELU: "tanh" or "erf".
-std::string gpt_gelu(const Config& config, const Family& family) {
-  struct Activation {
-    std::string_view name, form;
-  };
-  constexpr Activation known[] = {{"gelu", "erf"},       {"gelu_python", "erf"},
-                                  {"gelu_new", "tanh"},  {"gelu_pytorch_tanh", "tanh"},
-                                  {"gelu_fast", "tanh"}, {"gelu_accurate", "tanh"}};
-  const auto* found = find_entry(config, "activation_function");
-  if (!found) return std::string(family.gelu);
-  const auto* activation = std::ranges::find(known, found->second.text, &Activation::name);
-  if (activation != std::end(known)) return std::string(activation->form);
-  refuse_entry(*found, "qkv knows gelu and gelu_new");
+/// Returns the activation: "relu", or a form of GELU.
+std::string gpt_activation(const Config& config, const Family& family) {
+  const auto* entry = find_entry(config, "activation_function");
+  if (!entry) return std::string(family.gelu);
+  const std::string activation = activation_of(*entry);
+  if (activation == "silu")
+    refuse_entry(*entry, "qkv knows relu, gelu, gelu_new, and in a gate silu");
+  return activation;
 }
 
 using Storage = Family::Storage;
@@ -301,7 +296,7 @@ Architecture gpt_architecture(const Weights& weights, const Config& config,
   refuse_other_sizes(config, weights, model);
   model.heads = head_count(weights, model, config, choice);
   model.head_width = model.d_model / model.heads;
-  model.gelu = gpt_gelu(config, *model.family);
+  model.activation = gpt_activation(config, *model.family);
   model.eps = positive_number(config, "layer_norm_epsilon", model.eps);
   refuse_other_readout(weights);
   refuse_other_ties(weights, config, model);

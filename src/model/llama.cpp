@@ -90,7 +90,8 @@ void check_llama_tensors(const Weights& weights, const Architecture& model) {
   }
   weights.checked(model.prefix + "norm.weight", {model.d_model});
   weights.checked(model.unembedding, {model.vocabulary, model.d_model});
-  const std::string own[] = {model.token_table, model.prefix + "norm.weight", "lm_head.weight"};
+  const std::string own[] = {model.token_table, model.prefix + "norm.weight", "lm_head.weight",
+                             model.prefix + "rotary_emb.inv_freq"};  // determined by the base
   refuse_unknown_tensors(weights, model.prefix + "layers.", model.family->name, own);
 }
 
@@ -206,7 +207,7 @@ Architecture llama_architecture(const Weights& weights, const Config& config,
   count_heads(weights, config, choice, model);
   constexpr double usual_eps = 1e-6;
   model.eps = positive_number(config, "rms_norm_eps", usual_eps);
-  model.gelu = model.llama->gate;
+  model.activation = model.llama->gate;
   model.unembedding = unembedding_of(weights, config, model);
   check_llama_tensors(weights, model);
   return model;

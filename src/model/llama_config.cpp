@@ -28,7 +28,7 @@ struct Scaling {
   std::string_view name;
   std::string_view option;  ///< the option value of `rope`
   std::span<const Part> parts;
-  bool has_length = false;  ///< needs the trained length
+  bool has_length = false;  ///< depends on the length of the texts in training
 };
 
 constexpr Part factor[] = {{"factor", "factor", true}};
@@ -37,7 +37,8 @@ constexpr Part llama3[] = {{"factor", "factor", true},
                            {"high_freq_factor", "high_freq_factor", true}};
 constexpr Part yarn[] = {{"factor", "factor", true},
                          {"beta_fast", "beta_fast", false, 32},
-                         {"beta_slow", "beta_slow", false, 1}};
+                         {"beta_slow", "beta_slow", false, 1},
+                         {"attention_factor", "attention_factor"}};
 constexpr Scaling scalings[] = {
     {"default", "none", {}},
     {"linear", "linear", factor},
@@ -59,7 +60,9 @@ std::string object_of(const Config& config) {
 void refuse_what_contradicts(const Config& config, const std::string& object) {
   for (const char* name : {"rope_scaling", "rope_parameters"}) {
     const auto* fact = find_entry(config, name);
-    if (fact) refuse_entry(*fact, "it must be an object, such as {\"rope_type\": \"default\"}");
+    if (fact && fact->second.text != "{}") {
+      refuse_entry(*fact, "it must be an object, such as {\"rope_type\": \"default\"}");
+    }
   }
   const auto older = config.lower_bound("rope_scaling.");
   if (object == "rope_parameters." && older != config.end() &&
@@ -105,9 +108,10 @@ void refuse_unknown_parts(const Config& config, const std::string& object, const
     const bool is_part = std::ranges::find(scaling.parts, key, &Part::key) != scaling.parts.end();
     const bool is_shared = key == "rope_type" || key == "type" || key == "rope_theta" ||
                            key == "partial_rotary_factor";
-    const bool is_length = scaling.has_length && key == "original_max_position_embeddings";
-    if (is_part || is_shared || is_length) continue;
-    if (scaling.name == "yarn" && key == "attention_factor") continue;
+    const bool is_length =
+        key == "original_max_position_embeddings" && scaling.has_length;  // idle in "dynamic"
+    const bool is_mean = key == "truncate" || key == "mscale" || key == "mscale_all_dim";
+    if (is_part || is_shared || is_length || (is_mean && scaling.name == "yarn")) continue;
     refuse_entry(fact,
                  fmt::format("the scaling \"{}\" has no such entry that qkv knows; take it out "
                              "if it changes no number",
@@ -115,39 +119,43 @@ void refuse_unknown_parts(const Config& config, const std::string& object, const
   }
 }
 
-// yarn's attention factor follows from its factor; qkv knows no other.
-void refuse_other_attention_factor(const Config& config, const std::string& object) {
-  const auto stated = positive_number(config, object + "attention_factor");
-  if (!stated) return;
-  const double expected = 0.1 * std::log(positive_number(config, object + "factor", 1)) + 1;
-  constexpr double printed = 1e-6;  // precision of the entry in files
-  if (std::abs(*stated - expected) <= printed) return;
-  refuse_entry(*find_entry(config, object + "attention_factor"),
-               fmt::format("qkv knows yarn's own, 0.1 · ln(factor) + 1 = {}", expected));
-}
-
 // Sets a number that the scaling needs or has a default for.
 void set_part(const Config& config, const std::string& object, const Scaling& scaling,
               const Part& part, Options& options) {
-  const auto value = positive_number(config, object + std::string(part.key));
+  const std::string key = object + std::string(part.key);
+  const auto value = positive_number(config, key);
   if (value || part.otherwise > 0) {
     options.set(std::string(part.option), value.value_or(part.otherwise));
-  } else if (part.is_needed) {
-    throw InputError(fmt::format("{}: the scaling \"{}\" needs {}{}",
-                                 config.lower_bound(object)->second.where, scaling.name, object,
-                                 part.key));
+  } else if (part.is_needed && !(scaling.name == "yarn" && config.contains(key))) {
+    throw InputError(fmt::format("{}: the scaling \"{}\" needs {}",
+                                 config.lower_bound(object)->second.where, scaling.name, key));
   }
 }
 
+// The length of the texts in training. The library reads no other entry for "dynamic" than
+// max_position_embeddings.
 void set_length(const Config& config, const std::string& object, const Scaling& scaling,
-                Options& options) {
+                double longest, Options& options) {
   auto length = positive_integer(config, object + "original_max_position_embeddings");
-  if (!length) length = positive_integer(config, "max_position_embeddings");
-  if (!length) {
-    throw InputError(fmt::format("{}: the scaling \"{}\" needs {}original_max_position_embeddings",
-                                 config.lower_bound(object)->second.where, scaling.name, object));
+  if (!length || scaling.name == "dynamic") {
+    length = positive_integer(config, "max_position_embeddings");
   }
-  options.set("original_length", static_cast<double>(*length));
+  options.set("original_length", length ? static_cast<double>(*length) : longest);
+}
+
+// Sets what only yarn has: a factor of null is that of the lengths; mscale and mscale_all_dim say
+// what cosines and sines are multiplied by, unless attention_factor does.
+void set_yarn(const Config& config, const std::string& object, double longest, Options& options) {
+  if (!options.has("factor")) {
+    options.set("factor", positive_number(config, "max_position_embeddings", longest) /
+                              options.number("original_length", longest));
+  }
+  if (!flag_entry(config, object + "truncate", true)) options.set("truncate", false);
+  const auto mean = positive_number(config, object + "mscale");
+  const auto of_all = positive_number(config, object + "mscale_all_dim");
+  if (options.has("attention_factor") || !mean || !of_all) return;
+  const double growth = 0.1 * std::log(std::max(1.0, options.number("factor", 1)));
+  options.set("attention_factor", (growth * *mean + 1) / (growth * *of_all + 1));
 }
 
 void refuse_partial_rotation(const Config& config, const std::string& object) {
@@ -160,9 +168,10 @@ void refuse_partial_rotation(const Config& config, const std::string& object) {
 }
 
 /// Returns the options of `rope`: its base (`rope_theta`) and the scaling of long texts
-/// (`rope_scaling`, or both in `rope_parameters`), as Hugging Face defines them. Throws InputError
-/// for unknown scalings and unknown entries of one.
-Options rotary_options(const Config& config) {
+/// (`rope_scaling`, or both in `rope_parameters`), as Hugging Face defines them. Without
+/// max_position_embeddings the texts in training had `longest` tokens. Throws InputError for
+/// unknown scalings and unknown entries of one.
+Options rotary_options(const Config& config, double longest) {
   const std::string object = object_of(config);
   refuse_what_contradicts(config, object);
   const Scaling& scaling = scaling_of(config, object);
@@ -176,8 +185,8 @@ Options rotary_options(const Config& config) {
   if (scaling.option == "none") return options;
   options.set("scaling", std::string(scaling.option));
   for (const Part& part : scaling.parts) set_part(config, object, scaling, part, options);
-  if (scaling.name == "yarn") refuse_other_attention_factor(config, object);
-  if (scaling.has_length) set_length(config, object, scaling, options);
+  if (scaling.has_length) set_length(config, object, scaling, longest, options);
+  if (scaling.name == "yarn") set_yarn(config, object, longest, options);
   return options;
 }
 
@@ -230,14 +239,11 @@ void refuse_idle_entries(const Config& config, const Family& family) {
        {"attn_logit_softcapping", "final_logit_softcapping", "query_pre_attn_scalar"}) {
     only_for(name, traits.caps);
   }
-  const bool has_windows = traits.windows != Windows::none;
-  for (const std::string_view name : {"sliding_window", "sliding_window_size"}) {
-    only_for(name, has_windows);
-  }
+  only_for("sliding_window_size", traits.windows != Windows::none);
   only_for("use_sliding_window", traits.windows == Windows::late);
   only_for("max_window_layers", traits.windows == Windows::late);
   only_for("mlp_bias", family.name == "llama");
-  only_for("attention_bias", !traits.has_biases && family.name != "mistral");
+  only_for("attention_bias", family.name != "mistral");
 }
 
 // Returns how many keys a query sees in a layer with a window; 0: no windows.
@@ -291,26 +297,16 @@ std::vector<std::size_t> windows_of(const Config& config, const FamilyTraits& tr
   return windows;
 }
 
-// Returns the gate's activation: "silu", or a form of GELU.
+// Returns the gate's activation: "silu", "relu", or a form of GELU.
 std::string gate_of(const Config& config, const FamilyTraits& traits) {
-  struct Activation {
-    std::string_view name, gate;
-  };
-  constexpr Activation known[] = {{"silu", "silu"},     {"swish", "silu"},
-                                  {"gelu", "erf"},      {"gelu_python", "erf"},
-                                  {"gelu_new", "tanh"}, {"gelu_pytorch_tanh", "tanh"}};
-  const auto* entry = find_entry(config, "hidden_activation");
-  // Gemma's hidden_act says "gelu" but means the tanh form; hidden_activation says so.
+  // Only Gemma reads hidden_activation. Its hidden_act says "gelu" but means the tanh form.
   const bool is_gemma = traits.gate != "silu";
-  if (!entry && !is_gemma) entry = find_entry(config, "hidden_act");
-  if (!entry) {
-    const auto* act = find_entry(config, "hidden_act");
-    if (act && !act->second.text.starts_with("gelu")) refuse_entry(*act, "Gemma's gate is GELU");
-    return std::string(traits.gate);
+  if (const auto* entry = find_entry(config, is_gemma ? "hidden_activation" : "hidden_act")) {
+    return activation_of(*entry);
   }
-  const auto* found = std::ranges::find(known, entry->second.text, &Activation::name);
-  if (found != std::end(known)) return std::string(found->gate);
-  refuse_entry(*entry, "qkv knows silu, gelu and gelu_pytorch_tanh");
+  const auto* act = find_entry(config, "hidden_act");
+  if (act && !act->second.text.starts_with("gelu")) refuse_entry(*act, "Gemma's gate is GELU");
+  return std::string(traits.gate);
 }
 
 // Returns a cap. null switches it off.
@@ -327,9 +323,10 @@ std::span<const ConfigRule> llama_rules() { return llama_config_rules; }
 LlamaParts llama_parts(const Config& config, const Family& family, std::size_t layers) {
   refuse_idle_entries(config, family);
   const FamilyTraits& traits = *family.traits;
-  const bool has_biases = flag_entry(config, "attention_bias", false);
+  // Qwen2 has the same biases whatever the entry says.
+  const bool has_biases = !traits.has_biases && flag_entry(config, "attention_bias", false);
   LlamaParts parts;
-  parts.rope = rotary_options(config);
+  parts.rope = rotary_options(config, traits.longest);
   parts.windows = windows_of(config, traits, layers);
   parts.has_biases = has_biases || traits.has_biases;
   parts.has_output_bias = has_biases;

@@ -181,8 +181,9 @@ Tokeniser tokeniser_of(const Architecture& model, const Config& config,
 namespace {
 
 std::string_view gate_words(const Architecture& model) {
-  if (model.gelu == "erf") return model.llama ? "gates by exact GELU" : "exact GELU";
-  if (model.gelu == "tanh") return model.llama ? "gates by tanh's GELU" : "GELU by tanh";
+  if (model.activation == "erf") return model.llama ? "gates by exact GELU" : "exact GELU";
+  if (model.activation == "tanh") return model.llama ? "gates by tanh's GELU" : "GELU by tanh";
+  if (model.activation == "relu") return model.llama ? "gates by ReLU" : "ReLU";
   return "gates by SiLU";
 }
 

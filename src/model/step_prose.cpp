@@ -210,6 +210,9 @@ constexpr StepWords entries[] = {
       "Each token by itself: its row times W_in, usually four times as wide. Each column is a "
       "pattern that training has found worth looking for.",
       "Tokens do not mix here."}},
+    {"relu",
+     {"Keep what was found", "ReLU lets positive numbers pass and turns negative ones into 0.",
+      "Each 0 is a pattern that was not there."}},
     {"gelu",
      {"Keep what was found",
       "GELU lets large positive numbers pass and turns negative ones into nearly 0.",

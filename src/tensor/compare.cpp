@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <vector>
 
 #include "tensor/values.hpp"
 
@@ -60,6 +61,32 @@ Difference difference_of(std::span<const double> actual, std::span<const double>
     difference.largest_relative = infinity;
   }
   return difference;
+}
+
+ErrorStatistics error_statistics(std::span<const double> actual, std::span<const double> desired) {
+  std::vector<double> apart;
+  double sum = 0;
+  double product = 0;
+  double of_actual = 0;
+  double of_desired = 0;
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    if (!std::isfinite(actual[i]) || !std::isfinite(desired[i])) continue;
+    apart.push_back(std::abs(actual[i] - desired[i]));
+    sum += apart.back();
+    product += actual[i] * desired[i];
+    of_actual += actual[i] * actual[i];
+    of_desired += desired[i] * desired[i];
+  }
+  if (apart.empty()) return {};
+  const double place = 0.99 * static_cast<double>(apart.size() - 1);
+  const auto below = apart.begin() + static_cast<std::ptrdiff_t>(place);
+  std::ranges::nth_element(apart, below);
+  const double next = below + 1 == apart.end() ? *below : *std::min_element(below + 1, apart.end());
+  const double size = std::sqrt(of_actual) * std::sqrt(of_desired);
+  return {.cells = apart.size(),
+          .mean = sum / static_cast<double>(apart.size()),
+          .percentile = *below + (place - std::floor(place)) * (next - *below),
+          .cosine = size > 0 ? product / size : 0};
 }
 
 }  // namespace qkv::inline tensor

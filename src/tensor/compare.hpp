@@ -36,6 +36,15 @@ bool is_close(double actual, double desired, const Tolerance& tolerance);
 Difference difference_of(std::span<const double> actual, std::span<const double> desired,
                          const Tolerance& tolerance);
 
+/// How far two arrays are apart over the cells where both are finite.
+struct ErrorStatistics {
+  std::size_t cells = 0;
+  double mean = 0;        ///< of |actual − desired|
+  double percentile = 0;  ///< the 99th, interpolated as in NumPy
+  double cosine = 0;      ///< of the angle between the two; 0 if one is all 0
+};
+ErrorStatistics error_statistics(std::span<const double> actual, std::span<const double> desired);
+
 /// True if two numbers differ by more than summation order explains.
 bool differs(double now, double before);
 

@@ -65,6 +65,39 @@ std::vector<std::size_t> multi_index(const Tensor& tensor, std::size_t place) {
   return index;
 }
 
+namespace {
+
+// The unit in the last place of a number in the step's type.
+double last_place(const ComparedStep& step, double x) {
+  struct Type {
+    Precision precision;
+    int bits, least;  // of the fraction; the exponent of the smallest number
+  };
+  constexpr Type types[] = {{Precision::bfloat16, 7, -133},
+                            {Precision::float16, 10, -24},
+                            {Precision::float32, 23, -149}};
+  for (const ComparedMatrix* side : {step.actual, step.desired}) {
+    if (side->decimals) return std::pow(10.0, -*side->decimals);
+  }
+  const auto* found = std::ranges::find(types, step.precision, &Type::precision);
+  const Type type = found == std::end(types) ? Type{Precision::float64, 52, -1074} : *found;
+  return std::ldexp(1, x == 0 ? type.least : std::max(std::ilogb(x) - type.bits, type.least));
+}
+
+}  // namespace
+
+double largest_in_last_places(const ComparedStep& step) {
+  const std::span<const double> actual = step.actual->tensor.values;
+  const std::span<const double> desired = step.desired->tensor.values;
+  double largest = 0;
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    if (!std::isfinite(actual[i]) || !std::isfinite(desired[i])) continue;
+    const double unit = last_place(step, std::max(std::abs(actual[i]), std::abs(desired[i])));
+    largest = std::max(largest, std::abs(actual[i] - desired[i]) / unit);
+  }
+  return largest;
+}
+
 Coverage coverage_of(const Comparison& comparison, const ComparedSide& actual) {
   Coverage coverage;
   const bool ours_is_actual = actual.is_lesson;
@@ -290,6 +323,19 @@ std::string shape_hint(const ComparedStep& step, bool actual_is_lesson) {
                      step.judged ? "; --columns accepts tokens as columns" : "");
 }
 
+std::string statistics_text(const ComparedStep& step) {
+  const ErrorStatistics errors =
+      error_statistics(step.actual->tensor.values, step.desired->tensor.values);
+  if (errors.cells == 0) return {};
+  const bool are_digits = step.actual->decimals || step.desired->decimals;
+  return fmt::format(
+      "Mean: {:.3g}, 99th percentile: {:.3g}, units in the last {}: {:.3g}, "
+      "cosine: {:.6g}\n",
+      errors.mean, errors.percentile,
+      are_digits ? "decimal" : fmt::format("place ({})", rule_of(step.precision).name),
+      largest_in_last_places(step), errors.cosine);
+}
+
 std::string numbers_text(const ComparedStep& step) {
   const Difference& difference = step.difference;
   const std::size_t place = *difference.first;
@@ -298,13 +344,13 @@ std::string numbers_text(const ComparedStep& step) {
       "Not equal to tolerance {}\n\n"
       "Mismatched elements: {} / {} ({:.3g}%)\n{}"
       "Max absolute difference: {:.9g}{}\n"
-      "Max relative difference: {:.9g}{}\n"
+      "Max relative difference: {:.9g}{}\n{}"
       "First mismatch: {}, index [{}] from 0\n"
       " ACTUAL: {}\n DESIRED: {}\n{}{}",
       tolerance_text(step), difference.mismatched, difference.elements,
       100.0 * static_cast<double>(difference.mismatched) / static_cast<double>(difference.elements),
       nan_text(difference), difference.largest_absolute, aside, difference.largest_relative, aside,
-      sanitise(cell_name(step, place)),
+      statistics_text(step), sanitise(cell_name(step, place)),
       fmt::join(multi_index(best_labelled_tensor(step), place), ", "),
       step.actual->tensor.values[place], step.desired->tensor.values[place], rounding_hint(step),
       vanishing_hint(step));
@@ -380,7 +426,8 @@ std::string undecided_text(const Comparison& comparison, const CompareStyle& sty
 }
 
 std::string all_same_text(const Comparison& comparison) {
-  const auto all = std::ranges::count_if(comparison.steps, has_compared_numbers);
+  const auto all = std::ranges::count_if(
+      comparison.steps, [](const ComparedStep& step) { return !is_missing(step.agreement); });
   const auto identical =
       std::ranges::count(comparison.steps, Agreement::identical, &ComparedStep::agreement);
   const std::string_view are = identical == all ? "identical" : "the same within the tolerance";
@@ -418,6 +465,21 @@ std::string coverage_text(const Comparison& comparison, const ComparedSide& actu
   return text + ".\n";
 }
 
+std::string bisection_text(const Bisection& bisection) {
+  const std::string after = bisection.agrees.empty()
+                                ? "the inputs"
+                                : fmt::format("{} (agrees)", sanitise(bisection.agrees));
+  if (bisection.not_submitted.empty()) {
+    return fmt::format("The first difference arises in {} itself, after {}.\n",
+                       sanitise(bisection.differs), after);
+  }
+  return fmt::format(
+      "The first difference arises between {} and {} (differs): {} not submitted; dump {} to halve "
+      "the stretch.\n",
+      after, sanitise(bisection.differs), abbreviated_list(bisection.not_submitted),
+      sanitise(bisection.dump));
+}
+
 // Wraps each line separately.
 std::string wrapped_lines(std::string_view lines, std::size_t width) {
   std::string text;
@@ -449,13 +511,19 @@ std::string compared_text(const Comparison& comparison, const ComparedSide& actu
   text += wrapped_lines(nan_on_both_text(comparison), style.width);
   text += wrapped_lines(coarser_text(comparison), style.width);
   text += undecided_text(comparison, style);
-  const std::string last = coverage_text(comparison, actual);  // one line, for scripts
+  // One line each, for scripts.
+  const std::string maps =
+      comparison.maps.empty() ? ""
+                              : fmt::format("By their numbers: {}\n", map_options(comparison.maps));
+  const std::string last = maps + coverage_text(comparison, actual);
   if (!comparison.first) return text + all_same_text(comparison) + last;
   text += first_text(comparison, actual.is_lesson);
   const ComparedStep& first = comparison.steps[*comparison.first];
   if (first.judged && first.judged->cells.wrong > 0 && comparison.own) {
     text += checked_causes(*comparison.own, *first.judged, {.width = style.width});
   }
+  if (comparison.bisection)
+    text += wrapped_lines(bisection_text(*comparison.bisection), style.width);
   if (!style.check_command.empty()) {
     text += fmt::format("Cell by cell: {}\n", sanitise(style.check_command));
   }

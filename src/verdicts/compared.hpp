@@ -47,6 +47,10 @@ std::string cell_name(const ComparedStep& step, std::size_t place);
 /// Returns a cell's index along each axis of the tensor, from 0.
 std::vector<std::size_t> multi_index(const Tensor& tensor, std::size_t place);
 
+/// Returns the largest difference of two finite numbers in units in the last place of the array's
+/// type, or of its last decimal.
+double largest_in_last_places(const ComparedStep& step);
+
 /// What was compared, and what could not be, on our side and theirs.
 struct Coverage {
   std::size_t compared = 0;

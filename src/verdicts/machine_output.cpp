@@ -249,6 +249,16 @@ Json step_json(const ComparedStep& step, const Trace& own) {
   json["nan_both"] = difference.nan_both;
   json["max_absolute"] = json_number(difference.largest_absolute);
   json["max_relative"] = json_number(difference.largest_relative);
+  const bool differs = step.agreement != Agreement::identical && step.agreement != Agreement::close;
+  const ErrorStatistics errors =
+      differs ? error_statistics(step.actual->tensor.values, step.desired->tensor.values)
+              : ErrorStatistics();
+  if (errors.cells > 0) {
+    json["mean_absolute"] = json_number(errors.mean);
+    json["percentile_99"] = json_number(errors.percentile);
+    json["units_in_the_last_place"] = json_number(largest_in_last_places(step));
+    json["cosine"] = json_number(errors.cosine);
+  }
   json["first"] = nullptr;
   if (difference.first) {
     json["first"] = {{"cell", cell_name(step, *difference.first)},
@@ -288,6 +298,14 @@ std::string compared_json(const Comparison& comparison, const ComparedSide& actu
   json["compared"] = coverage.compared;
   json["missing"] = coverage.missing;
   json["unknown"] = coverage.unknown;
+  if (!comparison.maps.empty()) json["maps"] = comparison.maps;
+  if (const auto& found = comparison.bisection) {
+    const auto name = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
+    json["bisection"] = {{"agrees", name(found->agrees)},
+                         {"differs", found->differs},
+                         {"not_submitted", found->not_submitted},
+                         {"dump", name(found->dump)}};
+  }
   json["steps"] = Json::array();
   static const Trace none;
   const Trace& own = comparison.own ? *comparison.own : none;

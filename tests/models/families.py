@@ -123,8 +123,7 @@ def what_the_configuration_says_otherwise_is_refused(folder):
     refused(folder, "model_type is phi3; of the models with such tensors qkv knows llama, mistral",
             model_type="phi3")
     refused(folder, "qkv does not know what head_size = 8 does to llama", head_size=8)
-    refused(folder, "hidden_act is relu; qkv knows silu, gelu and gelu_pytorch_tanh",
-            hidden_act="relu")
+    refused(folder, "hidden_act is mish; qkv knows relu, gelu, gelu_new, and in a gate silu", hidden_act="mish")
     refused(folder, "rope_scaling.rope_type is longrope; qkv knows the scalings default, linear",
             rope_scaling={"rope_type": "longrope", "factor": 2.0})
     refused(folder, 'the scaling "linear" needs rope_scaling.factor', rope_scaling={"type": "linear"})

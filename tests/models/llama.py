@@ -14,8 +14,8 @@ import gpt
 
 KINDS = {  # what sets a family apart, where config.json does not say
     "llama": {}, "mistral": {}, "qwen2": {"biases": "qkv"}, "qwen3": {"qk_norm": True},
-    "gemma": {"offset": 1, "scaled": True, "tied": True, "act": "tanh"},
-    "gemma2": {"offset": 1, "scaled": True, "tied": True, "act": "tanh", "after": True},
+    "gemma": {"offset": 1, "scaled": True, "tied": True},
+    "gemma2": {"offset": 1, "scaled": True, "tied": True, "after": True},
 }
 
 
@@ -49,7 +49,7 @@ def random_weights(config, seed=5, spread=0.15):
             weights[name + ".bias"] = spread * torch.randn(outputs)
 
     weights["model.embed_tokens.weight"] = torch.randn(config["vocab_size"], d)
-    all_biases = config.get("attention_bias", False)
+    all_biases = config.get("attention_bias", False) and kind.get("biases") != "qkv"
     for layer in range(config["num_hidden_layers"]):
         own = f"model.layers.{layer}."
         gain(own + "input_layernorm", d)
@@ -71,17 +71,51 @@ def random_weights(config, seed=5, spread=0.15):
     return weights
 
 
+LONGEST = {"llama": 2048, "mistral": 4096 * 32, "gemma": 8192, "gemma2": 8192}  # the others: 32768
+
+
+def yarn(scaling, width, base, longest):
+    """As _compute_yarn_parameters has it; a stated factor counts, whatever the lengths are."""
+    length = scaling.get("original_max_position_embeddings") or longest
+    factor = scaling["factor"]
+    if factor is None:
+        factor = longest / length
+
+    def mscale_of(scale, mscale=1.0):
+        return 1.0 if scale <= 1 else 0.1 * mscale * math.log(scale) + 1.0
+    attention_factor = scaling.get("attention_factor")
+    if attention_factor is None:
+        mscale, mscale_all_dim = scaling.get("mscale"), scaling.get("mscale_all_dim")
+        attention_factor = mscale_of(factor)
+        if mscale and mscale_all_dim:
+            attention_factor = mscale_of(factor, mscale) / mscale_of(factor, mscale_all_dim)
+
+    def correction(turns):
+        return width * math.log(length / (turns * 2 * math.pi)) / (2 * math.log(base))
+    low = correction(scaling.get("beta_fast") or 32)
+    high = correction(scaling.get("beta_slow") or 1)
+    if scaling.get("truncate", True):
+        low, high = math.floor(low), math.ceil(high)
+    low, high = max(low, 0), min(high, width - 1)
+    if low == high:
+        high += 0.001
+    powers = base ** (torch.arange(0, width, 2, dtype=torch.float64) / width)
+    ramp = ((torch.arange(width // 2, dtype=torch.float64) - low) / (high - low)).clamp(0, 1)
+    return 1 / (factor * powers) * ramp + 1 / powers * (1 - ramp), attention_factor
+
+
 def frequencies(config, n):
-    """The angle of a step for each pair, and what cos and sin are multiplied by."""
-    width, base = config["head_dim"], config.get("rope_theta", 10000.0)
+    """The angle of a step for each pair, and what cos and sin are multiplied by, as
+    modeling_rope_utils.py has them."""
+    scaling = config.get("rope_parameters") or config.get("rope_scaling") or {}
+    width, base = config["head_dim"], scaling.get("rope_theta", config.get("rope_theta", 10000.0))
     half = torch.arange(0, width, 2, dtype=torch.float64) / width
-    scaling = config.get("rope_scaling") or {}
     kind = scaling.get("rope_type", scaling.get("type", "default"))
     factor = scaling.get("factor", 1.0)
+    longest = config.get("max_position_embeddings") or LONGEST.get(config["model_type"], 32768)
     if kind == "dynamic":
-        longest = config["max_position_embeddings"]
-        if n > longest:
-            base = base * (factor * n / longest - (factor - 1)) ** (width / (width - 2))
+        n = max(n, longest)
+        base = base * (factor * n / longest - (factor - 1)) ** (width / (width - 2))
     step = base ** -half
     if kind == "linear":
         return step / factor, 1.0
@@ -94,16 +128,17 @@ def frequencies(config, n):
         step = torch.where(waves > length / low, step / factor,
                            torch.where(waves < length / high, step, between))
     if kind == "yarn":
-        length = scaling["original_max_position_embeddings"]
-
-        def place(turns):
-            return width * math.log(length / (turns * 2 * math.pi)) / (2 * math.log(base))
-        first = max(math.floor(place(scaling.get("beta_fast", 32))), 0)
-        last = min(math.ceil(place(scaling.get("beta_slow", 1))), width - 1)
-        ramp = (torch.arange(width // 2) - first) / max(last - first, 0.001)
-        keep = 1 - ramp.clamp(0, 1).double()
-        return step / factor * (1 - keep) + step * keep, 0.1 * math.log(factor) + 1
+        return yarn(scaling, width, base, longest)
     return step, 1.0
+
+
+def activation(name, x):
+    """The step that an activation makes, by its name in ACT2FN, and its numbers."""
+    if name in ("silu", "swish"):
+        return "silu", F.silu(x)
+    if name == "relu":
+        return "relu", F.relu(x)
+    return "gelu", F.gelu(x, approximate="none" if name in ("gelu", "gelu_python") else "tanh")
 
 
 def window_of(config, layer):
@@ -148,7 +183,8 @@ def forward(weights, ids, config, dtype=torch.float64, instead=None):
 
     gemma2 = config["model_type"] == "gemma2"
     by = config["query_pre_attn_scalar"] ** 0.5 if gemma2 else width ** 0.5
-    act = kind.get("act") or {"silu": None, "gelu": "none"}[config.get("hidden_act", "silu")]
+    gemma = config["model_type"].startswith("gemma")  # no other reads hidden_activation
+    act = (config.get("hidden_activation") or "gelu_new") if gemma else config.get("hidden_act", "silu")
     for layer in range(config["num_hidden_layers"]):
         h, own = f"h{layer}.", f"model.layers.{layer}."
 
@@ -185,7 +221,7 @@ def forward(weights, ids, config, dtype=torch.float64, instead=None):
         inner = put("norm2", norm(x, f"{own}{before}_layernorm"))
         gate = put("gate", linear(inner, own + "mlp.gate_proj"))
         up = put("up", linear(inner, own + "mlp.up_proj"))
-        gate = (put("gelu", F.gelu(gate, approximate=act)) if act else put("silu", F.silu(gate)))
+        gate = put(*activation(act, gate))
         proposal = put("mlp_out", linear(put("gated", gate * up), own + "mlp.down_proj"))
         if kind.get("after"):
             proposal = put("norm2_out", norm(proposal, own + "post_feedforward_layernorm"))

@@ -182,8 +182,8 @@ def a_configuration_of_another_computation_is_refused(folder):
              "as those of gpt2, mingpt and nanogpt are, and qkv knows no other model with such tensors"),
             ('{"tie_word_embeddings": true}', f"{config}: tie_word_embeddings is true; there is a "
              "lm_head.weight of its own; set it to false if that is to count"),
-            ('{"activation_function": "relu"}',
-             f"{config}: activation_function is relu; qkv knows gelu and gelu_new"),
+            ('{"activation_function": "mish"}',
+             f"{config}: activation_function is mish; qkv knows relu, gelu, gelu_new, and in a gate silu"),
             ('{', f"{config}: this is no JSON object; mend it, or take it away from "
              "beside the model")):
         config.write_text(text)
@@ -309,7 +309,7 @@ def deep_nesting_in_a_tokenizer_is_told(folder):
 
 def what_lies_beside_the_program_changes_no_built_in_lesson(folder):
     own = qkv.printed("run", "trained-adjectives", "--no-pause")
-    for text in ("garbage", '{"layer_norm_epsilon": 1}', '{"activation_function": "relu"}'):
+    for text in ("garbage", '{"layer_norm_epsilon": 1}', '{"activation_function": "mish"}'):
         (folder / "config.json").write_text(text)
         equal(qkv.printed("run", "trained-adjectives", "--no-pause", cwd=folder), own)
 

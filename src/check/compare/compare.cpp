@@ -24,6 +24,7 @@ Submission program_submission(ComparedSide& program, const Trace& trace,
     ParsedArray written = std::move(matrix.written);
     for (Numeral& cell : written.cells) {
       if (written.precision != Precision::digits || !std::isnan(cell.value)) continue;
+      if (matrix.last_row_only && !cell.computed) continue;  // in the other rows
       if (written.bad_texts.empty()) written.bad_texts.push_back("nan");
       cell.bad_text = 1;
     }
@@ -48,13 +49,15 @@ bool is_within_too_wide(const ComparedStep& step) {
 }
 
 // Returns the index of a step's first cell with a verdict, in display order.
-std::size_t shown_place(const StepReport& report, const CellReference& cell, const Trace& own) {
+std::size_t shown_place(const StepReport& report, const CellReference& cell, const Trace& own,
+                        bool last_row_only) {
   const Tensor& tensor = report.written;
-  const std::size_t rows = tensor.rows();
   const std::size_t columns = tensor.columns();
-  return is_shown_transposed(tensor, own.token_layout)
-             ? (cell.matrix * columns + cell.column) * rows + cell.row
-             : (cell.matrix * rows + cell.row) * columns + cell.column;
+  if (is_shown_transposed(tensor, own.token_layout)) {
+    return (cell.matrix * columns + cell.column) * tensor.rows() + cell.row;
+  }
+  const std::size_t rows = last_row_only ? 1 : tensor.rows();
+  return (cell.matrix * rows + (last_row_only ? 0 : cell.row)) * columns + cell.column;
 }
 
 // Returns the agreement that a verdict of `check` stands for.
@@ -74,18 +77,20 @@ Agreement agreement_of(const StepReport& report, const ComparedStep& step) {
 }
 
 void take_verdict(StepReport report, const Trace& own, ComparedStep& step) {
+  const bool last_row_only = step.actual->last_row_only || step.desired->last_row_only;
   step.agreement = agreement_of(report, step);
   step.tolerance = {.relative = 0, .absolute = report.tolerance};
   step.difference.mismatched = report.cells.wrong;
   step.difference.first.reset();
   if (report.verdict == Verdict::shape) step.only_shape_differs = report.only_shape_differs;
   if (step.agreement == Agreement::differs) {
-    step.difference.first = shown_place(report, report.first->cell, own);
+    step.difference.first = shown_place(report, report.first->cell, own, last_row_only);
   } else if (step.agreement == Agreement::undecided) {
     const auto first = std::ranges::find(report.verdicts, Verdict::undecided);
     const auto i = static_cast<std::size_t>(first - report.verdicts.begin());
     step.difference.mismatched = report.cells.undecided;
-    step.difference.first = shown_place(report, cell_at(report.step, report.written, i), own);
+    step.difference.first =
+        shown_place(report, cell_at(report.step, report.written, i), own, last_row_only);
   }
   step.judged = std::move(report);
 }
@@ -274,7 +279,8 @@ bool step_masks_cells(const std::string& name, const ComparedSideIndex& actual,
   return name.find("mask") != std::string::npos;
 }
 
-[[noreturn]] void refuse_unknown_tensors(const ComparedSide& actual, const ComparedSide& desired) {
+[[noreturn]] void refuse_unknown_tensors(const ComparedSide& actual, const ComparedSide& desired,
+                                         const std::vector<std::string>& maps) {
   const auto names = [](const ComparedSide& side) {
     std::vector<std::string_view> all;
     for (const ComparedMatrix& matrix : side.matrices) all.push_back(matrix.name);
@@ -282,8 +288,9 @@ bool step_masks_cells(const std::string& name, const ComparedSideIndex& actual,
   };
   throw InputError(fmt::format(
       "{} and {} have no step in common, so there is nothing to compare; the first has {}, the "
-      "second {}: name arrays and files after the lesson's steps",
-      actual.name, desired.name, names(actual), names(desired)));
+      "second {}: name arrays and files after the lesson's steps{}",
+      actual.name, desired.name, names(actual), names(desired),
+      maps.empty() ? "" : "; by their numbers: " + map_options(maps)));
 }
 
 // An unreadable file is only a note, unless the other side has a matrix of its name.
@@ -383,7 +390,8 @@ Comparison compare(const ComparedSide& actual, const ComparedSide& desired,
   }
   comparison.first = first_difference(comparison, both_whole);
   comparison.cut_short = is_cut_short(comparison, actual, desired);
-  if (!in_common) refuse_unknown_tensors(actual, desired);
+  comparison.maps = suggested_maps(comparison, actual.is_lesson);
+  if (!in_common) refuse_unknown_tensors(actual, desired, comparison.maps);
   refuse_unused_tolerances(choice, comparison);
   return comparison;
 }

@@ -41,6 +41,15 @@ struct ComparedStep {
   bool only_shape_differs = false;        ///< the same numbers in the same order
 };
 
+/// Where the first difference arises: after the last step before it that agrees, in one of the
+/// steps between or in itself.
+struct Bisection {
+  std::string agrees = {};  ///< empty if nothing before it was submitted
+  std::string differs;
+  std::vector<std::string> not_submitted = {};  ///< between the two, in the lesson's order
+  std::string dump = {};                        ///< of these, the one that halves the search
+};
+
 struct Comparison {
   std::vector<ComparedStep> steps;  ///< in the lesson's order
   /// The first step that differs, has another shape, or is missing from a whole lesson.
@@ -48,6 +57,9 @@ struct Comparison {
 
   /// The lesson with the program's own numbers, if exactly one side is a lesson.
   std::optional<Trace> own = {};
+
+  std::vector<std::string> maps = {};  ///< "theirs=ours": an unmatched array and its likely step
+  std::optional<Bisection> bisection = {};  ///< if it was requested, and a step differs
 
   /// Sides that are an export's files without its manifest. If such a side lacks a step, it was
   /// truncated, and equals no other.
@@ -84,6 +96,16 @@ Comparison compare(const ComparedSide& actual, const ComparedSide& desired,
 
 /// Returns the first step that makes the sides differ; of two whole sides a missing step counts.
 std::optional<std::size_t> first_difference(const Comparison& comparison, bool both_whole);
+
+/// Returns where the first difference arises in the lesson's graph; nothing if no step differs.
+std::optional<Bisection> bisect(const Comparison& comparison, const Trace& trace);
+
+/// Returns maps "theirs=ours" of arrays that fit no step by name, and have the numbers of one that
+/// had no array.
+std::vector<std::string> suggested_maps(const Comparison& comparison, bool ours_is_actual);
+
+/// Returns the first of these maps as options of a command.
+std::string map_options(const std::vector<std::string>& maps);
 
 /// Returns the side that defines the expected steps: a lesson or model, else `desired`.
 const ComparedSide& reference_side(const ComparedSide& actual, const ComparedSide& desired);

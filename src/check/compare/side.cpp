@@ -11,7 +11,9 @@
 #include "check/intake/layout.hpp"
 #include "check/intake/step_names.hpp"
 #include "check/tolerance/cell_tolerance.hpp"
+#include "formats/arrays/dtype.hpp"
 #include "ops/catalogue.hpp"
+#include "tensor/compare.hpp"
 #include "text/error.hpp"
 #include "text/suggest.hpp"
 
@@ -92,19 +94,6 @@ Tensor with_flat_heads(const Tensor& tensor) {
   return flat;
 }
 
-// Returns the cosine of the angle between the numbers, or 0 if there is none.
-double cosine(std::span<const double> a, std::span<const double> b) {
-  double product = 0;
-  double of_a = 0;
-  double of_b = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    product += a[i] * b[i];
-    of_a += a[i] * a[i];
-    of_b += b[i] * b[i];
-  }
-  return of_a > 0 && of_b > 0 ? product / std::sqrt(of_a * of_b) : 0;
-}
-
 // Transposes the gradients of weights if each of them is nearer so. A lone square one is no
 // evidence.
 void transpose_weight_gradients(const ComparedSideIndex& index, ComparedSide& side) {
@@ -117,8 +106,8 @@ void transpose_weight_gradients(const ComparedSideIndex& index, ComparedSide& si
     const bool is_square = matrix.tensor.rows() == matrix.tensor.columns();
     if (right.shape() != Shape{matrix.tensor.columns(), matrix.tensor.rows()}) return;
     const Tensor other = transposed(matrix.tensor);
-    if (is_square &&
-        cosine(other.values, right.values) <= cosine(matrix.tensor.values, right.values)) {
+    if (is_square && error_statistics(other.values, right.values).cosine <=
+                         error_statistics(matrix.tensor.values, right.values).cosine) {
       return;
     }
     is_certain = is_certain || !is_square;
@@ -283,6 +272,105 @@ void match_layout(const ComparedSide& other, std::optional<std::size_t> batch, C
     throw InputError(fmt::format("--batch {0}: no array of {1} is a batch of {0} sentences or more",
                                  *batch, side.name));
   }
+}
+
+namespace {
+
+bool are_near(std::span<const double> numbers, std::span<const double> right, Precision precision) {
+  double largest = 0;
+  bool vary = false;
+  for (const double x : right) {
+    if (!std::isfinite(x)) continue;
+    largest = std::max(largest, std::abs(x));
+    vary = vary || x != right.front();
+  }
+  const double allowed = std::max(1e-3, 8 * rule_of(precision).nearness) * largest;
+  for (std::size_t i = 0; i < right.size(); ++i) {
+    const bool is_masked = right[i] == -infinity && numbers[i] <= finite_mask;
+    if (!is_masked && !(std::abs(numbers[i] - right[i]) <= allowed)) return false;
+  }
+  return vary;
+}
+
+// The last row of each of a tensor's matrices.
+Tensor last_rows(const Tensor& tensor) {
+  AxisRoles roles(tensor);
+  if (!roles.rows.labels.empty()) {
+    roles.rows.labels = std::vector<std::string>{roles.rows.labels[roles.rows.size - 1]};
+  }
+  roles.rows.size = 1;
+  Tensor last = uninitialised(roles.all());
+  const std::span<double> cells = last.values.mutable_span();
+  const std::size_t columns = tensor.columns();
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    cells[i] = tensor.values[((i / columns + 1) * tensor.rows() - 1) * columns + i % columns];
+  }
+  return last;
+}
+
+// True if an array can be the last row alone of such a tensor: d, 1 × d, or of heads h × d, h·d.
+bool may_be_last_row(const ParsedArray& written, const ComparedMatrix& whole) {
+  const Tensor& tensor = whole.tensor;
+  if (whole.is_given || tensor.rank() < 2 || tensor.rank() > 3 || tensor.rows() < 2) return false;
+  const std::size_t heads = tensor.matrices();
+  const Shape shape = without_leading_ones(written.shape);
+  if (written.cells.empty() || written.cells.size() != heads * tensor.columns()) return false;
+  return shape == Shape{written.cells.size()} || shape == Shape{heads, tensor.columns()} ||
+         shape == Shape{heads, 1, tensor.columns()};
+}
+
+// Puts a last row into an array of all rows; the others are blank.
+void spread_last_row(const Tensor& last, std::size_t rows, ComparedMatrix& matrix) {
+  const std::size_t columns = last.columns();
+  Numerals cells(last.values.size() * rows, Numeral{.value = std::nan("")});
+  for (std::size_t i = 0; i < last.values.size(); ++i) {
+    Numeral& cell = cells[((i / columns + 1) * rows - 1) * columns + i % columns];
+    cell = matrix.written.cells[i];
+    cell.computed = cell.computed || cell.is_blank();
+  }
+  matrix.written.shape = last.shape();
+  matrix.tensor = tensor_of_written(matrix.written);
+  matrix.written.shape[last.rank() - 2] = rows;
+  matrix.written.cells = std::move(cells);
+  matrix.layout = "the last row alone";
+  matrix.last_row_only = true;
+}
+
+}  // namespace
+
+void take_last_rows(ComparedSide& lesson, ComparedSide& program) {
+  struct Found {
+    ComparedMatrix* array;
+    ComparedMatrix* step;
+    Tensor last;
+  };
+  std::vector<Found> found;
+  bool is_certain = false;
+  const ComparedSideIndex index(lesson);
+  for (ComparedMatrix& matrix : program.matrices) {
+    const ComparedMatrix* whole = index.find(matrix.name);
+    if (whole == nullptr || !may_be_last_row(matrix.written, *whole)) continue;
+    Tensor last = last_rows(whole->tensor);
+    is_certain = is_certain || are_near(matrix.tensor.values, last.values, matrix.precision);
+    found.push_back({&matrix,
+                     &lesson.matrices[static_cast<std::size_t>(whole - lesson.matrices.data())],
+                     std::move(last)});
+  }
+  for (Found& one : found) {
+    if (!is_certain) return;
+    spread_last_row(one.last, one.step->tensor.rows(), *one.array);
+    one.step->tensor = std::move(one.last);
+  }
+}
+
+Likeness likeness_of(const ComparedMatrix& step, const ComparedMatrix& array) {
+  const Shape shape = without_leading_ones(step.tensor.shape());
+  const bool is_same = without_leading_ones(array.tensor.shape()) == shape;
+  ParsedArray written = is_same ? ParsedArray() : array.written;
+  if (!is_same && (written.cells.empty() || put_heads_first(shape, written).empty())) return {};
+  const Tensor& tensor = is_same ? array.tensor : tensor_of_written(written);
+  if (!are_near(tensor.values, step.tensor.values, array.precision)) return {};
+  return is_same ? Likeness::same : Likeness::other_heads;
 }
 
 OptionsOfFile options_of_files(const ComparedSide& side, ReadLimit limit) {

@@ -23,6 +23,7 @@ struct ComparedMatrix {
   bool is_weight_gradient = false;  ///< a lesson's, of a weight that stands in × out
   ParsedArray written = {};         ///< a dump's array as parsed
   std::string layout = {};          ///< how its axes were reordered; empty if they were not
+  bool last_row_only = false;       ///< a dump's array; the lesson's tensor is cut to fit
 };
 
 /// One side of a comparison: a lesson, or a program's arrays.
@@ -79,6 +80,15 @@ void map_names(std::vector<NameMap> maps, const ComparedSide& other, ComparedSid
 /// sentence, from 1. Gradients of weights are transposed if all of them stand out × in, as PyTorch
 /// stores them.
 void match_layout(const ComparedSide& other, std::optional<std::size_t> batch, ComparedSide& side);
+
+/// Takes the arrays of a program that dumps the last token's row alone for those rows, if the
+/// numbers of one of them are the lesson's. The lesson's tensors of these steps are cut.
+void take_last_rows(ComparedSide& lesson, ComparedSide& program);
+
+/// Whether an array has the numbers of a step to about three digits, also if its heads are inside
+/// or side by side. An array that is the same everywhere is like none.
+enum class Likeness { none, other_heads, same };
+Likeness likeness_of(const ComparedMatrix& step, const ComparedMatrix& array);
 
 /// How many numbers are read of an array that is compared with a lesson: as many times its step's
 /// as a wrong shape may have (the largest step's if none has its name), as many times the largest

@@ -10,6 +10,7 @@
 #include <set>
 #include <span>
 
+#include "check/tolerance/cell_tolerance.hpp"
 #include "text/error.hpp"
 #include "text/number.hpp"
 #include "text/suggest.hpp"
@@ -47,7 +48,7 @@ constexpr NameRule transformer_lens[] = {
     {"blocks.*.ln2.hook_normalized", "h*.norm2"},
     {"blocks.*.mlp.hook_pre", "h*.mlp_in|h*.gate"},
     {"blocks.*.mlp.hook_pre_linear", "h*.up"},
-    {"blocks.*.mlp.hook_post", "h*.gated|h*.gelu"},
+    {"blocks.*.mlp.hook_post", "h*.gated|h*.gelu|h*.relu"},
     {"blocks.*.hook_mlp_out", "h*.norm2_out|h*.mlp_out"},
     {"blocks.*.hook_resid_post", "h*.residual2"},
     {"ln_final.hook_normalized", "norm"},
@@ -80,6 +81,7 @@ constexpr NameRule llama_cpp[] = {
     {"ffn_up-*", "h*.up|h*.mlp_in"},
     {"ffn_silu-*", "h*.silu"},
     {"ffn_gelu-*", "h*.gelu"},
+    {"ffn_relu-*", "h*.relu"},
     {"ffn_gate_par-*", "h*.gated"},
     {"ffn_swiglu-*", "h*.gated"},
     {"ffn_geglu-*", "h*.gated"},
@@ -104,7 +106,7 @@ constexpr NameRule gpt2[] = {
     {"h.*.attn", "h*.output"},
     {"h.*.ln_2", "h*.norm2"},
     {"h.*.mlp.c_fc", "h*.mlp_in"},
-    {"h.*.mlp.act", "h*.gelu"},
+    {"h.*.mlp.act", "h*.gelu|h*.relu"},
     {"h.*.mlp.gelu", "h*.gelu"},
     {"h.*.mlp.c_proj", "h*.mlp_out"},
     {"h.*.mlp.dropout", "h*.mlp_out"},
@@ -149,7 +151,7 @@ constexpr NameRule llama[] = {
     {"layers.*.mlp.gate_proj", "h*.gate"},
     {"layers.*.mlp.up_proj", "h*.up"},
     {"layers.*.mlp.gate_up_proj", "h*.gate+h*.up"},
-    {"layers.*.mlp.act_fn", "h*.silu|h*.gelu"},
+    {"layers.*.mlp.act_fn", "h*.silu|h*.gelu|h*.relu"},
     {"layers.*.mlp.down_proj", "h*.mlp_out"},
     {"layers.*.mlp", "h*.mlp_out"},
     {"layers.*", "h*.residual2"},
@@ -187,21 +189,6 @@ constexpr NameScheme schemes[] = {
 // Prefixes of modules that hold a whole model.
 constexpr std::string_view wrappers[] = {"_orig_mod.", "module.", "model.", "transformer."};
 
-// The number that stands for * in the pattern; empty if the name does not match.
-std::optional<std::string> layer_of(std::string_view pattern, std::string_view name) {
-  const std::size_t star = pattern.find('*');
-  if (star == std::string_view::npos) {
-    return name == pattern ? std::optional(std::string()) : std::nullopt;
-  }
-  const std::string_view after = pattern.substr(star + 1);
-  const bool fits = name.size() > star + after.size() &&
-                    name.starts_with(pattern.substr(0, star)) && name.ends_with(after);
-  if (!fits) return {};
-  const std::string_view number = name.substr(star, name.size() - star - after.size());
-  if (!parse_number<std::size_t>(number)) return {};
-  return std::string(number);
-}
-
 std::string with_layer(std::string_view ours, std::string_view layer) {
   std::string name;
   for (const char c : ours) {
@@ -232,8 +219,8 @@ std::vector<std::string> ours_of(const NameScheme& scheme, std::string_view name
     if (name.starts_with(wrapper)) name.remove_prefix(wrapper.size());
   }
   for (const NameRule& rule : scheme.rules) {
-    const auto layer = layer_of(rule.theirs, name);
-    if (!layer) continue;
+    const auto layer = matched(rule.theirs, name);  // a layer's number, or nothing
+    if (!layer || (!layer->empty() && !parse_number<std::size_t>(*layer))) continue;
     for (const std::string_view choice : parts_of(rule.ours, '|')) {
       std::vector<std::string> names;
       for (const std::string_view part : parts_of(choice, '+')) {

@@ -195,14 +195,13 @@ N rotated_cell(const Cell<N>& c, const RopeOptions& rope, std::size_t angles, bo
     return by_given_angle(own, partner, c(angles)(c.row, place.pair), subtracts);
   }
   const double position = rope.first + static_cast<double>(c.row);
-  const double attention_factor = rope.attention_factor();
   if constexpr (std::is_same_v<N, Decimal>) {  // cosines are exact only at 0
-    return position == 0 && attention_factor == 1 ? own : Decimal::unknown();
+    return position == 0 && rope.attention_factor == 1 ? own : Decimal::unknown();
   } else {
     using Angle = std::conditional_t<std::is_same_v<N, Expression>, Expression, double>;
     const N result =
         rotated_number(own, partner, rope.angle<Angle>(position, place.pair), subtracts);
-    return attention_factor == 1 ? result : result * N(attention_factor);
+    return rope.attention_factor == 1 ? result : result * N(rope.attention_factor);
   }
 }
 
@@ -313,6 +312,10 @@ constexpr OptionRule rope_options[] = {
      .numbers = Numbers::positive},
     {.name = "beta_slow",
      .help = "pairs with fewer turns in that text are divided, for yarn",
+     .numbers = Numbers::positive},
+    {.name = "truncate", .help = "whether yarn's first and last pair are whole", .flag = true},
+    {.name = "attention_factor",
+     .help = "what cosines and sines are multiplied by, for yarn",
      .numbers = Numbers::positive},
 };
 

@@ -53,11 +53,16 @@ double pair_with_turns(const RopeOptions& rope, double turns) {
 }
 
 // Peng and others (2023), "YaRN": fast pairs keep their angles, those of slow pairs are divided.
-void find_yarn_ramp(const Options& options, RopeOptions& rope) {
-  rope.low = std::max(0.0, std::floor(pair_with_turns(rope, options.number("beta_fast", 32))));
-  rope.high = std::min(static_cast<double>(rope.width) - 1,
-                       std::ceil(pair_with_turns(rope, options.number("beta_slow", 1))));
+// Cosines and sines are multiplied by 0.1 · ln(factor) + 1, unless the options say otherwise.
+void set_yarn(const Options& options, RopeOptions& rope) {
+  const bool truncate = options.flag("truncate", true);
+  const double low = pair_with_turns(rope, options.number("beta_fast", 32));
+  const double high = pair_with_turns(rope, options.number("beta_slow", 1));
+  rope.low = std::max(0.0, truncate ? std::floor(low) : low);
+  rope.high = std::min(static_cast<double>(rope.width) - 1, truncate ? std::ceil(high) : high);
   if (rope.low == rope.high) rope.high += 0.001;
+  const double own = rope.factor > 1 ? 0.1 * std::log(rope.factor) + 1 : 1;
+  rope.attention_factor = options.number("attention_factor", own);
 }
 
 void refuse_beside_angles(const Call& call) {
@@ -106,7 +111,7 @@ RopeOptions RopeOptions::of(const Call& call) {
   rope.scaling = scaling.scaling;
   if (rope.scaling != Scaling::none) rope.factor = needed(call, "factor", scaling.name);
   if (scaling.wants_length) rope.original = needed(call, "original_length", scaling.name);
-  if (rope.scaling == Scaling::yarn) find_yarn_ramp(options, rope);
+  if (rope.scaling == Scaling::yarn) set_yarn(options, rope);
   if (rope.scaling == Scaling::llama3) {
     rope.low = options.number("low_freq_factor", 1);
     rope.high = options.number("high_freq_factor", 4);
@@ -132,16 +137,12 @@ double RopeOptions::kept_fraction(std::size_t pair) const {
   return 1;
 }
 
-double RopeOptions::attention_factor() const {
-  return scaling == Scaling::yarn && factor > 1 ? 0.1 * std::log(factor) + 1 : 1;
-}
-
 Rotation Rotation::of(const RopeOptions& options) {
   Rotation rotation{.width = options.width,
                     .pairs = options.pairing,
                     .table = options.pairing,
                     .first = options.first,
-                    .attention_factor = options.attention_factor()};
+                    .attention_factor = options.attention_factor};
   if (options.are_given()) return rotation;
   rotation.inv_freq = Vector::from_shape({options.width / 2});
   for (std::size_t i = 0; i < options.width / 2; ++i) {

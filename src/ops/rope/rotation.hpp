@@ -36,6 +36,7 @@ struct RopeOptions {
   double rows = 0;      ///< length of this text
   double low = 0;       ///< the ramp: yarn's in pairs, llama3's in rotations over the original text
   double high = 0;
+  double attention_factor = 1;  ///< the factor of cosine and sine (yarn)
 
   /// Returns the options of a step. Throws InputError if they do not fit.
   static RopeOptions of(const Call& call);
@@ -43,7 +44,6 @@ struct RopeOptions {
   bool are_given() const { return rows == 0; }  ///< the angles, as a second operand
   /// Returns the kept fraction of a pair's own angle: 1 all of it, 0 all divided by `factor`.
   double kept_fraction(std::size_t pair) const;
-  double attention_factor() const;  ///< the factor of cosine and sine (yarn)
 
   /// Returns the angle of a pair at a position, p · base^(−2i/width), with the scaling applied.
   template <class N>
