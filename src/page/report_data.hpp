@@ -14,7 +14,7 @@ struct ReportDataOptions {
   std::size_t max_terms = 9;  ///< longer sums lose their middle, as in the walk
   std::string asked = {};     ///< the lesson as a command names it
   bool is_whole = true;       ///< all steps are included, so that changes can be followed
-  std::string map = {};       ///< map_data of the trace without intermediates
+  std::string map = "null";   ///< map_data of the trace without intermediates
 };
 
 /// Returns the map of the lesson's steps as JSON for a <script> element.

@@ -2,6 +2,7 @@
 // copies of those further up. Which ones they are follows from the arithmetic of the result's cells.
 const operandsOver = (data, { placesOf }, { all, cellOf, elementOf, tableOf, copyOf }, planeOf) => {
   const most = { rows: 16, columns: 12, tables: 6 };  // the panel shows parts of larger operands
+  const mostResultRows = 32;
   const besides = new Map();  // a result's table → {copies: [[original, copy], …], plane}
 
   const isSmall = (rows, columns) => rows <= most.rows && columns <= most.columns;
@@ -53,7 +54,7 @@ const operandsOver = (data, { placesOf }, { all, cellOf, elementOf, tableOf, cop
   }
 
   const results = all().filter((table) => data.tensors[table.dataset.tensor].trees &&
-    !table.closest("details"));
+    table.tBodies[0].rows.length <= mostResultRows && !table.closest("details"));
   const widths = results.map((table) => table.offsetWidth);  // all at once, before anything moves
   results.forEach((table, i) => arrange(table, widths[i]));
 
