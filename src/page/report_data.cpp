@@ -233,14 +233,6 @@ std::vector<std::string> live_inputs(const Trace& trace, const std::vector<Tenso
   return names;
 }
 
-// The number of the step, or of the first that reads the given; 0 if there is none.
-std::size_t step_number(const Trace& trace, const std::string& name) {
-  for (const Step& step : trace.steps) {
-    if (step.name == name || std::ranges::find(step.of, name) != step.of.end()) return step.number;
-  }
-  return 0;
-}
-
 }  // namespace
 
 std::string map_data(const Trace& trace) {
@@ -249,7 +241,6 @@ std::string map_data(const Trace& trace) {
   for (const MapBox& box : map.boxes) {
     boxes.push_back({{"name", sanitise(box.name)},
                      {"shape", box.shape},
-                     {"step", step_number(trace, box.name)},
                      {"column", box.column},
                      {"from", box.from}});
   }
