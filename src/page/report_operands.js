@@ -58,9 +58,6 @@ const operandsOver = (data, { placesOf }, { all, cellOf, elementOf, tableOf, cop
   const widths = new Map(all().map((table) => [table, table.offsetWidth]));  // before anything moves
   results.forEach(arrange);
 
-  const isBeside = (result, table) => table.closest(".group")?.contains(result) ||
-    besides.get(result)?.copies.some(([original]) => original === table);
-
   // The elements that show places beside a result, and the arrows of the cell's row and column.
   function besideResult(result, places, cell) {
     const { copies = [], plane } = besides.get(result) ?? {};
@@ -78,5 +75,5 @@ const operandsOver = (data, { placesOf }, { all, cellOf, elementOf, tableOf, cop
     }
   }
 
-  return { besideResult, isBeside, renew };
+  return { besideResult, renew };
 };
