@@ -260,7 +260,7 @@ std::string report_page(const Lesson& lesson, const Trace& whole, const ReportOp
                            .look = {.digits = wish.digits,
                                     .asked = lesson.asked,
                                     .is_whole = wish.steps.empty(),
-                                    .map = map_data(trace)}};
+                                    .map = map_of(trace)}};
   std::string text = head(page);
   const bool narrow = std::ranges::all_of(page.views, [&](const TensorView& view) {
     const bool is_transposed = is_shown_transposed(*view.tensor, trace.token_layout);

@@ -6,7 +6,7 @@
   const tables = tablesOver(data);
   const { tableOf, elementOf, cellOf } = tables;
   const { planeOf, barsOf } = picturesOver(data, arithmetic, tables);
-  const { besideResult, isBeside, renew } = operandsOver(data, arithmetic, tables, planeOf);
+  const { besideResult, renew } = operandsOver(data, arithmetic, tables, planeOf);
   const panel = document.getElementById("panel");
   const said = document.getElementById("said");
   const changes = changesOver({ data, arithmetic, tables, panel, writeLine });
@@ -78,8 +78,7 @@
     sources.replaceChildren(barsOf(cell) ?? "");
     const operands = new Set(places.map(tableOf).filter((table) => table));
     for (const table of operands) {
-      const name = isBeside(tableOf(cell), table) ? "scroll beside" : "scroll";
-      sources.append(make("div", { class: name }, sourceOf(table, places)));
+      sources.append(make("div", { class: "scroll" }, sourceOf(table, places)));
     }
   }
 

@@ -2,6 +2,7 @@
 // step, the arithmetic of its cells as trees, and the numbers are put in here.
 //
 // data = {digits, most_terms,                      how numbers and long sums are written
+//         map: {boxes: [{name, shape, column, from: [box, …]}], layer, layers},
 //         asked, changeable: [tensor, …],          how a command names the lesson; which givens may
 //                                                  be changed here
 //         functions: {exp: [x, value, …]}  values of functions: a browser's own differ in their last

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <set>
 
-#include "exposition/map.hpp"
 #include "page/cell_trees.hpp"
 #include "page/html.hpp"
 #include "text/escape.hpp"
@@ -233,28 +232,18 @@ std::vector<std::string> live_inputs(const Trace& trace, const std::vector<Tenso
   return names;
 }
 
-// The number of the step, or of the first that reads the given; 0 if there is none.
-std::size_t step_number(const Trace& trace, const std::string& name) {
-  for (const Step& step : trace.steps) {
-    if (step.name == name || std::ranges::find(step.of, name) != step.of.end()) return step.number;
-  }
-  return 0;
-}
-
-}  // namespace
-
-std::string map_data(const Trace& trace) {
-  const LessonMap map = map_of(trace);
+Json map_data(const LessonMap& map) {
   Json boxes = Json::array();
   for (const MapBox& box : map.boxes) {
     boxes.push_back({{"name", sanitise(box.name)},
                      {"shape", box.shape},
-                     {"step", step_number(trace, box.name)},
                      {"column", box.column},
                      {"from", box.from}});
   }
-  return json_for_html(Json{{"boxes", boxes}, {"layer", map.layer}, {"layers", map.layers}}.dump());
+  return {{"boxes", boxes}, {"layer", map.layer}, {"layers", map.layers}};
 }
+
+}  // namespace
 
 std::string report_data(const Trace& trace, const std::vector<TensorView>& views,
                         const ReportDataOptions& look) {
@@ -290,10 +279,9 @@ std::string report_data(const Trace& trace, const std::vector<TensorView>& views
                      {"most_terms", look.max_terms},
                      {"asked", sanitise(look.asked)},
                      {"changeable", changeable},
-                     {"functions", functions_of(needs)}};
-  std::string text = with_member(data, "tensors", tensors + "]");
-  text.pop_back();
-  return text + ",\"map\":" + look.map + "}";
+                     {"functions", functions_of(needs)},
+                     {"map", map_data(look.map)}};
+  return with_member(data, "tensors", tensors + "]");
 }
 
 }  // namespace qkv::inline page

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "exposition/map.hpp"
 #include "page/report_view.hpp"
 #include "trace/trace.hpp"
 
@@ -14,11 +15,8 @@ struct ReportDataOptions {
   std::size_t max_terms = 9;  ///< longer sums lose their middle, as in the walk
   std::string asked = {};     ///< the lesson as a command names it
   bool is_whole = true;       ///< all steps are included, so that changes can be followed
-  std::string map = {};       ///< map_data of the trace without intermediates
+  LessonMap map = {};         ///< of the trace without intermediates
 };
-
-/// Returns the map of the lesson's steps as JSON for a <script> element.
-std::string map_data(const Trace& trace);
 
 /// Returns the data from which a report's script computes every cell's arithmetic, as JSON for a
 /// <script> element: numbers, each step's trees (see cell_trees.hpp), labels, function values. The

@@ -36,12 +36,15 @@ const mapOver = ({ map: { boxes, layer, layers } }) => {
     return draw("path", { d: `${shaft}m-5 -3l5 3l-5 3` });
   }
 
-  function boxPicture({ name, shape, step, x, y, wide }) {
+  function boxPicture({ name, shape, x, y, wide }, i) {
     const middle = { "text-anchor": "middle" };
     const parts = [draw("rect", { x, y, width: wide, height: low, rx: 4 }),
       text(x + wide / 2, y + (shape ? 12 : 17), name, middle),
       text(x + wide / 2, y + 22, shape, { class: "shape", ...middle })];
-    return step === 0 ? draw("g", {}, ...parts) : draw("a", { href: `#step-${step}` }, ...parts);
+    const next = boxes.find(({ from }) => from.includes(i))?.name;  // that a given leads to
+    const step = sections.find((each) => titleOf(each) === name) ??
+      sections.find((each) => titleOf(each) === next);
+    return draw("a", step ? { href: `#${step.id}` } : {}, ...parts);
   }
 
   function write() {
@@ -58,7 +61,7 @@ const mapOver = ({ map: { boxes, layer, layers } }) => {
     const here = sections.findLast((section) => section.getBoundingClientRect().top < edge);
     const name = here && titleOf(here).replace(/^(d_)?h\d+\./, `$1${layer}.`);
     details.querySelector("b").textContent = `${here ? titleOf(here) : "start"}${alike}`;
-    [...place.querySelectorAll("a, g")].forEach((element, i) => {
+    [...place.querySelectorAll("a")].forEach((element, i) => {
       const isHere = boxes[i].name === name;
       if (isHere && !element.matches(".here")) {
         const { y } = boxes[i];
@@ -70,11 +73,8 @@ const mapOver = ({ map: { boxes, layer, layers } }) => {
     });
   }
 
-  // What is jumped to comes to stand below the map.
-  const rules = document.styleSheets[0];
-  const rule = rules.insertRule("html { scroll-padding-top: 1rem }", rules.cssRules.length);
-  new ResizeObserver(() => {
-    rules.cssRules[rule].style.scrollPaddingTop = `${above.offsetHeight + 8}px`;
+  new ResizeObserver(() => {  // what is jumped to comes to stand below the map
+    document.documentElement.style.scrollPaddingTop = `${above.offsetHeight + 8}px`;
   }).observe(above);
 
   details.hidden = false;

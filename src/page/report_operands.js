@@ -2,11 +2,12 @@
 // copies of those further up. Which ones they are follows from the arithmetic of the result's cells.
 const operandsOver = (data, { placesOf }, { all, cellOf, elementOf, tableOf, copyOf }, planeOf) => {
   const most = { rows: 16, columns: 12, tables: 6 };  // the panel shows parts of larger operands
+  const mostResultRows = 32;
   const besides = new Map();  // a result's table → {copies: [[original, copy], …], plane}
 
   const isSmall = (rows, columns) => rows <= most.rows && columns <= most.columns;
 
-  // The tables that the first row and the first column read, in the order of the operands.
+  // The tables that the first row and the first column read, in the order of the arithmetic.
   function operandsOf(table) {
     const { of } = data.tensors[table.dataset.tensor];
     if (!of.some((t) => isSmall(data.tensors[t]?.rows.length, data.tensors[t]?.columns.length))) {
@@ -17,8 +18,7 @@ const operandsOver = (data, { placesOf }, { all, cellOf, elementOf, tableOf, cop
     const places = cells.map(cellOf).filter(Boolean).flatMap(placesOf);
     const tables = [...new Set(places.map(tableOf))].filter((each) => each &&
       isSmall(each.tBodies[0].rows.length, each.tHead.rows[0].cells.length - 1));
-    const order = (each) => of.indexOf(Number(each.dataset.tensor));
-    return tables.length > most.tables ? [] : tables.sort((a, b) => order(a) - order(b));
+    return tables.length > most.tables ? [] : tables;
   }
 
   // A given of this step moves to the result; of all else there is a copy.
@@ -39,26 +39,24 @@ const operandsOver = (data, { placesOf }, { all, cellOf, elementOf, tableOf, cop
     return box;
   }
 
-  function arrange(table, width) {
+  function arrange(table) {
     const operands = operandsOf(table);
     const plane = planeOf(table);
     const box = table.closest(".scroll");
-    const size = ["slim", "middle", "broad"][[240, 400, 520].findIndex((least) => width <= least)];
     besides.set(table, { copies: [], plane });
     if (operands.length > 0) table.caption.classList.remove("same");
-    box.parentElement.classList.add("made", size ?? "whole");
+    box.parentElement.classList.add("made");
+    const width = Math.max(plane ? 260 : 0, ...[table, ...operands].map((each) => widths.get(each)));
+    box.parentElement.style.setProperty("--least", `${width + 8}px`);
     const group = make("div", { class: "group" });
     box.before(group);
     group.append(...operands.map((operand) => beside(operand, table)), box, plane ?? "");
   }
 
   const results = all().filter((table) => data.tensors[table.dataset.tensor].trees &&
-    !table.closest("details"));
-  const widths = results.map((table) => table.offsetWidth);  // all at once, before anything moves
-  results.forEach((table, i) => arrange(table, widths[i]));
-
-  const isBeside = (result, table) => table.closest(".group")?.contains(result) ||
-    besides.get(result)?.copies.some(([original]) => original === table);
+    table.tBodies[0].rows.length <= mostResultRows && !table.closest("details"));
+  const widths = new Map(all().map((table) => [table, table.offsetWidth]));  // before anything moves
+  results.forEach(arrange);
 
   // The elements that show places beside a result, and the arrows of the cell's row and column.
   function besideResult(result, places, cell) {
@@ -77,5 +75,5 @@ const operandsOver = (data, { placesOf }, { all, cellOf, elementOf, tableOf, cop
     }
   }
 
-  return { besideResult, isBeside, renew };
+  return { besideResult, renew };
 };

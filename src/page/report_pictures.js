@@ -13,9 +13,9 @@ const picturesOver = (data, { placesOf, valueOf, worthOf, numbers }, { cellOf, l
     const places = placesOf(cell);
     if (of.length < 2 || places.length !== 4 || Math.max(shape[1], shape[2]) > mostArrows) return [];
     const factors = [[places[0], places[2]], [places[1], places[3]]];
-    const axis = (name) => factors.find((pair, k) => pair.every((place, at) =>
-      place.tensor === of[k] && place.column === at && place.row === cell[name] &&
-      data.tensors[of[k]].shape[2] === 2));
+    const axis = (name) => factors.find((pair) => pair.every((place, at) =>
+      place.tensor === pair[0].tensor && place.column === at && place.row === cell[name] &&
+      data.tensors[place.tensor].shape[2] === 2));
     const pairs = [axis("row"), axis("column")];
     return pairs[0] && pairs[1] && pairs[0] !== pairs[1] ? pairs.map(([place]) => place) : [];
   }

@@ -23,9 +23,10 @@ def main(program):
     with tempfile.TemporaryDirectory() as folder, Browser() as browser:
         page = Path(folder) / "page.html"
         subprocess.run([program, "report", "two-heads", "-o", page], check=True, timeout=60)
-        browser.look(1240, 560)
+        browser.look(1280, 830)
         browser.open(page)
         browser.point(browser.run(CELL), press=True)
+        browser.run("document.querySelector('#step-8 h3').scrollIntoView()")
         browser.wait(0.5)
         browser.picture(PICTURE)
 

@@ -68,7 +68,7 @@ return {open: names.open, hidden: names.hidden, text: names.querySelector("p").t
 
 MAP = """
 const map = document.getElementById("map");
-const boxes = [...map.querySelectorAll("a, g")];
+const boxes = [...map.querySelectorAll("a")];
 const nameOf = (box) => box.querySelector("text").textContent;
 return {open: map.open, boxes: boxes.map((box) => [...box.querySelectorAll("text")].map(
           (text) => text.textContent).join(" ").trim()),
@@ -186,6 +186,11 @@ class Operands(report.Report):
         seen = self.browser.run(GROUP, self.choose("Q (2×3)", 1, 2))
         self.expect("lit", sorted(seen["lit"]), ["W 1 1", "W 1 2", "X 1 b", "X 2 b"])
         self.expect("its value", self.panel()["lines"][-1], "= 2")
+        self.expect("in the order of the formula",
+                    self.browser.run(GROUP, self.cell("scores (3×3)", 1, 1))["captions"],
+                    ["X (2×3)", "Q (2×3)", "scores (3×3)"])
+        arrows = dict(map(tuple, self.browser.run(ARROWS, "#step-2")))
+        self.expect("arrows", sorted(name[-1] for name in arrows), ["a", "a", "b", "b", "c", "c"])
 
     def the_panel_begins_with_numbers(self):
         self.browser.look(1280)
@@ -260,7 +265,7 @@ class Operands(report.Report):
         self.expect("boxes", seen["boxes"], [
             "text", "token_ids 4", "X 4×3", "Q 4×2", "K 4×2", "V 4×2", "scores 4×4",
             "scaled_scores 4×4", "masked_scores 4×4", "attention_weights 4×4", "context 4×2"])
-        self.expect("links", seen["links"], [None, *(f"#step-{step}" for step in range(1, 11))])
+        self.expect("links", seen["links"], ["#step-1", *(f"#step-{step}" for step in range(1, 11))])
         self.expect("arrows", seen["arrows"], 12)
         top = "return document.getElementById(arguments[0]).getBoundingClientRect().top"
         for name, step in (("scores", 6), ("K", 4), ("attention_weights", 9)):
