@@ -158,7 +158,8 @@ def verify(module: Any, ids: Sequence[int], config: Optional[Mapping[str, Any]] 
     heads = None if "model_type" in known else known.get("n_head")
     about = ["--model", str(folder), "--ids", ",".join(str(int(one)) for one in numbers),
              *options_of({"model_heads": heads})]
-    return Verdict(["compare", str(file), *about, *options_of(options)], place_of_files)
+    page_of = [*about, *options_of({"family": options.get("family")})]
+    return Verdict(["compare", str(file), *about, *options_of(options)], place_of_files, page_of)
 
 
 def in_memory() -> Optional[str]:
