@@ -43,13 +43,16 @@ def record(module: Any, gradients: bool = False) -> Iterator[Dict[str, Any]]:
         A dictionary of the modules' paths and copies of their outputs; of a module that runs twice, the last one's.
     """
     steps: Dict[str, Any] = {}
+    last: list = [None, -1, None]  # the tensor that a module returned last, its version, and the copy
 
     def hook_of(name: str) -> Any:
         def hook(_module: Any, _inputs: Any, output: Any) -> None:
             tensor = tensor_of(output)
             if tensor is None:
                 return
-            steps[name] = tensor.detach().clone()
+            if tensor is not last[0] or tensor._version != last[1]:  # the outer module's output is often the inner's
+                last[:] = tensor, tensor._version, tensor.detach().clone()
+            steps[name] = last[2]
             if gradients and tensor.requires_grad:
                 tensor.register_hook(lambda gradient: steps.__setitem__(name + ".grad", gradient.detach().clone()))
         return hook
@@ -81,9 +84,23 @@ def config_of(module: Any) -> Dict[str, Any]:
     return {name: value for name in names if not callable(value := getattr(config, name))}
 
 
+def without_copies(arrays: Mapping[str, Any]) -> Dict[str, Any]:
+    """The arrays, without those that are an earlier one under another name."""
+    known = {}
+    for name, array in arrays.items():
+        known.setdefault(id(array), (name, array))
+    return dict(known.values())
+
+
 def write_model(module: Any, folder: Path, config: Dict[str, Any]) -> None:
     """Writes the weights, and config.json where the model's family is named in it."""
-    _arrays.write(folder / "model.safetensors", module.state_dict())
+    weights = module.state_dict()
+    table = next((tensor for name, tensor in weights.items() if name.endswith(("wte.weight", "embed_tokens.weight"))), None)
+    for head in [name for name in weights if name.rsplit(".", 2)[-2:] == ["lm_head", "weight"]]:
+        if table is not None and weights[head].is_set_to(table):  # tied: written once
+            del weights[head]
+            config["tie_word_embeddings"] = True
+    _arrays.write(folder / "model.safetensors", weights)
     if "model_type" in config:
         (folder / "config.json").write_text(json.dumps(config, default=str), encoding="utf-8")
 
@@ -135,13 +152,14 @@ def verify(module: Any, ids: Sequence[int], config: Optional[Mapping[str, Any]] 
     if output is not None and not any(step.rsplit(".", 1)[-1] == "lm_head" for step in steps):
         steps["logits"] = output
     file = folder.with_name("steps.safetensors")
-    _arrays.write(file, steps)
+    _arrays.write(file, without_copies(steps))
     if "model_type" not in known and any(is_exact_gelu(inside) for inside in module.modules()):
         options.setdefault("family", "nanogpt")
     heads = None if "model_type" in known else known.get("n_head")
     about = ["--model", str(folder), "--ids", ",".join(str(int(one)) for one in numbers),
              *options_of({"model_heads": heads})]
-    return Verdict(["compare", str(file), *about, *options_of(options)], place_of_files)
+    page_of = [*about, *options_of({"family": options.get("family")})]
+    return Verdict(["compare", str(file), *about, *options_of(options)], place_of_files, page_of)
 
 
 def in_memory() -> Optional[str]:

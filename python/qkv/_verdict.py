@@ -11,7 +11,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 import numpy as np
 
 from . import _arrays
-from ._program import options_of, run, subject
+from ._program import QkvError, options_of, run, subject
 
 Arrays = Mapping[str, Any]
 Side = Union[str, Path, Arrays]
@@ -71,7 +71,10 @@ class Verdict:
             return shown
         with tempfile.TemporaryDirectory() as folder:
             page = Path(folder) / "page.html"
-            run("report", *self._page_of, "--step", self.first_wrong, "-o", page)
+            try:
+                run("report", *self._page_of, "--step", self.first_wrong, "-o", page)
+            except QkvError:  # a step too large for a page
+                return shown
             frame = html.escape(page.read_text(encoding="utf-8"), quote=True)
         return f'{shown}<iframe srcdoc="{frame}" style="width: 100%; height: 30em; border: 0"></iframe>'
 

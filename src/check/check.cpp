@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -117,29 +118,25 @@ namespace {
 
 constexpr std::string_view outcomes[] = {"correct", "wrong", "undecided", "incomplete"};
 
-Verdict worst_of(const std::vector<Verdict>& verdicts) {
-  constexpr Verdict order[] = {Verdict::wrong, Verdict::undecided, Verdict::carried,
-                               Verdict::rounding, Verdict::correct};
-  for (const Verdict verdict : order) {
-    if (std::find(verdicts.begin(), verdicts.end(), verdict) != verdicts.end()) return verdict;
-  }
-  return Verdict::blank;
+VerdictCounts counts_of(const std::vector<Verdict>& verdicts) {
+  std::array<std::size_t, 7> counts = {};
+  for (const Verdict verdict : verdicts) ++counts[static_cast<std::size_t>(verdict)];
+  return {counts[0], counts[1], counts[2], counts[3], counts[4], counts[5]};
 }
 
-VerdictCounts counts_of(const std::vector<Verdict>& verdicts) {
-  const auto count = [&](Verdict wanted) {
-    return static_cast<std::size_t>(std::count(verdicts.begin(), verdicts.end(), wanted));
-  };
-  return {count(Verdict::correct),   count(Verdict::rounding), count(Verdict::carried),
-          count(Verdict::undecided), count(Verdict::wrong),    count(Verdict::blank)};
+Verdict worst_of(const VerdictCounts& counts) {
+  if (counts.wrong > 0) return Verdict::wrong;
+  if (counts.undecided > 0) return Verdict::undecided;
+  if (counts.carried > 0) return Verdict::carried;
+  if (counts.rounding > 0) return Verdict::rounding;
+  return counts.correct > 0 ? Verdict::correct : Verdict::blank;
 }
 
 // Returns the numbers as written: a mask of -1e9 stays -1e9.
 Tensor written_numbers(const LearnerNode& node) {
-  std::vector<double> numbers(node.own.values.size());
+  Tensor tensor = uninitialised(node.own.axes);
+  const std::span<double> numbers = tensor.values.mutable_span();
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = node.submitted->cells[i].value;
-  Tensor tensor = node.own;
-  tensor.values = std::move(numbers);
   return tensor;
 }
 
@@ -252,7 +249,8 @@ StepReport report_of(const Interpretation& interpretation, std::size_t index,
     report.only_shape_differs = report.mistakes.empty() && has_right_numbers(interpretation, node);
     return report;
   }
-  report.verdict = worst_of(node.verdicts);
+  report.cells = counts_of(node.verdicts);
+  report.verdict = worst_of(report.cells);
   report.digits = node.units.decimals;
   report.basis = node.units.basis;
   report.precision = node.units.precision;
@@ -260,7 +258,6 @@ StepReport report_of(const Interpretation& interpretation, std::size_t index,
   if (const std::string_view id = interpretation.convention_of(node); !id.empty())
     report.accepted_convention = id;
   report.rounded_constant = node.rounded_constant;
-  report.cells = counts_of(node.verdicts);
   report_room(interpretation, node, report);
   report.written = written_numbers(node);
   report.verdicts = node.verdicts;

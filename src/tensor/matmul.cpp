@@ -204,7 +204,7 @@ void multiply(std::span<const double> a, const Values& numbers, std::size_t firs
   }
   refuse_other_size(a.size(), std::min(in_b, numbers.size() - first), out.size(), size);
   const std::size_t width = right == RightSide::transposed ? size.inner : size.columns;
-  Scratch scratch;
+  static thread_local Scratch scratch;  // its pages are touched once, not for each product
   const auto lines = [&](std::size_t line, std::size_t count) {
     return numbers.read(first + line * width, count * width, scratch);
   };

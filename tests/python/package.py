@@ -4,7 +4,11 @@
     package.py QKV
 """
 
+import contextlib
+import io
 import os
+import re
+import resource
 import subprocess
 import sys
 import venv
@@ -106,7 +110,58 @@ def a_module_s_outputs_and_gradients_are_recorded(_folder):
     assert torch.equal(steps["1"], module(rows).detach()) and not module[0]._forward_hooks
 
 
+def blocks_of(page):
+    """The Python of a page of the documentation, a text for each block."""
+    return re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def what_the_documentation_shows_is_printed(_folder):
+    """Every block of docs/python.md runs, one after the other; a comment behind print is what it prints."""
+    sys.path.insert(0, str(ROOT / "examples" / "python"))
+    names, due, printed = {}, [], io.StringIO()
+    before = os.getcwd()
+    os.chdir(ROOT)
+    try:
+        with contextlib.redirect_stdout(printed):
+            for block in blocks_of(ROOT / "docs" / "python.md"):
+                due += re.findall(r"^ *print\(.*\) +# (.*)$", block, re.MULTILINE)
+                exec(compile(block, "docs/python.md", "exec"), names)
+    finally:
+        os.chdir(before)
+    equal(printed.getvalue().splitlines(), due)
+    equal(len(due) > 4, True)
+    right, wrong = names["verdict"], names["wrong"]
+    equal((bool(right), bool(wrong), "<iframe" in right._repr_html_()), (True, False, False))
+    shown = wrong._repr_html_()
+    assert shown.startswith("<pre>") and "h1.attention_weights" in shown and "<iframe srcdoc=" in shown, shown[:300]
+
+
+def a_large_model_is_verified_in_little_more_than_it_takes(_folder):
+    """12 layers of d_model 768: no more work than a few forward passes and the reading of the weights."""
+    if harness.sanitized(os.environ["QKV"]):
+        raise harness.Skipped("sanitizers take their own time")
+    sys.path.insert(0, str(ROOT / "examples" / "python"))
+    from nanogpt_test import GPT, Config
+    large = type("Large", (Config,), {"n_layer": 12, "n_head": 12, "n_embd": 768, "vocab_size": 512})
+    model, ids = GPT(large), list(range(64))
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    verdict = qkv.verify(model, ids=ids)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert verdict, verdict
+    took = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    assert took < 10, f"{took:.1f} s of processor time"  # some 2 s; a machine that is shared is slower
+    with torch.no_grad():
+        model.transformer["h"][7].mlp.c_fc.bias.data[5] += 1
+        state = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    equal(bool(qkv.verify(model, ids=ids)), True, "other weights are another right model")
+    model.transformer["h"][7].attn.scale = 0.1
+    equal(qkv.verify(model, ids=ids).first_wrong, "h7.attention_weights")
+    assert all(torch.equal(tensor, state[name]) for name, tensor in model.state_dict().items())
+
+
 CLAIMS = [
+    what_the_documentation_shows_is_printed,
+    a_large_model_is_verified_in_little_more_than_it_takes,
     it_installs_offline_and_its_examples_hold,
     a_trace_has_every_matrix,
     arrays_of_every_library_and_type_are_judged,

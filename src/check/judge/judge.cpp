@@ -177,8 +177,9 @@ class Judge {
 
   void take_over(LearnerNode& node) {
     const SubmittedArray& submitted = *node.submitted;
-    for (std::size_t i = 0; i < submitted.cells.size(); ++i) {
-      if (node.has_number(i)) node.own.values.mutable_span()[i] = submitted.cells[i].value;
+    const std::span<double> own = node.own.values.mutable_span();
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      if (node.has_number(i)) own[i] = submitted.cells[i].value;
     }
     std::vector<std::size_t> masks;
     if (!options_.strict) masks = finite_masks(judgement_, trace_, node);
@@ -202,6 +203,7 @@ class Judge {
 
   void judge_cells(LearnerNode& node, const Tensor& taint) {
     const std::size_t count = node.submitted->cells.size();
+    node.verdicts.reserve(count);
     // If the floor is the unit, exactness would be no stricter.
     if (node.step && node.units.are_written() && node.units.largest() > node.units.floor) {
       node.exact = values_of(room_.exactness().expected(node));
