@@ -429,16 +429,20 @@ std::string lesson_heading(const Lesson& lesson, const WalkStyle& look) {
   const std::string text = render({blocks.begin(), head}, writer);
   const std::string map = look.map ? "\n" + map_text(*look.map, look.width) : "";
   const bool ends = head == blocks.size() || map.empty();
-  return text + map + (ends ? "" : "\n") + render({blocks.begin() + static_cast<long>(head), blocks.end()}, writer);
+  return text + map + (ends ? "" : "\n") +
+         render({blocks.begin() + static_cast<long>(head), blocks.end()}, writer);
 }
 
 std::string step_text(const Lesson& lesson, const Trace& trace, const Step& step,
                       const WalkStyle& look) {
   const std::span<const Topic> topics =
       look.intermediates ? std::span<const Topic>(full_walk) : std::span<const Topic>(short_walk);
-  const Exposition blocks = describe_step(
-      lesson, trace, step,
-      {.topics = topics, .digits = look.digits, .head = look.head, .baseline = look.baseline});
+  const Exposition blocks = describe_step(lesson, trace, step,
+                                          {.topics = topics,
+                                           .digits = look.digits,
+                                           .code = look.code,
+                                           .head = look.head,
+                                           .baseline = look.baseline});
   const WalkWriter writer(lesson.asked, &trace, look);
   // The note on exponents in numbers goes before the prose about them.
   const auto asides = std::find_if(blocks.begin(), blocks.end(), [](const Block& piece) {
