@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,8 @@
 #include "cli/terminal.hpp"
 #include "exporting/export_plan.hpp"
 #include "exposition/exposition.hpp"
+#include "formats/files/read_file.hpp"
+#include "formats/files/write_file.hpp"
 #include "interactive/plain_stepper.hpp"
 #include "interactive/stepper.hpp"
 #include "interactive/walkthrough.hpp"
@@ -31,6 +35,59 @@
 
 namespace qkv::inline cli {
 namespace {
+
+/// Where the last walk on a terminal was left: a lesson of the course and a step.
+struct Bookmark {
+  std::string lesson;
+  std::string step = {};
+};
+
+// The file in the user's state directory; empty if the user has none.
+std::filesystem::path bookmark_file() {
+  const auto directory = [](const char* variable) {
+    const char* value = std::getenv(variable);
+    const std::filesystem::path path = value ? value : "";
+    return path.is_absolute() ? path : std::filesystem::path();
+  };
+  std::filesystem::path state = directory("XDG_STATE_HOME");
+  if (state.empty() && !directory("HOME").empty()) state = directory("HOME") / ".local" / "state";
+  return state.empty() ? state : state / "qkv" / "walk";
+}
+
+// The file may hold anything: only names of the course count.
+std::optional<Bookmark> read_bookmark() {
+  constexpr std::size_t largest = 1024;
+  try {
+    std::istringstream words(read_bytes(bookmark_file(), largest));
+    Bookmark found;
+    words >> found.lesson >> found.step;
+    const auto course = built_in_lessons();
+    if (std::ranges::find(course, found.lesson, &BuiltInLesson::name) == course.end()) return {};
+    const std::vector<StepRecipe> steps = find_lesson(found.lesson).lesson.recipe.steps;
+    const bool knows = std::ranges::find(steps, found.step, &StepRecipe::name) != steps.end();
+    if (!knows) found.step = steps.front().name;
+    return found;
+  } catch (const InputError&) {
+    return {};  // there is none, or it cannot be read
+  }
+}
+
+// Remembers where to go on, for unchanged lessons of the course. What cannot be written is lost.
+void write_bookmark(const Walkthrough& walk) {
+  const std::filesystem::path file = bookmark_file();
+  const Lesson& lesson = walk.now->lesson;
+  const bool is_unchanged = walk.set.empty() && lesson.asked == lesson.name;
+  if (file.empty() || !is_unchanged || !is_terminal()) return;
+  const std::string next = next_lesson(walk);
+  std::error_code ignored;
+  std::filesystem::create_directories(file.parent_path(), ignored);
+  try {
+    write_atomically(
+        file, next.empty() ? fmt::format("{} {}\n", lesson.name, walk.step().name) : next + "\n");
+  } catch (const InputError&) {
+    return;
+  }
+}
 
 /// How a lesson is stepped through interactively.
 struct InteractiveOptions {
@@ -55,6 +112,13 @@ std::optional<std::string> read_line() {
   return line;
 }
 
+// Says how to go on, and remembers it. In a later lesson the options of the first do not hold.
+void finish(const Walkthrough& walk, const std::optional<Quiz>& quiz, const std::string& options) {
+  const bool is_first = walk.now->lesson.name == walk.first_lesson;
+  print_error(resume_command(walk, quiz, is_first ? options : ""));
+  write_bookmark(walk);
+}
+
 // A terminal echoes its input; input from a pipe is printed after its prompt instead.
 void run_plain(Walkthrough walk, std::optional<Quiz> quiz, const std::string& options,
                std::size_t columns) {
@@ -68,7 +132,7 @@ void run_plain(Walkthrough walk, std::optional<Quiz> quiz, const std::string& op
     if (!line || !seen) print(line ? sanitise(*line) + "\n" : "\n");
     print(line ? stepper.answer(*line) : stepper.end());
   }
-  print_error(resume_command(stepper.walk(), stepper.quiz(), options));
+  finish(stepper.walk(), stepper.quiz(), options);
 }
 
 void run_full_screen(Walkthrough walk, std::optional<Quiz> quiz, const std::string& options) {
@@ -88,7 +152,7 @@ void run_full_screen(Walkthrough walk, std::optional<Quiz> quiz, const std::stri
     }
   }
   if (stepper.quiz()) print(stepper.quiz()->summary(stepper.walk(), window.columns));
-  print_error(resume_command(stepper.walk(), stepper.quiz(), options));
+  finish(stepper.walk(), stepper.quiz(), options);
 }
 
 /// Runs an interactive session, full-screen if the terminal can, else line by line.
@@ -103,6 +167,7 @@ void run_interactive(Walkthrough walk, const InteractiveOptions& choice, std::si
 }
 
 struct RunOptions {
+  bool is_lesson_named = false;
   LessonSelection lesson;
   int digits = 4;
   std::vector<std::string> steps;
@@ -114,6 +179,7 @@ struct RunOptions {
   bool no_pause = false;
   bool plain = false;
   bool intermediates = false;
+  bool code = false;
   bool quiz = false;
   bool lens = false;
   bool answers = false;
@@ -177,6 +243,7 @@ void print_all(const LoadedLesson& loaded, const RunOptions& options, const Term
                        .head = head_from(options.head, loaded.trace),
                        .baseline = loaded.own ? &loaded.own->trace : nullptr,
                        .intermediates = options.intermediates,
+                       .code = options.code,
                        .map = &map,
                        .answers = options.answers};
   const StepRange step_range = requested_range(loaded.trace, options);
@@ -215,7 +282,29 @@ int print_logit_lens(const RunOptions& options, const Terminal& output) {
   return 0;
 }
 
-int run(const RunOptions& options, const CommonOptions& common) {
+// Without a lesson, offers to go on where the last walk was left. False: the user quits.
+bool offer_bookmark(RunOptions& options) {
+  const bool is_bare = !options.is_lesson_named && options.from.empty() && options.to.empty() &&
+                       !options.layer && !options.lens && options.lesson.model.empty() &&
+                       shell_words(options.lesson) == options.lesson.name;
+  if (!is_bare || !pauses(options) || !is_terminal()) return true;
+  const std::optional<Bookmark> left = read_bookmark();
+  if (!left) return true;
+  print(
+      fmt::format("Last time you were in the lesson {}, at {}.\n"
+                  "Enter goes on there, n starts {}, q quits: ",
+                  left->lesson, left->step, options.lesson.name));
+  flush_output();
+  const std::optional<std::string> answer = read_line();
+  if (!answer || trimmed(*answer) == "q") return false;
+  if (trimmed(*answer) == "n") return true;
+  options.lesson.name = left->lesson;
+  options.from = left->step;
+  return true;
+}
+
+int run(RunOptions options, const CommonOptions& common) {
+  if (!offer_bookmark(options)) return 0;
   const Terminal output = output_terminal(common.colour);
   if (options.lens) return print_logit_lens(options, output);
   LoadedLesson loaded = load(options.lesson, wanted_by(options));
@@ -235,6 +324,7 @@ int run(const RunOptions& options, const CommonOptions& common) {
   Walkthrough walk = walkthrough(std::move(loaded), step_range, options.digits, shades);
   walk.head = head;
   walk.intermediates = options.intermediates;
+  walk.code = options.code;
   if (options.plain) walk.picture = Picture::numbers;  // glyphs are noise to a screen reader
   run_interactive(std::move(walk), choice, output.width);
   return 0;
@@ -264,6 +354,8 @@ std::function<int()> set_up_run(CLI::App& app, const CommonOptions& common) {
   add_head_option(app, options->head);
   app.add_flag("--intermediates", options->intermediates,
                "Also show intermediate matrices, such as softmax's differences and powers");
+  app.add_flag("--code", options->code,
+               "Show the lines of NumPy and PyTorch that perform each step");
   app.add_flag("--way", options->intermediates)->group("");  // an older name, hidden
   app.add_flag("--answers", options->answers, "Also print the answers to the questions at the end");
   add_digits_option(app, options->digits);
@@ -282,7 +374,11 @@ std::function<int()> set_up_run(CLI::App& app, const CommonOptions& common) {
       ->type_name("N")
       ->check(count_from(0))
       ->needs(quiz);
-  return [options, &common] { return run(*options, common); };
+  CLI::Option* lesson = app.get_option("LESSON");
+  return [options, lesson, &common] {
+    options->is_lesson_named = lesson->count() > 0;
+    return run(*options, common);
+  };
 }
 
 }  // namespace

@@ -6,8 +6,10 @@
 #include <cmath>
 
 #include "exposition/selection.hpp"
+#include "ops/code.hpp"
 #include "ops/result.hpp"
 #include "tensor/compare.hpp"
+#include "text/escape.hpp"
 #include "text/number.hpp"
 #include "trace/labels.hpp"
 
@@ -69,6 +71,7 @@ class StepDescriber {
   Exposition blocks() && {
     for (const Topic topic : outline_.topics) {
       if (topic == Topic::givens || is_wanted(step_.name)) describe(topic);
+      if (topic == Topic::formula && outline_.code) describe(Topic::code);
     }
     return std::move(blocks_);
   }
@@ -86,6 +89,7 @@ class StepDescriber {
       case Topic::formula: return add(formula_of(trace_, step_));
       case Topic::explanation:
         return words(ProseBlock::Role::explanation, explanation_of(lesson_, trace_, step_, digits));
+      case Topic::code: return code();
       case Topic::gist:
         return words(ProseBlock::Role::explanation, first_sentence(step_.operation->says));
       case Topic::givens: return givens();
@@ -114,6 +118,17 @@ class StepDescriber {
                   .of = trace_.length,
                   .name = step_.name,
                   .title = title_of(lesson_, step_)});
+  }
+
+  void code() {
+    const Call call = trace_.call(step_);
+    Passage lines{.kind = Passage::Kind::code};
+    for (const auto& [library, name] :
+         {std::pair{Library::numpy, "NumPy  "}, {Library::pytorch, "PyTorch"}}) {
+      const std::string line = code_line(*step_.operation, call, step_.output, library);
+      lines.lines.push_back(fmt::format("{}  {}", name, sanitise(line)));
+    }
+    add(ProseBlock{ProseBlock::Role::explanation, {std::move(lines)}});
   }
 
   // If the matrix is hidden, only the lesson's own notice applies.

@@ -84,6 +84,7 @@ enum class Topic {
   title,
   formula,
   explanation,    ///< the lesson's text, or the operation's
+  code,           ///< the lines of NumPy and PyTorch that perform the step
   gist,           ///< the first sentence of the operation's text
   givens,         ///< those that the step is the first to use
   intermediates,  ///< matrices before the result, such as softmax's exponentials
@@ -109,6 +110,7 @@ struct Outline {
   std::span<const Topic> topics = full_walk;
   int digits = 4;                        ///< decimals of the numbers in prose
   std::vector<std::string> only = {};    ///< names of steps and givens; empty for all
+  bool code = false;                     ///< show the lines of code below the formula
   bool unshown = false;                  ///< include matrices that the lesson hides
   bool answers = false;                  ///< include answers to the questions
   std::optional<std::size_t> head = {};  ///< show only this head

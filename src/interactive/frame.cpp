@@ -54,6 +54,7 @@ Stepper::PageKey Stepper::wanted() const {
           .digits = walk_.digits,
           .picture = walk_.picture,
           .shows = view_,
+          .code = walk_.code,
           .question = question,
           .opens = walk_.at == walk_.start_at,
           .last_reply = view_ == View::message ? message_
@@ -174,7 +175,8 @@ std::vector<std::string> Stepper::notes(std::size_t most) const {
 // Replaces "Enter next" on the last step.
 std::string_view Stepper::at_end() const {
   if (next_step_index(walk_)) return {};
-  return quiz_ ? "Enter result" : "last step";
+  if (quiz_) return "Enter result";
+  return next_lesson(walk_).empty() ? "last step" : "n next lesson";
 }
 
 std::string Stepper::status(std::size_t hidden) const {

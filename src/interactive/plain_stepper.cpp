@@ -46,10 +46,13 @@ std::string resume_command(const Walkthrough& walk, const std::optional<Quiz>& q
   const bool is_asked = quiz && quiz->is_open();
   const bool is_over = !next_step_index(walk) && !is_asked;
   const bool has_moved = walk.at != walk.start_at || (quiz && quiz->answered() > 0);
+  const std::string following = is_over && !quiz && walk.set.empty() ? next_lesson(walk) : "";
+  if (!following.empty()) return fmt::format("To go on from here: qkv run {}\n", following);
   if (walk.set.empty() && (is_over || !has_moved)) return {};
   std::string words = sanitise(walk.now->lesson.asked);
   words.append(options);
   if (walk.head) words += fmt::format(" --head {}", *walk.head + 1);
+  if (walk.code) words += " --code";
   if (walk.digits != usual_digits) words += fmt::format(" --digits {}", walk.digits);
   return fmt::format("To go on from here: qkv run {}{}\n", words, steps_left(walk));
 }
@@ -67,6 +70,7 @@ struct PlainCommands {
       {"-", "fewer", &PlainStepper::fewer, "one decimal fewer"},
       {"a", "answers", &PlainStepper::show_answers, "answers the questions at the lesson's end"},
       {"h", "picture", &PlainStepper::picture, "heatmap, dots or numbers only"},
+      {"c", "code", &PlainStepper::code, "the lines of NumPy and PyTorch, or not"},
       {"x", "export", &PlainStepper::export_to, "exports every matrix to a directory: x numbers"},
       {"?", "help", &PlainStepper::help, "these commands"},
       {"q", "quit", &PlainStepper::quit, "quits"},
@@ -94,13 +98,20 @@ std::string PlainStepper::prompt() const {
   if (quiz_ && quiz_->is_open()) return sanitise(quiz_->prompt(walk_));
   const bool last = !next_step_index(walk_);
   return fmt::format("({}/{}) {}, b back, e explain, ? all commands, q quit: ", walk_.step().number,
-                     walk_.now->trace.length, last ? "last step" : "Enter next");
+                     walk_.now->trace.length,
+                     !last                        ? "Enter next"
+                     : next_lesson(walk_).empty() ? "last step"
+                                                  : "last step, n next lesson");
 }
 
 std::string PlainStepper::answer(std::string_view line) {
   line = trimmed(line);
   try {
     if (quiz_ && quiz_->is_open()) return answered(line);
+    if ((line == "n" || line == "next") && !quiz_ && !next_lesson(walk_).empty()) {
+      walk_ = in_next_lesson(walk_);
+      return begin();
+    }
     const std::size_t blank = std::min(line.find(' '), line.size());
     const Command* command = PlainCommands::find(line.substr(0, blank));
     if (!command) {
@@ -154,7 +165,7 @@ std::string PlainStepper::next(std::string_view) {
     walk_.at = *next;
     return arrive();
   }
-  if (!quiz_) return indented("That was the last step: b goes back, q quits.");
+  if (!quiz_) return indented(at_last_step(walk_));
   over_ = true;
   return quiz_->summary(walk_, columns_);
 }
@@ -201,6 +212,8 @@ std::string PlainStepper::fewer(std::string_view) {
 std::string PlainStepper::picture(std::string_view) {
   return message_then_step(next_picture(walk_));
 }
+
+std::string PlainStepper::code(std::string_view) { return message_then_step(toggle_code(walk_)); }
 
 std::string PlainStepper::export_to(std::string_view directory) {
   if (directory.empty()) return indented("Write the directory behind it: x numbers");

@@ -50,6 +50,7 @@ class PlainStepper {
   std::string more(std::string_view);
   std::string fewer(std::string_view);
   std::string picture(std::string_view);
+  std::string code(std::string_view);
   std::string export_to(std::string_view directory);
   std::string help(std::string_view);
   std::string quit(std::string_view);
@@ -66,6 +67,7 @@ class PlainStepper {
 
 /// Returns the command that resumes the session with all its settings, to paste into a shell. It is
 /// empty if nothing would be lost: no changes, and still at the first step, or at the end.
+/// At the end of a lesson of the course it names the next one.
 /// `options` are command-line words to keep. Example: `To go on from here: qkv run the-fat-cat
 /// --set 'X[1,1]=2' --from scores`.
 std::string resume_command(const Walkthrough& walk, const std::optional<Quiz>& quiz,

@@ -111,8 +111,16 @@ void Stepper::next_step() {
     view_ = View::summary;
     scroll_ = 0;
   } else {
-    message_ = "That was the last step: b goes back, q quits.";
+    message_ = at_last_step(walk_);
   }
+}
+
+// The next step, or after the last one the next lesson.
+void Stepper::go_on() {
+  if (quiz_ || next_lesson(walk_).empty()) return next_step();
+  walk_ = in_next_lesson(walk_);
+  left_.reset();
+  arrive();
 }
 
 void Stepper::previous_step() {

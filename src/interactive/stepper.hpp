@@ -43,6 +43,7 @@ class Stepper {
   // The actions of keys.
   void read_on();
   void next_step();
+  void go_on();
   void previous_step();
   void scroll_up();
   void scroll_down();
@@ -57,6 +58,7 @@ class Stepper {
   void more() { message_ = more_digits(walk_, 1); }
   void fewer() { message_ = more_digits(walk_, -1); }
   void picture();
+  void code() { message_ = toggle_code(walk_); }
   void take_back() { message_ = undo(walk_); }
   void show_answers() { message_ = answers(walk_); }
   void show_keys();
@@ -105,6 +107,7 @@ class Stepper {
     int digits = 0;
     Picture picture = Picture::heatmap;
     View shows = View::step;
+    bool code = false;
     bool question = false;
     bool opens = false;           // the lesson's title comes first
     std::string last_reply = {};  // a long message, or the reply to a wrong answer

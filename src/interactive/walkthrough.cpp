@@ -108,6 +108,7 @@ Walkthrough walkthrough(LoadedLesson loaded, StepRange step_range, int digits, b
           .now = lesson,
           .map = shared_map(lesson->trace),
           .step_range = std::move(step_range),
+          .first_lesson = lesson->lesson.name,
           .at = first,
           .start_at = first,
           .digits = digits,
@@ -128,6 +129,7 @@ WalkStyle style_of(const Walkthrough& walk, std::size_t width) {
           .head = walk.head,
           .baseline = walk.own(),
           .intermediates = walk.intermediates,
+          .code = walk.code,
           .map = walk.map.get()};
 }
 
@@ -148,6 +150,33 @@ bool step_back(Walkthrough& walk) {
   // Going back before the start extends the range.
   walk.step_range.first = std::min(walk.step_range.first, walk.at);
   return true;
+}
+
+std::string next_lesson(const Walkthrough& walk) {
+  const auto course = built_in_lessons();
+  const auto here =
+      std::ranges::find(course, std::string_view(walk.now->lesson.name), &BuiltInLesson::name);
+  const bool is_last = walk.at + 1 == walk.trace().steps.size() && !next_step_index(walk);
+  return !is_last || course.end() - here < 2 ? std::string() : std::string(here[1].name);
+}
+
+Walkthrough in_next_lesson(const Walkthrough& walk) {
+  const std::string name = next_lesson(walk);
+  LoadedLesson loaded = load_lesson(name);
+  loaded.lesson.asked = name;
+  const StepRange all{.first = 0, .last = loaded.trace.steps.size() - 1};
+  Walkthrough next = walkthrough(std::move(loaded), all, walk.digits, walk.colour);
+  next.first_lesson = walk.first_lesson;
+  next.picture = walk.picture;
+  next.intermediates = walk.intermediates;
+  next.code = walk.code;
+  return next;
+}
+
+std::string at_last_step(const Walkthrough& walk) {
+  const std::string next = next_lesson(walk);
+  return fmt::format("That was the last step: {}b goes back, q quits.",
+                     next.empty() ? "" : fmt::format("n goes on to the lesson {}, ", next));
 }
 
 std::vector<std::string> steps_with_prefix(const Walkthrough& walk, std::string_view prefix) {
@@ -216,6 +245,11 @@ std::string answers(const Walkthrough& walk) {
     text += (text.empty() ? "" : "\n") + passage.on_one_line();
   }
   return text.empty() ? "This step asks nothing; the questions are at the lesson's end." : text;
+}
+
+std::string toggle_code(Walkthrough& walk) {
+  walk.code = !walk.code;
+  return walk.code ? "with the lines of NumPy and PyTorch" : "without code";
 }
 
 CellReference resolve_cell(const Walkthrough& walk, std::string_view text, std::size_t matrix) {

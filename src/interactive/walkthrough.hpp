@@ -29,12 +29,14 @@ struct Walkthrough {
   std::shared_ptr<const LessonMap> map = {};  ///< of `now`
   std::vector<std::string> set = {};          ///< changes since the start
   StepRange step_range = {};
-  std::size_t at = 0;        ///< index of the current step
-  std::size_t start_at = 0;  ///< index of the first step shown
+  std::string first_lesson = {};  ///< the name of the session's first lesson
+  std::size_t at = 0;             ///< index of the current step
+  std::size_t start_at = 0;       ///< index of the first step shown
   int digits = 4;
   Picture picture = Picture::heatmap;
   bool colour = false;
   std::optional<std::size_t> head = {};  ///< show only this head
+  bool code = false;                     ///< show the lines of NumPy and PyTorch
   bool intermediates = false;            ///< show intermediate matrices, too
 
   const Trace& trace() const { return now->trace; }
@@ -57,6 +59,13 @@ std::optional<std::size_t> next_step_index(const Walkthrough& walk);
 /// Goes to the previous step, even before the range; false at the lesson's first step.
 bool step_back(Walkthrough& walk);
 
+/// Returns the name of the course's next lesson; empty unless this is the last step of one.
+std::string next_lesson(const Walkthrough& walk);
+/// Returns that lesson at its first step, shown as this one.
+Walkthrough in_next_lesson(const Walkthrough& walk);
+/// Returns what to do at the end of the range.
+std::string at_last_step(const Walkthrough& walk);
+
 /// Returns the names of the steps that begin with `prefix`, in order.
 std::vector<std::string> steps_with_prefix(const Walkthrough& walk, std::string_view prefix);
 /// Returns the names of the givens that begin with `prefix`.
@@ -71,6 +80,7 @@ std::string more_digits(Walkthrough& walk, int more);
 std::string next_picture(Walkthrough& walk);
 /// Returns the answers to the questions of the current step.
 std::string answers(const Walkthrough& walk);
+std::string toggle_code(Walkthrough& walk);
 
 /// Resolves a typed cell relative to the current step: `scores[3,2]`, also of another step, or
 /// `3,2`. Blank text means the step's explained cell. Without a head, it is that of `matrix`.

@@ -122,6 +122,12 @@ struct Operation {
   /// The backward rule of each operand (ops/backward_rule.hpp); nullptr for gradient operations.
   BackwardRule (*backward)(const OperandRef&) = nullptr;
 
+  /// The lines of NumPy and of PyTorch that perform a step, as a template (ops/code.hpp), with a
+  /// line break between them if they differ. Empty: the formula says it.
+  std::string_view code = {};
+  std::string (*code_of)(const Call&) = nullptr;  ///< returns it, if it depends on the call
+  bool sums_cells = false;  ///< a gradient that is summed to the shape of its operand
+
   // The maths: `operation_of` sets the members below.
   Form (*form)(const Call&) = nullptr;
   Evaluators cell = {};
@@ -180,6 +186,8 @@ constexpr Operation operation_of(Operation words) {
   words.cell = {evaluated<Maths, double>, evaluated<Maths, Interval>, evaluated<Maths, Expression>,
                 evaluated<Maths, Decimal>};
   count_operands(words);
+  if constexpr (requires { std::string_view(Maths::code); }) words.code = Maths::code;
+  if constexpr (requires { Maths::code_of; }) words.code_of = Maths::code_of;
   if constexpr (requires { Maths::compute; }) words.formula = Maths::compute;
   if constexpr (requires { Maths::in_place; }) words.in_place = Maths::in_place;
   if constexpr (requires { Maths::range; }) words.range = Maths::range;

@@ -430,7 +430,8 @@ std::string lesson_heading(const Lesson& lesson, const WalkStyle& look) {
   const std::string text = render({blocks.begin(), head}, writer);
   const std::string map = look.map ? "\n" + map_text(*look.map, look.width) : "";
   const bool ends = head == blocks.size() || map.empty();
-  return text + map + (ends ? "" : "\n") + render({blocks.begin() + static_cast<long>(head), blocks.end()}, writer);
+  return text + map + (ends ? "" : "\n") +
+         render({blocks.begin() + static_cast<long>(head), blocks.end()}, writer);
 }
 
 std::string step_text(const Lesson& lesson, const Trace& trace, const Step& step,
@@ -440,6 +441,7 @@ std::string step_text(const Lesson& lesson, const Trace& trace, const Step& step
   const Exposition blocks = describe_step(lesson, trace, step,
                                           {.topics = topics,
                                            .digits = look.digits,
+                                           .code = look.code,
                                            .answers = look.answers,
                                            .head = look.head,
                                            .baseline = look.baseline});

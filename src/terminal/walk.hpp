@@ -35,6 +35,7 @@ struct WalkStyle {
   const Trace* baseline = nullptr;  ///< the original trace, if numbers were changed: differences
                                     ///< are highlighted and listed
   bool intermediates = false;       ///< show intermediate matrices, too
+  bool code = false;                ///< show the lines of NumPy and PyTorch
   const LessonMap* map = nullptr;   ///< shown before the steps, and each step's place on it
   bool answers = false;             ///< show answers to the questions, too
 };

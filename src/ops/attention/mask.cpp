@@ -228,6 +228,8 @@ struct GradMasked {
       "The zeros stand where the mask was."};
   static constexpr Role needs[] = {Role::output};
 
+  static constexpr std::string_view code = "{np}.where({2} == -{np}.inf, 0, {0})";
+
   static Form form(const Call&) {
     return {{"query key", "query key", "query key"}, "query key", "{0}, 0 where {2} is -inf"};
   }
@@ -351,7 +353,47 @@ std::string form_by_place(const Call& call, std::string_view kind) {
                    : fmt::format("{{0}}, all but the newest {} keys hidden", seen.width);
 }
 
+// The condition under which a key is seen, as code.
+std::string code_of_places(const Call& call, std::string_view kind) {
+  const MaskPattern seen = mask_pattern_of(call, kind);
+  const auto below = [&](std::size_t keys, std::size_t fewer) {
+    return fmt::format("{{np}}.tril({{np}}.ones(({}, {})), {})", call.inputs[0]->rows(),
+                       call.inputs[0]->columns(),
+                       static_cast<long>(seen.first + keys) - static_cast<long>(fewer));
+  };
+  if (seen.kind == MaskPattern::Kind::prefix) {
+    return fmt::format("({} > 0) | ({{arange {}}} < {})", below(0, 0), seen.keys, seen.prefix);
+  }
+  if (seen.kind == MaskPattern::Kind::causal) return below(0, 0) + " > 0";
+  return below(seen.both ? seen.width - 1 : 0, 0) + " > " + below(0, seen.width);
+}
+
+std::string code_of_padding(const Call& call) {
+  const Tensor& ids = *call.inputs[1];
+  const double* pad = call.options->if_number("pad");
+  double id = pad ? *pad : -1;  // without such a word, no id is hidden
+  for (std::size_t i = 0; !pad && i < ids.values.size(); ++i) {
+    const std::string_view word = ids.axes.back().label(i % ids.columns(), i / ids.columns());
+    if (word == call.options->word("pad", "<pad>")) id = ids.values[i];
+  }
+  std::string shape;
+  if (ids.rows() > 1) {
+    shape = fmt::format(".reshape({}", ids.rows());
+    for (std::size_t a = 2; a < call.inputs[0]->rank(); ++a) shape += ", 1";
+    shape += fmt::format(", {})", ids.columns());
+  }
+  return fmt::format("{{1}}{} != {}", shape, id);
+}
+
 struct Mask {
+  static std::string code_of(const Call& call) {
+    const std::string_view kind = mask_kind(call);
+    return fmt::format("{{np}}.where({}, {{r0}}, -{{np}}.inf)",
+                       is_positional_mask(kind) ? code_of_places(call, kind)
+                       : kind == "padding"      ? code_of_padding(call)
+                                                : "{r1} != 0");
+  }
+
   static Form form(const Call& call) {
     const std::string_view kind = mask_kind(call);
     if (is_positional_mask(kind)) return {{"query key"}, "query key", form_by_place(call, kind)};

@@ -93,7 +93,27 @@ class Worth {
   std::vector<std::vector<double>> lines_;
 };
 
+// The code of `b`, the buckets of all queries and keys.
+std::string code_of_buckets(const Call& call) {
+  const PositionBuckets buckets(call);
+  const std::size_t rows = call.inputs[0]->rows();
+  const std::size_t exact = buckets.count / 2;
+  const std::string far = fmt::format("{{arange {}, {}}}[:, None] - {{arange {}}}", buckets.first,
+                                      buckets.first + rows, call.inputs[0]->columns());
+  return fmt::format(
+      "q = {0}; d = {1}; b = ({{np}}.where(d < {2}, d, {2} + ({{np}}.log(d.clip(1) / {2}) / {3} * "
+      "{4}){{int}}).clip(0, {5}){6}){{int}}; ",
+      far, buckets.both ? "abs(q)" : "q.clip(0)", exact,
+      std::log(buckets.most / static_cast<double>(exact)), buckets.count - exact, buckets.count - 1,
+      buckets.both ? fmt::format(" + {} * (q < 0)", buckets.count) : "");
+}
+
 struct RelativeBias {
+  static std::string code_of(const Call& call) {
+    return code_of_buckets(call) + "{=}{r0} + " +
+           (call.inputs[0]->rank() < 3 ? "{r1}[b][..., 0]" : "{np}.moveaxis({r1}[b], -1, -3)");
+  }
+
   static Form form(const Call&) {
     return {.operands = {"query key", "bucket head"},
             .output = "query key",
@@ -125,6 +145,16 @@ struct GradTable : OwnCells {
                                        "distance: their gradients are added up.",
                                        "Distances that the text does not have get 0."};
   static constexpr Role needs[] = {Role::other};
+
+  static std::string code_of(const Call& call) {
+    const Call there = forward_call(call, {saved_other, self});
+    return code_of_buckets(there) + fmt::format(
+                                        "{{=}}{{np}}.stack([({{r0}} * (b == k)).reshape(-1, {}, "
+                                        "{}).sum((0, 2)) for k in range({})])",
+                                        call.inputs[self]->columns(),
+                                        there.inputs[0]->rows() * there.inputs[0]->columns(),
+                                        call.inputs[self]->rows());
+  }
 
   static Form form(const Call&) {
     return {{"query key", "bucket head", "query key"},
@@ -212,7 +242,21 @@ std::vector<double> slopes_of(const Call& call) {
   return slopes;
 }
 
+// The code of the distances of all queries and keys.
+std::string code_of_distance(const Call& call) {
+  const std::size_t first = first_query(call);
+  return fmt::format("abs({{arange {}, {}}}[:, None] - {{arange {}}})", first,
+                     first + call.inputs[0]->rows(), call.inputs[0]->columns());
+}
+
 struct Alibi {
+  static std::string code_of(const Call& call) {
+    std::string slopes = "{1}";
+    if (!are_given(call)) slopes = fmt::format("{{array [{}]}}", fmt::join(slopes_of(call), ", "));
+    return fmt::format("{{r0}} - {}.reshape({}) * {}", slopes,
+                       call.inputs[0]->rank() < 3 ? "1, 1" : "-1, 1, 1", code_of_distance(call));
+  }
+
   static Form form(const Call& call) {
     return {.operands = {"query key", "1 inner"},
             .output = "query key",
@@ -298,6 +342,13 @@ struct GradSlopes : OwnCells {
       "are: the gradients times the distances are added up, with the other sign.",
       "One number for each head."};
   static constexpr Role needs[] = {Role::other};
+
+  static std::string code_of(const Call& call) {
+    const Call there = forward_call(call, {saved_other});
+    return fmt::format("-({{r0}} * {}).reshape(-1, {}, {}).sum((0, 2)).reshape({{1}}.shape)",
+                       code_of_distance(there), head_count(*there.inputs[0]),
+                       there.inputs[0]->rows() * there.inputs[0]->columns());
+  }
 
   static Form form(const Call&) {
     return {

@@ -197,6 +197,15 @@ MatrixRange softmax_range(const MatrixRange& scores, Along along) {
 }
 
 struct Softmax {
+  static std::string code_of(const Call& call) {
+    if (!has_sinks(call)) {
+      return "e = np.exp({0} - {0}.max({keep})); {=}e / e.sum({keep})\ntorch.softmax({0}, {dim})";
+    }
+    return fmt::format(
+        "e = {{np}}.exp({{0}}); {{=}}e / (e.sum({{keep}}) + {{np}}.exp({{1}}).reshape({}))",
+        call.inputs[0]->rank() < 3 ? "1, 1" : "-1, 1, 1");
+  }
+
   static Form form(const Call& call) {
     if (!has_sinks(call)) return form_of_lines(call, "softmax of ", " of {0}");
     Form form = form_of_lines(call, "softmax of ", " of {0}, with its head's number of {1}");

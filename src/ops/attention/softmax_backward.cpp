@@ -176,6 +176,14 @@ struct GradSinks : OwnCells {
       "One number for each head."};
   static constexpr Role needs[] = {Role::output};
 
+  static std::string code_of(const Call& call) {
+    const Tensor& weights = *call.inputs[saved_output];
+    return fmt::format(
+        "-((1 - {{2}}.sum({{keep}})) * ({{2}} * {{0}}).sum({{keep}})).reshape(-1, {}, {})"
+        ".sum((0, 2)).reshape({{1}}.shape)",
+        head_count(weights), is_columnwise(call) ? weights.columns() : weights.rows());
+  }
+
   static Form form(const Call&) {
     return {{"query key", "1 inner", "query key"},
             "1 inner",

@@ -14,6 +14,8 @@ double below(double x, double top) {
 }
 
 struct Shift {
+  static constexpr std::string_view code = "{0} - {0}.{amax}({keep})";
+
   static Form form(const Call& call) { return form_of_lines(call, "{0} − the largest of ", ""); }
 
   template <class N>
@@ -103,6 +105,9 @@ struct GradShifted {
       "gradients is subtracted from its own.",
       "Where a softmax followed, the row's gradients sum to 0, and nothing changes here."};
 
+  static constexpr std::string_view code =
+      "m = {1} == {1}.{amax}({keep}); {=}{0} - {0}.sum({keep}) * m / m.sum({keep})";
+
   static Form form(const Call& call) {
     return {{"row column"},
             "row column",
@@ -185,6 +190,10 @@ struct GradExp : CellwiseGradient<"{0} ∘ {2}", std::multiplies<>{}, Role::outp
 bool has_sums(const Call& call) { return call.inputs.size() == 2; }
 
 struct Normalise {
+  static std::string code_of(const Call& call) {
+    return has_sums(call) ? "{0} / {1}" : "{0} / {0}.sum({keep})";
+  }
+
   static Form form(const Call& call) {
     if (!has_sums(call)) return form_of_lines(call, "{0} / the sum of ", "");
     return {{"row column", is_columnwise(call) ? "1 column" : "row 1"}, "row column", "{0} / {1}"};

@@ -71,6 +71,7 @@ struct GradMaximum : CellwiseGradient<"{0}, where {1} > {2}",
                                         return max_backward(change, own, other);
                                       },
                                       Role::self, Role::other> {
+  static constexpr std::string_view code = "{0} * (({1} > {2}) + ({1} == {2}) / 2)";
   static constexpr GradientWords words{
       "Back to the larger of two",
       "Only the larger of the two is seen in the result: it gets the gradient, and the other gets "

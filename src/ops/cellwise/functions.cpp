@@ -30,6 +30,7 @@ struct GradRelu
     : CellwiseGradient<"{0}, 0 where {1} ≤ 0",
                        [](const auto& change, const auto& x) { return if_positive(change, x); },
                        Role::self> {
+  static constexpr std::string_view code = "{0} * ({1} > 0)";
   static constexpr GradientWords words{
       "Back through ReLU",
       "Where the number was kept, its gradient passes; where it became 0, nothing does.",
@@ -87,6 +88,13 @@ Interval range(Interval x, bool exact) {
 }
 
 struct Gelu {
+  static std::string code_of(const Call& call) {
+    return is_exact(call)
+               ? "0.5 * {0} * (1 + {erf}({0} / 2 ** 0.5))"
+               : "0.5 * {0} * (1 + {np}.tanh((2 / {np}.pi) ** 0.5 * ({0} + 0.044715 * {0} "
+                 "** 3)))";
+  }
+
   static Form form(const Call&) { return {{"row column"}, "row column", "GELU({0})"}; }
 
   template <class N>
@@ -139,6 +147,17 @@ struct GradGelu {
       "The gradient is multiplied by how steeply GELU climbs at each number: nearly 1 far to the "
       "right, nearly 0 far to the left, and a little below 0 on the way there.",
       "Where is the slope negative?"};
+
+  static std::string code_of(const Call& call) {
+    return is_exact(call)
+               ? "{0} * (0.5 * (1 + {erf}({1} / 2 ** 0.5)) + {1} * {np}.exp(-{1} ** 2 / 2) / (2 * "
+                 "{np}.pi) ** 0.5)"
+               : "t = {np}.tanh((2 / {np}.pi) ** 0.5 * ({1} + 0.044715 * {1} ** 3)); {=}{0} * (0.5 "
+                 "* "
+                 "(1 + t) + 0.5 * {1} * (1 - t ** 2) * (2 / {np}.pi) ** 0.5 * (1 + 0.134145 * {1} "
+                 "** "
+                 "2))";
+  }
 
   static Form form(const Call& call) {
     return {{"row column"},
@@ -277,6 +296,8 @@ constinit const Operation relu_operation = operation_of<Relu>({
     .operands = R"(["H"])",
     .mistakes = activation_mistakes,
     .backward = backward_by<GradRelu>,
+    .code = "np.maximum({0}, 0)\n"
+            "torch.relu({0})",
 });
 
 constinit const Operation gelu_operation = operation_of<Gelu>({

@@ -35,6 +35,8 @@ void check_ids(const Call& call) {
 }
 
 struct Embed {
+  static constexpr std::string_view code = "{r1}[{0}{int}]";
+
   static Form form(const Call&) {
     return {{"1 token", "id d_model"}, "token d_model", "the rows of {1} that {0} names"};
   }
@@ -69,6 +71,10 @@ struct GradTable : OwnCells {
                                        "in the text adds up both.",
                                        "The rows of words that are not in the text get 0."};
   static constexpr Role needs[] = {Role::other};
+
+  static constexpr std::string_view code =
+      "(np.arange({r1}.shape[0])[:, None] == {2}.reshape(-1)) @ {r0}.reshape(-1, {r0}.shape[-1])\n"
+      "torch.zeros_like({r1}).index_add(0, {2}.long().flatten(), {r0}.reshape(-1, {r0}.shape[-1]))";
 
   static Form form(const Call&) {
     return {{"token d_model", "id d_model", "1 token"},
@@ -178,6 +184,15 @@ Matrix rows_of(const Tensor& table, std::size_t first, std::size_t count) {
 }
 
 struct Positions {
+  static std::string code_of(const Call& call) {
+    const Tensor& tokens = *call.inputs[0];
+    if (is_learned(call)) return fmt::format("{{r1}}[:{}]", tokens.rows());
+    return fmt::format(
+        "a = {{arange {0}}}[:, None] / {2} ** ({{arange {1}}} // 2 * 2 / {1}); "
+        "{{=}}{{np}}.where({{arange {1}}} % 2 == 0, {{np}}.sin(a), {{np}}.cos(a)){{rows}}",
+        tokens.rows(), tokens.columns(), call.options->number("base", 10000));
+  }
+
   static Form form(const Call& call) {
     if (is_learned(call)) {
       return with_columns({{"token d_model", "position d_model"},
@@ -285,6 +300,9 @@ struct GradPositions : OwnCells {
   static constexpr GradientWords words{"Back to the table of positions",
                                        "Each position's gradient goes to its own row of the table.",
                                        "Rows beyond the text's length get 0."};
+
+  static constexpr std::string_view code =
+      "{cat}([{r0}, {np}.zeros_like({r1})[{r0}.shape[-2]:]], {axis}=-2)";
 
   static Form form(const Call&) {
     return with_columns(

@@ -188,6 +188,9 @@ std::vector<Sentence> sentences_of(const Call& call) {
 }
 
 struct Tokenise {
+  static constexpr std::string_view code =
+      "# {y}: a tokenizer cuts the text into tokens and looks up their ids; no formula does";
+
   static Form form(const Call& call) {
     // A model may have continued a text.
     const bool is_cut = call.environment->cut && call.environment->texts.empty();

@@ -1,5 +1,6 @@
 #include "ops/heads/grouped_queries.hpp"
 
+#include "ops/code.hpp"
 #include "ops/kinds/cellwise.hpp"
 #include "ops/kinds/move.hpp"
 
@@ -51,6 +52,12 @@ std::size_t times_of(const Call& call) {
 }
 
 struct RepeatKv {
+  static std::string code_of(const Call& call) {
+    const std::size_t times = times_of(call);
+    return fmt::format("np.repeat({{0}}, {0}, axis=-3)\n{{0}}.repeat_interleave({0}, dim=-3)",
+                       times);
+  }
+
   static Form form(const Call& call) {
     return {{"row column"},
             "row column",
@@ -98,6 +105,14 @@ struct GradGroup : OwnCells {
       "Back to the head that a group shares",
       "Every copy of a head sends a gradient back: those of a group are added up.",
       "There are as many heads as before they were repeated."};
+
+  static std::string code_of(const Call& call) {
+    const Tensor& own = *call.inputs[self];
+    const std::string sizes = code_list(own.shape());
+    const std::size_t heads = sizes.rfind(", ", sizes.rfind(", ") - 1);
+    return fmt::format("{{r0}}.reshape({}, {}{}).sum(-3)", sizes.substr(0, heads), times_of(call),
+                       sizes.substr(heads));
+  }
 
   static Form form(const Call&) {
     return {{"row column"}, "row column", "the sums of {0} over each group of heads"};

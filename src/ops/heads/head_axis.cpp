@@ -6,6 +6,8 @@ namespace qkv::inline ops {
 namespace {
 
 struct SumHeads {
+  static constexpr std::string_view code = "{0}.sum(-3)";
+
   static Form form(const Call&) {
     return {{"row column"}, "row column", "the sum of {0} over the heads"};
   }
@@ -44,6 +46,8 @@ struct GradHeads : OwnCells {
       "Every head's numbers were added: each gets the gradient of the sum, whole.",
       "All heads get the same."};
 
+  static constexpr std::string_view code = "{0}[..., None, :, :] * {np}.ones_like({1})";
+
   static Form form(const Call&) {
     return {{"row column"}, "row column", "{0}, the same for each head"};
   }
@@ -59,6 +63,11 @@ constexpr OptionRule switch_off_options[] = {
 };
 
 struct SwitchOff {
+  static std::string code_of(const Call& call) {
+    return fmt::format("{{0}} * ({{arange {}}} != {})[:, None, None]", head_count(*call.inputs[0]),
+                       head_of(call) - 1);
+  }
+
   static Form form(const Call&) {
     return {{"row column"}, "row column", "{0}, with 0 in the head that is off"};
   }

@@ -1,3 +1,4 @@
+#include "ops/code.hpp"
 #include "ops/kinds/move.hpp"
 
 namespace qkv::inline ops {
@@ -83,7 +84,35 @@ N joined_cell(const Cell<N>& c, std::size_t k, CutAxis axis) {
   return rows ? part(c.row % parts.rows(), c.column) : part(c.row, c.column % parts.columns());
 }
 
+// The code that cuts a tensor into heads, and that puts its heads together.
+std::string code_of_cut(const Tensor& whole, std::size_t heads, CutAxis axis) {
+  const std::string leading = code_leading(whole);
+  if (axis == CutAxis::rows) {
+    return fmt::format("{{r0}}.reshape({}{}, {}, {})", leading, heads, whole.rows() / heads,
+                       whole.columns());
+  }
+  return fmt::format("{{r0}}.reshape({}{}, {}, {}).swapaxes(-3, -2)", leading, whole.rows(), heads,
+                     whole.columns() / heads);
+}
+
+std::string code_of_joined(const Tensor& parts, CutAxis axis) {
+  std::string leading = code_leading(parts);
+  leading.erase(leading.rfind(' ', leading.size() - 2) + 1);  // but for the heads
+  const std::size_t heads = parts.axes[parts.rank() - 3].size;
+  const bool rows = axis == CutAxis::rows;
+  return fmt::format("{{r0}}{}.reshape({}{}, {})", rows ? "" : ".swapaxes(-3, -2)", leading,
+                     parts.rows() * (rows ? heads : 1), parts.columns() * (rows ? 1 : heads));
+}
+
 struct ConcatHeads {
+  static std::string code_of(const Call& call) {
+    if (joins_one_tensor(call)) return code_of_joined(*call.inputs[0], CutAxis::columns);
+    std::string all;
+    for (std::size_t k = 0; k < call.inputs.size(); ++k)
+      all += fmt::format("{}{{{}}}", k == 0 ? "" : ", ", k);
+    return fmt::format("{{cat}}([{}], {{dim}})", all);
+  }
+
   static Form form(const Call& call) {
     std::string formula = "the heads of {0} side by side";
     if (!joins_one_tensor(call)) {
@@ -201,6 +230,15 @@ struct GradJoined : OwnCells {
       "The heads stood side by side: each gets the gradients of its own columns.",
       "No number changes; only where it stands."};
 
+  static std::string code_of(const Call& call) {
+    const Tensor& own = *call.inputs[self];
+    if (own.matrices() != call.inputs[grad_output]->matrices()) {
+      return code_of_cut(*call.inputs[grad_output], head_count(own), CutAxis::columns);
+    }
+    const std::size_t first = first_column(call);
+    return fmt::format("{{r0}}[..., {}:{}]", first, first + own.columns());
+  }
+
   static Form form(const Call&) {
     return with_columns({{"row column"}, "row column", "the columns of {0} that are {1}'s"});
   }
@@ -265,6 +303,10 @@ std::size_t count_of_heads(const Call& call) {
 }
 
 struct SplitHeads {
+  static std::string code_of(const Call& call) {
+    return code_of_cut(*call.inputs[0], count_of_heads(call), cut_axis(call));
+  }
+
   static Form form(const Call& call) {
     const double heads = call.options->number("heads", 1);
     return {.operands = {"row column"},
@@ -326,6 +368,10 @@ struct GradSplit : OwnCells {
       "Back from the heads",
       "Each head's gradient goes to the features that the head was cut from.",
       "No number changes; only where it stands."};
+
+  static std::string code_of(const Call& call) {
+    return code_of_joined(*call.inputs[grad_output], cut_axis(call));
+  }
 
   static Form form(const Call&) {
     return {{"row column"}, "row column", "the heads of {0}, put together"};

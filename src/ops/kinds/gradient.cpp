@@ -8,6 +8,8 @@ namespace qkv::inline ops {
 namespace {
 
 struct GradSeed {
+  static constexpr std::string_view code = "{np}.ones_like({0})";
+
   static Form form(const Call&) { return {{"row column"}, "row column", "∂{0}/∂{0}"}; }
 
   template <class N>
@@ -134,8 +136,9 @@ Tensor only(const Call& call, const Tensor& whole, std::size_t taken) {
   return result;
 }
 
-// The axes of the whole gradient, without values.
-Tensor axes_of_whole(const Call& call, const Form& form) {
+}  // namespace
+
+Tensor broadcast_axes(const Call& call, const Form& form) {
   const Bindings bound = bind(call, form);
   const Tensor& gradient = *call.inputs[grad_output];
   std::vector<Axis> axes(gradient.axes.begin(),
@@ -146,8 +149,6 @@ Tensor axes_of_whole(const Call& call, const Form& form) {
   }
   return {.axes = std::move(axes), .values = {}};
 }
-
-}  // namespace
 
 BackwardRule no_backward(const OperandRef&) { return {}; }
 
@@ -167,11 +168,11 @@ Tensor empty_gradient(const Call& call) {
 }
 
 Tensor broadcast_frame(const Call& call, const Form& form) {
-  return uninitialised(axes_of_whole(call, form).axes);
+  return uninitialised(broadcast_axes(call, form).axes);
 }
 
 BroadcastCells::BroadcastCells(const CellBase& cell, const Form& form)
-    : whole_(axes_of_whole(*cell.call, form)) {
+    : whole_(broadcast_axes(*cell.call, form)) {
   const Tensor& own = *cell.output;
   CellBase at{.call = cell.call, .output = &whole_};
   const bool one_row = repeats_along(own.rows(), whole_.rows());

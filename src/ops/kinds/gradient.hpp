@@ -34,6 +34,9 @@ inline std::size_t flat_index(const CellBase& cell) {
   return (cell.matrix * made.rows() + cell.row) * made.columns() + cell.column;
 }
 
+/// Returns the axes of the gradient before it is summed to the operand's shape, without values.
+Tensor broadcast_axes(const Call& call, const Form& form);
+
 /// Returns the gradient before it is summed to the operand's shape: uninitialised, with the leading
 /// axes of the output's gradient. Throws InputError if the shapes do not fit.
 Tensor broadcast_frame(const Call& call, const Form& form);
@@ -147,6 +150,9 @@ constexpr Operation gradient_of() {
                   .notice = Maths::words.notice,
                   .min_operands = 2,
                   .max_operands = 1026};  // of one of 1024 matrices that were joined
+  words.sums_cells = !has_own_cells;
+  if constexpr (requires { std::string_view(Maths::code); }) words.code = Maths::code;
+  if constexpr (requires { Maths::code_of; }) words.code_of = Maths::code_of;
   if constexpr (requires { Maths::mistakes; }) words.mistakes = Maths::mistakes;
   if constexpr (requires { Maths::in_place; }) words.in_place = Maths::in_place;
   words.formula = [](const Call& call) {

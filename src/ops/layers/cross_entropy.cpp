@@ -1,4 +1,5 @@
 #include "ops/attention/softmax.hpp"
+#include "ops/code.hpp"
 #include "ops/kinds/gradient.hpp"
 #include "ops/kinds/line.hpp"
 
@@ -182,6 +183,14 @@ Decimal RowLoss<Decimal>::value() const {
   return logits(row, id).is_exact() ? Decimal(0.0) : Decimal::unknown();
 }
 
+// The code of operand k, the targets' ids, as a column beside the rows of logits.
+std::string code_of_ids(const Call& call, std::size_t k) {
+  const Tensor& logits = *call.inputs[0];
+  const bool is_one = call.inputs[1]->values.size() == logits.rows();
+  return fmt::format("{{{}}}.reshape({}{}, 1)", k, is_one ? "" : code_leading(logits),
+                     logits.rows());
+}
+
 // d logits = (softmax − target) · dL, divided by the number of rows if the loss is their mean.
 struct CrossEntropyBackward {
   static constexpr GradientWords words{
@@ -194,6 +203,18 @@ struct CrossEntropyBackward {
   static Call forward(const Call& call) { return forward_call(call, {self, saved_other}); }
 
   static double rows_of(const Call& call) { return static_cast<double>(call.inputs[self]->rows()); }
+
+  static std::string code_of(const Call& call) {
+    const Call there = forward(call);
+    const std::string target =
+        are_ids(there) ? fmt::format("{{np}}.where({} == {{arange {}}}, 1, 0)",
+                                     code_of_ids(there, 2), call.inputs[self]->columns())
+                       : "{r2}";
+    return fmt::format(
+        "e = {{np}}.exp({{r1}} - {{r1}}.{{amax}}({{keep}})); {{=}}(e / e.sum({{keep}}) - {}) * "
+        "{{r0}}{}",
+        target, reduction_of(call) == "mean" ? fmt::format(" / {}", rows_of(call)) : "");
+  }
 
   static Form form(const Call& call) {
     const Call there = forward(call);
@@ -347,6 +368,18 @@ N loss_of(const Cell<N>& c, std::size_t row) {
 }
 
 struct CrossEntropy {
+  static std::string code_of(const Call& call) {
+    const std::string loss = are_ids(call)
+                                 ? fmt::format("{{pick}}(z, {}{{int}}, -1)", code_of_ids(call, 1))
+                                 : "({r1} * z).sum({keep})";
+    const std::string_view reduction = reduction_of(call);
+    return fmt::format(
+        "z = {{r0}} - {{np}}.log({{np}}.exp({{r0}}).sum({{keep}})); {{=}}-{}{}", loss,
+        reduction == "none"
+            ? ""
+            : fmt::format(".{}(-2).reshape({}1, 1)", reduction, code_leading(*call.inputs[0])));
+  }
+
   static Form form(const Call& call) {
     const std::string loss =
         are_ids(call) ? "−ln of softmax({0}) at {1}" : "−{1} · ln of softmax({0})";

@@ -68,6 +68,8 @@ struct GradSilu
     : CellwiseGradient<"{0} ∘ σ({1}) · (1 + {1} · (1 − σ({1})))",
                        [](const auto& change, const auto& x) { return change * slope(x); },
                        Role::self> {
+  static constexpr std::string_view code =
+      "s = 1 / (1 + {np}.exp(-{1})); {=}{0} * s * (1 + {1} * (1 - s))";
   static constexpr GradientWords words{
       "Back through SiLU",
       "The gradient is multiplied by how steeply SiLU climbs at each number, σ(x) being "
@@ -142,6 +144,8 @@ constinit const Operation silu_operation = operation_of<Silu>({
     .operands = R"(["gate"])",
     .mistakes = silu_mistakes,
     .backward = backward_by<GradSilu>,
+    .code = "{0} / (1 + np.exp(-{0}))\n"
+            "torch.nn.functional.silu({0})",
 });
 
 constinit const Operation multiply_operation = operation_of<Multiply>({

@@ -150,6 +150,13 @@ double variance_of(const ArrayView<1>& x, double mean) {
 }
 
 struct LayerNorm {
+  static std::string code_of(const Call& call) {
+    return fmt::format(
+        "c = {{r0}} - {{r0}}.mean({{keep}}); {{=}}c / {{np}}.sqrt((c ** 2).mean({{keep}}) "
+        "+ {}) * {{r1}} + {{r2}}",
+        eps_of(call));
+  }
+
   static Form form(const Call&) {
     return with_columns({{"row column", "1 column", "1 column"},
                          "row column",

@@ -157,6 +157,13 @@ Interval norm_range(const std::vector<Interval>& x, const std::vector<Interval>&
   return mean_value_bounds(inputs, at, at);
 }
 
+// The code of `c`, a row less its mean, and of `r`, the root of its mean square.
+std::string code_of_row(const Call& call, Norm norm, std::string_view row) {
+  return fmt::format("c = {0}{1}; r = {{np}}.sqrt((c ** 2).mean({{keep}}) + {2}); ", row,
+                     norm == Norm::rms ? "" : fmt::format(" - {}.mean({{keep}})", row),
+                     eps_of(call));
+}
+
 template <Norm norm>
 struct GradRow {
   static constexpr GradientWords words{
@@ -166,6 +173,13 @@ struct GradRow {
       "moves all of it, is taken out.",
       "A change that makes the whole row larger counts for nothing."};
   static constexpr Role needs[] = {Role{1}};
+
+  static std::string code_of(const Call& call) {
+    return code_of_row(call, norm, "{r1}") +
+           fmt::format("t = {{r0}} * {}; {{=}}(t{} - c / r ** 2 * (t * c).mean({{keep}})) / r",
+                       offset_of(call) == 0 ? "{r2}" : "(1 + {r2})",
+                       norm == Norm::rms ? "" : " - t.mean({keep})");
+  }
 
   static Form form(const Call& call) {
     const std::string t = offset_of(call) == 0 ? "{0} · {2}" : "{0} · (1 + {2})";
@@ -227,6 +241,10 @@ struct GradGain {
       "One number for each feature."};
   static constexpr Role needs[] = {Role{0}};
 
+  static std::string code_of(const Call& call) {
+    return code_of_row(call, norm, "{r2}") + "{=}{r0} * c / r";
+  }
+
   static Form form(const Call&) {
     return with_columns({{"row column", "1 column", "row column"},
                          "row column",
@@ -267,6 +285,8 @@ struct GradBias : IdentityBackward {
       "Back to the bias",
       "The bias was added to every row, so its gradient is the sum of all rows'.",
       "One number for each feature."};
+
+  static constexpr std::string_view code = "{r0}";
 
   static Form form(const Call&) {
     return with_columns({{"row column", "1 column"}, "row column", "the column sums of {0}"});

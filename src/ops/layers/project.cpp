@@ -36,6 +36,8 @@ struct GradBias : IdentityBackward {
       "The bias was added to every token's row, so its gradient is the sum of all rows'.",
       "One number for each feature."};
 
+  static constexpr std::string_view code = "{r0}";
+
   static Form form(const Call&) {
     return with_columns(
         {{"row column", "1 column"}, "row column", "the sums of the columns of {0}"});

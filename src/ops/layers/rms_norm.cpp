@@ -33,6 +33,11 @@ Interval normed(Interval x, Interval others, double width, double eps) {
 }
 
 struct RmsNorm {
+  static std::string code_of(const Call& call) {
+    return fmt::format("{{r0}} / {{np}}.sqrt(({{r0}} ** 2).mean({{keep}}) + {}) * {}", eps_of(call),
+                       offset_of(call) == 0 ? "{r1}" : "(1 + {r1})");
+  }
+
   static Form form(const Call& call) {
     const std::string_view gain = offset_of(call) == 0 ? "{1}" : "(1 + {1})";
     return with_columns(

@@ -83,9 +83,13 @@ struct RowMax : RowStatistic<"the largest of", maxima> {
     const Line<N> line = line_of(c);
     return nan_max_of<N>(line.size(), line);
   }
+
+  static constexpr std::string_view code = "{0}.{amax}({keep})";
 };
 
 struct RowSum : RowStatistic<"the sum of", sums> {
+  static constexpr std::string_view code = "{0}.sum({keep})";
+
   static auto cell(const auto& c) { return sum_of(line_of(c)); }
 };
 
@@ -95,6 +99,8 @@ struct RowMean : RowStatistic<"the mean of", means> {
     const Line<N> line = line_of(c);
     return sum_of(line) / N(static_cast<double>(line.size()));
   }
+
+  static constexpr std::string_view code = "{0}.mean({keep})";
 };
 
 Form form_of_gradient(const Call& call, std::string formula) {
@@ -108,6 +114,9 @@ struct GradMax {
                                        "gets the gradient, and the others "
                                        "get 0. Several that are equally large share it.",
                                        "All of a row but its largest learns nothing."};
+
+  static constexpr std::string_view code =
+      "m = {1} == {1}.{amax}({keep}); {=}{0} * m / m.sum({keep})";
 
   static Form form(const Call& call) { return form_of_gradient(call, "{0}, where {1} is largest"); }
 
@@ -123,6 +132,8 @@ struct GradSum {
       "gradient.",
       "The same in the whole row."};
 
+  static constexpr std::string_view code = "{0} * {np}.ones_like({1})";
+
   static Form form(const Call& call) { return form_of_gradient(call, "{0}, the same for all"); }
   static auto cell(const auto& c) { return repeated(c(grad_output), c); }
 };
@@ -136,6 +147,10 @@ struct GradMean {
   static double count(const Call& call) {
     const Tensor& numbers = *call.inputs[self];
     return static_cast<double>(is_columnwise(call) ? numbers.rows() : numbers.columns());
+  }
+
+  static std::string code_of(const Call& call) {
+    return fmt::format("{{0}} * {{np}}.ones_like({{1}}) / {}", count(call));
   }
 
   static Form form(const Call& call) {

@@ -1,9 +1,27 @@
+#include "ops/code.hpp"
 #include "ops/kinds/move.hpp"
 
 namespace qkv::inline ops {
 namespace {
 
 struct Append {
+  // Leading axes that one operand lacks repeat.
+  static std::string code_of(const Call& call) {
+    std::string leading;
+    for (const Axis& axis : leading_axes(call, form(call)))
+      leading += fmt::format("{}, ", axis.size);
+    std::string parts;
+    for (std::size_t k = 0; k < 2; ++k) {
+      const Tensor& part = *call.inputs[k];
+      parts += k == 0 ? "" : ", ";
+      parts += code_leading(part) == leading
+                   ? fmt::format("{{r{}}}", k)
+                   : fmt::format("{{np}}.broadcast_to({{r{}}}, ({}{}, {}))", k, leading,
+                                 part.rows(), part.columns());
+    }
+    return fmt::format("{{cat}}([{}], {{axis}}=-2)", parts);
+  }
+
   static Form form(const Call&) {
     return with_columns(
         {{"row column", "inner column"}, "row column", "the rows of {0}, then those of {1}"});
@@ -108,6 +126,12 @@ constexpr Mistake append_mistakes[] = {
 // The gradient of the first rows goes to the past, that of the others to the new rows.
 template <bool is_new>
 struct AppendBackward {
+  static std::string code_of(const Call& call) {
+    const std::size_t rows = call.inputs[self]->rows();
+    const std::size_t all = call.inputs[grad_output]->rows();
+    return fmt::format("{{r0}}[..., {}:{}, :]", is_new ? all - rows : 0, is_new ? all : rows);
+  }
+
   static Form form(const Call&) {
     return with_columns({{"token column", "row column"},
                          "row column",
@@ -174,7 +198,20 @@ Axis cut(Axis axis, const IndexRange& taken) {
   return {.name = axis.name, .size = taken.size(), .labels = std::move(labels)};
 }
 
+// A block's place among the last axes of a tensor, as code.
+std::string code_of_block(const Tensor& whole, const Block& block) {
+  const auto slice = [](const IndexRange& range) {
+    return fmt::format("{}:{}", range.from, range.to);
+  };
+  const std::string heads = has_heads(whole) ? ", " + slice(block.heads) : "";
+  return fmt::format("[...{}, {}, {}]", heads, slice(block.rows), slice(block.columns));
+}
+
 struct Take {
+  static std::string code_of(const Call& call) {
+    return "{r0}" + code_of_block(*call.inputs[0], taken_block(call));
+  }
+
   static Form form(const Call& call) {
     std::string what;
     for (const OptionRule& rule : take_options) {
@@ -213,6 +250,12 @@ struct GradTaken : OwnCells {
       "Back to what a part was taken of",
       "The part that was taken gets its gradients; what stayed behind has no part in the loss.",
       "The zeros stand where nothing was taken."};
+
+  static std::string code_of(const Call& call) {
+    const Tensor& all = *call.inputs[self];
+    return fmt::format("g = {{np}}.zeros_like({{r1}}); g{} = {{r0}}; {{=}}g",
+                       code_of_block(all, taken_block(forward_call(call, {self}))));
+  }
 
   static Form form(const Call&) {
     return {{"row column"}, "row column", "{0} where it was taken from, else 0"};

@@ -1,5 +1,6 @@
 #include <memory>
 
+#include "ops/code.hpp"
 #include "ops/heads/head_axis.hpp"
 #include "ops/kinds/formula.hpp"
 #include "ops/kinds/gradient.hpp"
@@ -205,12 +206,57 @@ N rotated_cell(const Cell<N>& c, const RopeOptions& rope, std::size_t angles, bo
   }
 }
 
+// The columns of the first and of the second number of each pair, as slices.
+std::pair<std::string, std::string> code_of_pairs(const RopeOptions& rope) {
+  if (rope.pairing == Pairing::halves) {
+    return {fmt::format(":{}", rope.width / 2), fmt::format("{}:{}", rope.width / 2, rope.width)};
+  }
+  return {fmt::format("0:{}:2", rope.width), fmt::format("1:{}:2", rope.width)};
+}
+
+// The code of a rotation; `sign` turns it back.
+std::string code_of_rotation(const Call& call, const RopeOptions& rope, const std::string& given,
+                             std::string_view sign) {
+  const Tensor& rows = *call.inputs[0];
+  const auto [first, second] = code_of_pairs(rope);
+  std::string angles = given;
+  if (!rope.are_given()) {
+    std::string turns =
+        fmt::format("{} ** (-{{arange 0, {}, 2}} / {})", rope.base, rope.width, rope.width);
+    if (rope.scaling != RopeOptions::Scaling::none) {
+      const Vector all = Rotation::of(rope).inv_freq;
+      turns = fmt::format("{{array [{}]}}", fmt::join(all.begin(), all.end(), ", "));
+    }
+    angles = fmt::format("{{arange {}, {}}}[:, None] * {}", rope.first,
+                         rope.first + static_cast<double>(rows.rows()), turns);
+  }
+  const double factor = rope.attention_factor();
+  const std::string by = factor == 1 ? "" : fmt::format("{} * ", factor);
+  std::string turned = "x * c - y * s, y * c + x * s";
+  const std::string rest =
+      rope.width == rows.columns() ? "" : fmt::format(", {{r0}}[..., {}:]", rope.width);
+  if (rope.pairing == Pairing::interleaved) {
+    turned = fmt::format("{{np}}.stack([{}], {{axis}}=-1).reshape({}{}, {})", turned,
+                         code_leading(rows), rows.rows(), rope.width);
+  }
+  const bool joins = rope.pairing == Pairing::halves || !rest.empty();
+  return fmt::format(
+      "a = {}; c, s = {}{{np}}.cos(a), {}{}{{np}}.sin(a); x, y = {{r0}}[..., {}], "
+      "{{r0}}[..., {}]; {{=}}{}",
+      angles, by, sign, by, first, second,
+      joins ? fmt::format("{{cat}}([{}{}], {{axis}}=-1)", turned, rest) : turned);
+}
+
 // A rotation's transpose is the rotation by the opposite angle.
 struct GradRotated {
   static constexpr GradientWords words{
       "Turn the gradient back",
       "Each pair was turned by its position's angle; its gradient is turned back by the same.",
       "No pair changes its length."};
+
+  static std::string code_of(const Call& call) {
+    return code_of_rotation(call, RopeOptions::of(forward(call)), "{r2}", "-");
+  }
 
   static Form form(const Call& call) {
     const bool are_given = call.inputs.size() > 2;
@@ -241,6 +287,13 @@ struct GradAngles {
       "that way.",
       "A pair at the centre has no way to go."};
   static constexpr Role needs[] = {Role::output};
+
+  static std::string code_of(const Call& call) {
+    const RopeOptions rope = RopeOptions::of(forward_call(call, {saved_output, self}));
+    const auto [first, second] = code_of_pairs(rope);
+    return fmt::format("{{r0}}[..., {1}] * {{r2}}[..., {0}] - {{r0}}[..., {0}] * {{r2}}[..., {1}]",
+                       first, second);
+  }
 
   static Form form(const Call&) {
     return {{"row column", "row inner", "row column"},
@@ -320,6 +373,10 @@ constexpr OptionRule rope_options[] = {
 };
 
 struct Rope {
+  static std::string code_of(const Call& call) {
+    return code_of_rotation(call, RopeOptions::of(call), "{r1}", "");
+  }
+
   static Form form(const Call& call) {
     const bool are_given = call.inputs.size() == 2;
     Form form = with_columns(

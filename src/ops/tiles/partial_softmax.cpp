@@ -37,6 +37,11 @@ N with_top(const N& top, const N& sum) {
 }
 
 struct LogSumExp {
+  static std::string code_of(const Call& call) {
+    if (is_from_sums(call)) return "{0} + {np}.log({1})";
+    return "np.logaddexp.reduce({r0}, {keep})\ntorch.logsumexp({r0}, {keep})";
+  }
+
   static Form form(const Call& call) {
     if (is_from_sums(call)) return {{"query 1", "query 1"}, "query 1", "{0} + ln {1}"};
     if (call.inputs[0]->columns() == 0) refuse(call, operand_text(call, 0) + " has no scores");
@@ -271,6 +276,9 @@ Decimal merged(const Parts<Decimal>& p) {
 }
 
 struct Merge {
+  static constexpr std::string_view code =
+      "a, b = {np}.exp({1}), {np}.exp({3}); {=}(a * {0} + b * {2}) / (a + b)";
+
   static Form form(const Call&) {
     return {{"query d_v", "query 1", "query d_v", "query 1"},
             "query d_v",
@@ -334,6 +342,8 @@ struct GradPart {
   // What the rule saves: both log-sum-exps.
   static constexpr std::size_t own_lse = saved(0), other_lse = saved(1);
 
+  static constexpr std::string_view code = "{0} / (1 + {np}.exp({3} - {2}))";
+
   static Form form(const Call&) {
     return {{"query d_v", "query d_v", "query 1", "query 1"},
             "query d_v",
@@ -355,6 +365,8 @@ struct GradShare {
       "The two are each other's negative."};
   // What the rule saves: the other part's log-sum-exp, the part's output and the merged one.
   static constexpr std::size_t other_lse = saved(0), part = saved(1), merged = saved(2);
+
+  static constexpr std::string_view code = "{0} * ({3} - {4}) / (1 + {np}.exp({2} - {1}))";
 
   static Form form(const Call&) {
     return with_columns({{"query d_v", "query 1", "query 1", "query d_v", "query d_v"},

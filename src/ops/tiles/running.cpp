@@ -6,6 +6,10 @@ namespace qkv::inline ops {
 namespace {
 
 struct RunningMax {
+  static std::string code_of(const Call& call) {
+    return is_first_tile(call) ? "{0}.{amax}({keep})" : "{np}.maximum({0}, {1}.{amax}({keep}))";
+  }
+
   static Form form(const Call& call) {
     const std::size_t tile = call.inputs.size() - 1;
     if (call.inputs[tile]->columns() == 0) {
@@ -52,6 +56,12 @@ struct GradTileScores {
 
   static bool has_before(const Call& call) { return call.inputs.size() > saved_other; }
 
+  static std::string code_of(const Call& call) {
+    const std::string_view code =
+        "t = {1}.{amax}({keep}); m = {1} == t; {=}{0} * m / m.sum({keep})";
+    return std::string(code) + (has_before(call) ? " * ((t > {2}) + (t == {2}) / 2)" : "");
+  }
+
   static Form form(const Call& call) {
     return {{"query 1", "query key", "query 1"},
             "query key",
@@ -76,6 +86,9 @@ struct GradMaximumBefore {
       "Where the maximum did not rise, the one from before gets the gradient.",
       "0 where the tile has a larger score."};
   static constexpr Role needs[] = {Role::other};
+
+  static constexpr std::string_view code =
+      "t = {2}.{amax}({keep}); {=}{0} * (({1} > t) + ({1} == t) / 2)";
 
   static Form form(const Call&) {
     return {{"query 1", "query 1", "query key"}, "query 1", "{0}, where {1} is above all of {2}"};
@@ -178,6 +191,8 @@ struct GradTile {
                                        "Each of them was added to the sum: all get its gradient.",
                                        "The same in the whole row."};
 
+  static constexpr std::string_view code = "{0} * {np}.ones_like({1})";
+
   static Form form(const Call&) {
     return {{"query 1", "query key"}, "query key", "{0}, the same for each key"};
   }
@@ -218,6 +233,10 @@ BackwardRule running_output_backward(const OperandRef& use) {
 }
 
 struct RunningSum {
+  static std::string code_of(const Call& call) {
+    return is_first_tile(call) ? "{0}.sum({keep})" : "{np}.exp({1} - {2}) * {0} + {3}.sum({keep})";
+  }
+
   static Form form(const Call& call) {
     if (is_first_tile(call)) {
       return with_columns({{"query key"}, "query 1", "the sum of each row of {0}"});

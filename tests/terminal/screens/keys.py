@@ -10,8 +10,8 @@ from pathlib import Path
 from harness import for_sanitizers, sanitized
 
 from .lines import by_lines
-from .terminal import (DOWN, LEFT, RIGHT, TWO_WORDS, UP, Program, equal, is_given_back,
-                       started)
+from .terminal import (DOWN, FRAME_END, LEFT, RIGHT, TWO_WORDS, UP, Program, Terminal, equal,
+                       is_given_back, started)
 
 
 def keys_may_come_in_pieces():
@@ -183,3 +183,61 @@ def slack():
     """Sanitizers make everything slower, and so do others who want the same processors."""
     shared = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
     return shared * (20 if sanitized(Program.path) else 1)
+
+
+def n_after_the_last_step_goes_to_the_next_lesson():
+    with Terminal("run", "the-fat-cat", "--from", "context") as terminal:
+        terminal.wait_for(lambda t: t.bytes.count(FRAME_END) > 0 and "The fat cat" in t.text())
+        terminal.type(b"\x1b[F", "n next lesson")
+        terminal.type(b"n", "Two heads")
+        terminal.press(b"q")
+        equal(terminal.end(), ("ended", 0))
+        assert b"To go on from here" not in terminal.bytes  # nothing of it was read
+
+
+def code_is_shown_and_hidden():
+    with started("two-heads") as terminal:
+        terminal.type(b"gscores\r", "8/14  scores")
+        terminal.type(b"c", "PyTorch  scores = Q @ K.transpose(-2, -1)")
+        terminal.press(b"c")
+        assert "PyTorch" not in terminal.text()
+
+
+def run_alone_goes_on_where_the_last_walk_was_left():
+    with tempfile.TemporaryDirectory() as state:
+        with Terminal("run", "rope", "--from", "scores", XDG_STATE_HOME=state) as terminal:
+            terminal.wait_for(lambda t: b"Rotary" in t.bytes)
+            os.write(terminal.master, b"q")
+            equal(terminal.end(), ("ended", 0))
+        left = Path(state) / "qkv" / "walk"
+        equal(left.read_text(), "rope scores\n")
+        for asked, shown in ((b"\n", b"Rotary"), (b"n\n", b"The fat cat")):
+            left.write_text("rope scores\n")
+            with Terminal("run", XDG_STATE_HOME=state) as terminal:
+                terminal.wait_for(lambda t: b"q quits: " in t.bytes)
+                assert b"in the lesson rope, at scores" in terminal.bytes
+                os.write(terminal.master, asked)
+                terminal.wait_for(lambda t, shown=shown: shown in t.bytes)
+
+
+def what_is_no_place_in_the_course_is_not_gone_on_from():
+    with tempfile.TemporaryDirectory() as state:
+        left = Path(state) / "qkv" / "walk"
+        left.parent.mkdir()
+        for bytes_ in (b"", b"/etc/passwd 1\n", b"../rope Q\n", b"\xff\x00\x1b[2J", b"rope " * 9999):
+            left.write_bytes(bytes_)
+            with Terminal("run", XDG_STATE_HOME=state) as terminal:
+                terminal.wait_for(lambda t: b"The fat cat" in t.bytes)
+                assert b"Last time" not in terminal.bytes, terminal.bytes
+        left.write_bytes(b"rope \x1b[2Jno-step\n")
+        with Terminal("run", XDG_STATE_HOME=state) as terminal:
+            terminal.wait_for(lambda t: b"in the lesson rope, at Q_rope" in t.bytes)
+
+
+def a_state_that_cannot_be_written_is_no_error():
+    for home in ({}, {"HOME": "/dev/null"}, {"XDG_STATE_HOME": "relative"}):
+        with Terminal("run", "rope", **home) as terminal:
+            terminal.wait_for(lambda t: b"Rotary" in t.bytes)
+            os.write(terminal.master, b"nq")
+            equal(terminal.end(), ("ended", 0))
+            assert b"To go on from here: qkv run rope --from K_rope" in terminal.bytes

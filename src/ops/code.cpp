@@ -1,0 +1,291 @@
+#include "ops/code.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "ops/kinds/gradient.hpp"
+#include "ops/kinds/line.hpp"
+#include "tensor/parallel.hpp"
+
+namespace qkv::inline ops {
+namespace {
+
+// What stands in a template in braces, and what it is in either library.
+struct CodeWord {
+  std::string_view name, numpy, pytorch;
+};
+
+constexpr CodeWord code_words[] = {
+    {"np", "np", "torch"},
+    {"axis", "axis", "dim"},
+    {"amax", "max", "amax"},
+    {"cat", "np.concatenate", "torch.cat"},
+    {"int", ".astype(int)", ".long()"},
+    {"erf", "np.vectorize(math.erf)", "torch.erf"},
+    {"pick", "np.take_along_axis", "torch.take_along_dim"},
+};
+
+std::string identifier(std::string_view name) {
+  std::string text(name);
+  std::ranges::replace(text, '.', '_');
+  return text;
+}
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (auto at = text.find(from); at != text.npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+// A function's name before an operand or a bracket: `ln {0}` is `{np}.log({0})`.
+void replace_function(std::string& text, std::string_view sign, std::string_view function) {
+  const std::string call = fmt::format("{{np}}.{}(", function);
+  replace_all(text, std::string(sign) + "(", call);
+  for (auto at = text.find(std::string(sign) + "{"); at != text.npos;
+       at = text.find(std::string(sign) + "{")) {
+    text.insert(text.find('}', at) + 1, ")");
+    text.replace(at, sign.size(), call);
+  }
+}
+
+// The formula as a template of code.
+std::string translated(std::string text) {
+  const bool is_cellwise = text.ends_with(", cell by cell");
+  for (const auto& [from, to] : {std::pair{", cell by cell", ""},
+                                 {"∘", "*"},
+                                 {"−", "-"},
+                                 {"²", " ** 2"},
+                                 {"} · {", "} @ {"},
+                                 {"}ᵀ · {", "}ᵀ @ {"},
+                                 {"·", "*"},
+                                 {"tanh ", "tanh"},
+                                 {"column sums of", "row sums of"}}) {
+    replace_all(text, from, to);
+  }
+  if (is_cellwise) replace_all(text, "@", "*");
+  for (const auto& [sign, function] : {std::pair{"e^", "exp"},
+                                       {"ln ", "log"},
+                                       {"tanh", "tanh"},
+                                       {"√", "sqrt"},
+                                       {"max", "maximum"}}) {
+    replace_function(text, sign, function);
+  }
+  if (const auto root = text.find("√"); root != text.npos) {  // of a number
+    text = text.replace(root, std::string_view("√").size(), "") + " ** 0.5";
+  }
+  constexpr std::string_view sums = "row sums of ";
+  for (auto at = text.find(sums); at != text.npos; at = text.find(sums)) {
+    const bool is_whole = at <= 1;  // a gradient is summed to its operand's shape in any case
+    const std::size_t end = std::min(text.find(')', at), text.size());
+    if (!is_whole) text.insert(end, ").sum({keep})");
+    text.replace(at, sums.size(), is_whole ? "" : "(");
+  }
+  return text;
+}
+
+class CodeWriter {
+ public:
+  CodeWriter(const Call& call, const Tensor& result, Library library)
+      : call_(call), result_(result), library_(library) {
+    for (const Tensor* input : call.inputs) heads_ = std::max(heads_, heads_of(*input));
+  }
+
+  // The template of an operation's record: `{r0}` is operand 0 with tokens as rows, in any layout.
+  std::string from_template(std::string text) {
+    const auto both = text.find('\n');
+    if (both != text.npos) {
+      text = library_ == Library::numpy ? text.substr(0, both) : text.substr(both + 1);
+    }
+    in_rows_ = text.find("{r") != text.npos;
+    return expanded(text);
+  }
+
+  std::string from_formula(const Form& form) {
+    const bool by_columns = columns() && !form.formula_by_columns.empty();
+    are_matrices_ = true;
+    return expanded(translated(by_columns ? form.formula_by_columns : form.formula));
+  }
+
+  // The whole gradient summed to the operand's shape.
+  std::string summed(const std::string& whole, const Form& form) const {
+    const Shape from = shown(broadcast_axes(call_, form).shape());
+    const Shape to = shown(result_.shape());
+    const std::size_t missing = from.size() - std::min(from.size(), to.size());
+    Shape parts, axes;  // heads that share one of the operand are an axis of their own
+    for (std::size_t a = 0; a < from.size(); ++a) {
+      const std::size_t kept = a < missing ? 1 : to[a - missing];
+      if (kept > 1 && from[a] != kept) parts.push_back(kept);
+      if (from[a] != kept || a < missing) axes.push_back(parts.size());
+      parts.push_back(kept > 1 && from[a] != kept ? from[a] / kept : from[a]);
+    }
+    if (axes.empty()) return whole;
+    const std::string_view brackets[] = {axes.size() > 1 ? "(" : "", axes.size() > 1 ? ")" : ""};
+    return fmt::format("({}){}.sum({}{}{}){}", whole,
+                       parts == from ? "" : fmt::format(".reshape({})", code_list(parts)),
+                       brackets[0], code_list(axes), brackets[1],
+                       axes.size() == missing ? "" : fmt::format(".reshape({})", code_list(to)));
+  }
+
+  std::string finished(const std::string& value) const {
+    return in_rows_ && is_shown_transposed(result_, call_.token_layout) ? transposed(value) : value;
+  }
+
+ private:
+  static std::size_t heads_of(const Tensor& tensor) {
+    return tensor.rank() < 3 ? 1 : tensor.axes[tensor.rank() - 3].size;
+  }
+
+  Shape shown(Shape shape) const {
+    if (columns() && !in_rows_) std::swap(shape.rbegin()[0], shape.rbegin()[1]);
+    return shape;
+  }
+
+  bool columns() const { return call_.token_layout == TokenLayout::columns; }
+
+  std::string transposed(const std::string& value) const {
+    const bool is_name = value.find_first_of(" (") == value.npos;
+    return library_ == Library::numpy ? fmt::format("np.swapaxes({}, -1, -2)", value)
+           : is_name                  ? value + ".transpose(-2, -1)"
+                                      : fmt::format("({}).transpose(-2, -1)", value);
+  }
+
+  // An operand's name. Heads that several others share are repeated.
+  std::string operand(std::size_t k, bool rows) const {
+    const Tensor& tensor = *call_.inputs.at(k);
+    std::string text = identifier(call_.names.at(k));
+    const std::size_t heads = heads_of(tensor);
+    if (heads > 1 && heads < heads_ && heads_ % heads == 0) {
+      const std::size_t times = heads_ / heads;
+      text = library_ == Library::numpy
+                 ? fmt::format("np.repeat({}, {}, axis=-3)", text, times)
+                 : fmt::format("{}.repeat_interleave({}, dim=-3)", text, times);
+    }
+    if (rows && is_shown_transposed(tensor, call_.token_layout)) return transposed(text);
+    if (are_matrices_ && columns() && tensor.rank() == 1) return text + "[:, None]";
+    return text;
+  }
+
+  // `{arange 2, 5}`: the words of a template that have numbers behind them.
+  std::optional<std::string> array_of(std::string_view word) const {
+    for (const std::string_view maker : {"arange", "zeros", "array"}) {
+      if (!word.starts_with(maker) || word.substr(maker.size(), 1) != " ") continue;
+      const std::string_view what = word.substr(maker.size() + 1);
+      const bool numpy = library_ == Library::numpy;
+      if (numpy) return fmt::format("np.{}({})", maker, what);
+      return fmt::format("torch.{}({}, dtype=torch.double)", maker == "array" ? "tensor" : maker,
+                         what);
+    }
+    return {};
+  }
+
+  std::string along_line(bool keep) const {
+    const int axis = is_columnwise(call_) != (columns() && !in_rows_) ? -2 : -1;
+    const bool numpy = library_ == Library::numpy;
+    return fmt::format("{}={}{}", numpy ? "axis" : "dim", axis,
+                       !keep   ? ""
+                       : numpy ? ", keepdims=True"
+                               : ", keepdim=True");
+  }
+
+  std::string replacement(std::string_view word) const {
+    if (word == "rows") return {};
+    if (word == "=") return name() + " = ";
+    if (word == "y") return name();
+    if (word == "dim" || word == "keep") return along_line(word == "keep");
+    if (const auto array = array_of(word)) return *array;
+    const auto* known = std::ranges::find(code_words, word, &CodeWord::name);
+    if (known != std::end(code_words)) {
+      return std::string(library_ == Library::numpy ? known->numpy : known->pytorch);
+    }
+    const bool rows = word.starts_with('r');
+    return operand(static_cast<std::size_t>(std::stoul(std::string(word.substr(rows ? 1 : 0)))),
+                   rows);
+  }
+
+  std::string expanded(std::string_view text) const {
+    constexpr std::string_view sign = "ᵀ";
+    std::string code;
+    while (!text.empty()) {
+      const std::size_t from = std::min(text.find('{'), text.size());
+      code += text.substr(0, from);
+      text.remove_prefix(from);
+      if (text.empty()) break;
+      const std::size_t end = text.find('}');
+      std::string value = replacement(text.substr(1, end - 1));
+      text.remove_prefix(end + 1);
+      if (text.starts_with(sign)) {
+        value = transposed(value);
+        text.remove_prefix(sign.size());
+      }
+      code += value;
+    }
+    return code;
+  }
+
+  std::string name() const { return identifier(call_.step); }
+
+  const Call& call_;
+  const Tensor& result_;
+  Library library_;
+  std::size_t heads_ = 1;
+  bool in_rows_ = false;       // the template's operands are transposed to rows
+  bool are_matrices_ = false;  // a vector stands beside matrices
+};
+
+// True if a row that is all hidden, or 0 divided by 0, has 0 in the result and not nan.
+bool has_rows_of_zeros(const Call& call, const Tensor& result, bool divides) {
+  const auto all = [](const Tensor& tensor, double number) {
+    if (tensor.values.size() > small_tensor_limit || tensor.rank() < 2) return false;
+    const std::span<const double> cells(tensor.values);
+    for (std::size_t i = 0; i < cells.size(); i += tensor.columns()) {
+      const auto row = cells.subspan(i, tensor.columns());
+      if (std::ranges::count(row, number) == static_cast<long>(row.size())) return true;
+    }
+    return false;
+  };
+  const auto hidden = [&](const Tensor* input) { return all(*input, -infinity); };
+  const bool is_finite = std::ranges::all_of(std::span<const double>(result.values),
+                                             [](double x) { return std::isfinite(x); });
+  return is_finite && !call.inputs.empty() &&
+         (std::ranges::any_of(call.inputs, hidden) || (divides && all(*call.inputs.back(), 0)));
+}
+
+}  // namespace
+
+std::string code_list(std::span<const std::size_t> sizes) {
+  return fmt::format("{}", fmt::join(sizes, ", "));
+}
+
+std::string code_leading(const Tensor& tensor) {
+  std::string text;
+  for (std::size_t a = 0; a < tensor.leading_axes(); ++a) {
+    text += fmt::format("{}, ", tensor.axes[a].size);
+  }
+  return text;
+}
+
+std::string code_line(const Operation& operation, const Call& call, const Tensor& result,
+                      Library library) {
+  CodeWriter writer(call, result, library);
+  const Form form = operation.form(call);
+  const bool has_own = operation.code_of || !operation.code.empty();
+  std::string value = has_own
+                          ? writer.from_template(operation.code_of ? operation.code_of(call)
+                                                                   : std::string(operation.code))
+                          : writer.from_formula(form);
+  if (value.starts_with('#')) return value;
+  const std::string assignment = identifier(call.step) + " = ";
+  const auto at = value.find(assignment);
+  const std::string before = at == value.npos ? "" : value.substr(0, at);
+  if (at != value.npos) value.erase(0, at + assignment.size());
+  if (has_rows_of_zeros(call, result, value.find(" / ") != value.npos)) {
+    value = fmt::format("{}.nan_to_num({})", library == Library::numpy ? "np" : "torch", value);
+  }
+  if (operation.sums_cells) value = writer.summed(value, form);
+  return before + assignment + writer.finished(value);
+}
+
+}  // namespace qkv::inline ops
