@@ -39,9 +39,9 @@
     });
   }
 
-  function writeLine(line) {
+  function writeLine({ sign, text }) {
     const element = document.createElement("p");
-    `=\u00a0${unbroken(line)}`.split("·").forEach((factor, i) => {
+    `${sign}\u00a0${unbroken(text)}`.split("·").forEach((factor, i) => {
       if (i > 0) element.append("·", document.createElement("wbr"));
       append(element, factor);
     });
@@ -92,7 +92,7 @@
     shownCell = element;
     const { lines: found, places } = arithmeticOf(cell);
     const was = changes.given(cell);
-    const lines = was === undefined ? found : found.map((line) => line.replace("given", was));
+    const lines = was === undefined ? found : found.map(({ sign, text }) => ({ sign, text: text.replace("given", was) }));
     for (const place of places) light(elementOf(place), "lit");
     const heading = panel.querySelector("h2");
     heading.replaceChildren();
@@ -102,7 +102,10 @@
     light(element, "chosen");
     panel.classList.remove("empty");
     changes.offer(cell);
-    if (aloud) said.textContent = [nameOf(cell), ...lines].join(" = ");
+    if (aloud) {
+      said.textContent = lines.reduce((said, { sign, text }) => `${said} ${sign} ${text}`,
+        nameOf(cell));
+    }
   }
 
   function clear() {
