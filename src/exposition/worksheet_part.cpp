@@ -1,0 +1,216 @@
+#include "exposition/worksheet_part.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ops/cell.hpp"
+#include "text/error.hpp"
+#include "text/number.hpp"
+#include "text/suggest.hpp"
+#include "trace/cell_reference.hpp"
+#include "trace/labels.hpp"
+
+namespace qkv::inline exposition {
+namespace {
+
+using Uses = std::vector<CellUse>;
+
+std::size_t index_of(const Tensor& tensor, std::size_t matrix, std::size_t row,
+                     std::size_t column) {
+  return (matrix * tensor.rows() + row) * tensor.columns() + column;
+}
+
+bool is_of_tokens(const Axis& axis) {
+  constexpr std::string_view names[] = {"token", "query", "key", "position"};
+  return !axis.labels.empty() || std::ranges::find(names, axis.name) != std::end(names);
+}
+
+// Finds a token's row in every tensor; all rows belong to no token.
+class TokenRow {
+ public:
+  explicit TokenRow(std::string_view text) : text_(text), number_(parse_number<std::size_t>(text)) {
+    if (text.size() > 2 && text.starts_with('"') && text.ends_with('"')) {
+      text_ = text.substr(1, text.size() - 2);
+    }
+  }
+
+  bool includes(const Tensor& tensor, const CellReference& cell) const {
+    if (text_.empty()) return true;
+    // Ids are one row under their words, a row for each sentence.
+    const bool are_ids = tensor.rank() == 1 || words_differ_by_row(tensor);
+    const std::size_t batch = are_ids                     ? cell.row
+                              : tensor.leading_axes() > 0 ? leading_index(tensor, cell.matrix)[0]
+                                                          : 0;
+    const Axis& axis = are_ids ? tensor.axes.back() : tensor.axes[tensor.rank() - 2];
+    return place_in(axis, batch) == (are_ids ? cell.column : cell.row);
+  }
+
+  [[noreturn]] void refuse(const Trace& trace) const {
+    std::vector<std::string_view> known;
+    std::size_t most = 0;
+    for (const Step& step : trace.steps) {
+      const Axis axis = step.output.rank() == 1 ? step.output.axes.back() : step.output.row_axis();
+      if (!is_of_tokens(axis)) continue;
+      most = std::max(most, axis.size);
+      for (std::size_t i = 0; i < axis.size; ++i) known.push_back(axis.label(i));
+    }
+    const std::string near = number_ ? "" : suggest(text_, known);
+    throw InputError(fmt::format("--row {}: no such row in these steps; {}", text_,
+                                 near.empty() ? fmt::format("the tokens count from 1 to {}", most)
+                                              : fmt::format("did you mean \"{}\"?", near)));
+  }
+
+ private:
+  std::optional<std::size_t> place_in(const Axis& axis, std::size_t batch) const {
+    if (!is_of_tokens(axis)) return {};
+    if (number_) return *number_ - 1;
+    const std::vector<std::size_t> places = places_of_label(text_, axis, batch);
+    if (places.size() > 1) {
+      std::vector<std::size_t> numbers;
+      for (const std::size_t place : places) numbers.push_back(place + 1);
+      throw InputError(fmt::format("--row {0}: \"{0}\" stands at rows {1}; write the number", text_,
+                                   fmt::join(numbers, " and ")));
+    }
+    return places.empty() ? std::nullopt : std::optional(places.front());
+  }
+
+  std::string_view text_;
+  std::optional<std::size_t> number_;
+};
+
+// Marks the cells that the arithmetic of a step's cells reads.
+class ReadCells : public ExpressionDigests {
+ public:
+  explicit ReadCells(const Call& call) : call_(call) {
+    for (const Tensor* input : call.inputs) read_.emplace_back(input->values.size());
+  }
+
+  Digests of_cell(const CellPlace& place) override {
+    const Tensor& operand = *call_.inputs[place.operand];
+    read_[place.operand][index_of(operand, place.matrix, place.row, place.column)] = true;
+    return {};
+  }
+
+  const std::vector<std::vector<bool>>& all() const { return read_; }
+
+ private:
+  const Call& call_;
+  std::vector<std::vector<bool>> read_;
+};
+
+class PartMaker {
+ public:
+  PartMaker(const Trace& trace, const WorksheetRequest& request)
+      : trace_(trace), request_(request), row_(request.row) {}
+
+  WorksheetCells made() && {
+    for (std::size_t s = 0; s < trace_.steps.size(); ++s) ask(s);
+    if (cells_.asked == 0) refuse();
+    if (!request_.is_part()) {
+      for (const Given& given : trace_.givens) use_all(given.name, given.tensor);
+      cells_.trace = trace_;
+      return std::move(cells_);
+    }
+    for (const Step& step : trace_.steps) {
+      if (cells_.has(step.name, CellUse::asked)) give_operands(step);
+    }
+    make_trace();
+    return std::move(cells_);
+  }
+
+ private:
+  void ask(std::size_t place) {
+    const Step& step = trace_.steps[place];
+    const std::vector<std::size_t>& steps = request_.steps;
+    if (!steps.empty() && std::ranges::find(steps, place) == steps.end()) return;
+    const Tensor& tensor = step.output;
+    Uses uses(tensor.values.size(), CellUse::unused);
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+      const CellReference cell = cell_at(step.name, tensor, i);
+      const bool other_head = request_.head && head_of(tensor, cell.matrix) != request_.head;
+      if (!other_head && row_.includes(tensor, cell)) uses[i] = CellUse::asked;
+    }
+    const auto asked = std::ranges::count(uses, CellUse::asked);
+    cells_.asked += static_cast<std::size_t>(asked);
+    if (asked > 0) cells_.uses.emplace(step.name, std::move(uses));
+  }
+
+  [[noreturn]] void refuse() const {
+    if (!request_.row.empty() && !request_.head) row_.refuse(trace_);
+    throw InputError("none of these steps has that row and head, so there is nothing to ask for");
+  }
+
+  void give_operands(const Step& step) {
+    const Call call = trace_.call(step);
+    const Uses& uses = cells_.uses.at(step.name);
+    std::vector<std::vector<bool>> read;
+    {
+      ReadCells observer(call);
+      for (std::size_t i = 0; i < uses.size(); ++i) {
+        if (uses[i] != CellUse::asked) continue;
+        const CellReference at = cell_at(step.name, step.output, i);
+        step.operation->cell.expression({{&call, &step.output, at.matrix, at.row, at.column}});
+      }
+      read = observer.all();
+    }
+    for (std::size_t k = 0; k < step.of.size(); ++k) give(step.of[k], *call.inputs[k], read[k]);
+  }
+
+  // Ids, targets and masks are read, but are no part of the arithmetic.
+  void give(const std::string& name, const Tensor& tensor, const std::vector<bool>& read) {
+    const bool is_step = trace_.find_step(name);
+    const bool in_arithmetic = std::ranges::find(read, true) != read.end();
+    Uses& uses = cells_.uses.try_emplace(name, tensor.values.size(), CellUse::unused).first->second;
+    std::vector<bool> matrices(tensor.matrices(), !in_arithmetic);  // of givens, whole ones
+    const std::size_t size = tensor.rows() * tensor.columns();
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+      if (read[i]) matrices[i / size] = true;
+    }
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+      const bool is_needed = is_step && in_arithmetic ? read[i]
+                             : is_step ? row_.includes(tensor, cell_at(name, tensor, i))
+                                       : matrices[i / size];
+      if (is_needed && uses[i] == CellUse::unused) uses[i] = CellUse::given;
+    }
+  }
+
+  void use_all(const std::string& name, const Tensor& tensor) {
+    cells_.uses.emplace(name, Uses(tensor.values.size(), CellUse::given));
+  }
+
+  void make_trace() {
+    Trace& part = cells_.trace;
+    part.token_layout = trace_.token_layout;
+    part.environment = trace_.environment;
+    part.length = trace_.length;
+    for (const Given& given : trace_.givens) {
+      if (cells_.uses.contains(given.name)) part.add(given);
+    }
+    for (const Step& step : trace_.steps) {
+      if (cells_.has(step.name, CellUse::asked)) {
+        part.add(step);
+      } else if (cells_.uses.contains(step.name)) {
+        part.add(Given{step.name, step.output});
+      }
+    }
+  }
+
+  const Trace& trace_;
+  const WorksheetRequest& request_;
+  TokenRow row_;
+  WorksheetCells cells_;
+};
+
+}  // namespace
+
+bool WorksheetCells::has(const std::string& name, CellUse use) const {
+  const auto found = uses.find(name);
+  return found != uses.end() && std::ranges::find(found->second, use) != found->second.end();
+}
+
+WorksheetCells worksheet_cells(const Trace& trace, const WorksheetRequest& request) {
+  return PartMaker(trace, request).made();
+}
+
+}  // namespace qkv::inline exposition
