@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <deque>
 #include <limits>
@@ -189,11 +190,16 @@ const ExportFormat& find_export_format(std::string_view name) {
                                did_you_mean(name, export_format_names())));
 }
 
+std::string shortest(double value) {
+  std::array<char, max_shortest_length> room;
+  return {room.data(), write_shortest(room.data(), value)};
+}
+
 // A given number of a step. In a matrix that is to be filled in, a longer number than of two
 // decimals is written with an exponent: its precision is its own then, not the learner's.
 std::string given_text(double value, const NumberStyle& style, bool in_blank_matrix) {
   constexpr int few = 2;
-  if (!std::isfinite(value) || value == std::round(value)) return fmt::format("{}", value);
+  if (!std::isfinite(value) || value == std::round(value)) return shortest(value);
   if (style.kind == NumberStyle::Kind::scientific) return cell_text(value, style);
   const std::string text = number(value, style.digits);
   const double rounded = std::stod(text);
@@ -203,41 +209,26 @@ std::string given_text(double value, const NumberStyle& style, bool in_blank_mat
   return fmt::format("{:.{}e}", rounded, std::max(0, style.digits + exponent));
 }
 
-void step_csv(const ExportEntry& entry, TokenLayout token_layout, const WorksheetCells& cells,
-              int digits, const std::function<void(ExportedFile)>& take) {
+// The files of a tensor of which the worksheet uses a cell.
+void tensor_csv(const ExportEntry& entry, const Trace& trace, const WorksheetCells& cells,
+                int digits, const std::function<void(ExportedFile)>& take) {
   const Tensor& tensor = *entry.tensor;
-  const Tensor shown = as_shown(tensor, token_layout);
-  const bool transposed = is_shown_transposed(tensor, token_layout);
+  const Tensor shown = as_shown(tensor, trace.token_layout);
   const NumberStyle style = style_for(shown.values, digits);
+  const bool is_step = trace.find_step(entry.name);
   const bool is_blank = cells.has(entry.name, CellUse::asked);
-  const std::size_t size = shown.rows() * shown.columns();
   for (std::size_t m = 0; m < shown.matrices(); ++m) {
-    const auto use_at = [&](std::size_t i) {
-      const std::size_t turned = i % shown.columns() * shown.rows() + i / shown.columns();
-      return cells.use(entry.name, m * size + (transposed ? turned : i));
-    };
-    bool is_used = false;
-    for (std::size_t i = 0; i < size; ++i) is_used = is_used || use_at(i) != CellUse::unused;
-    if (!is_used) continue;
+    const std::vector<CellUse> uses = cells.shown_uses(entry.name, tensor, m, trace.token_layout);
+    if (std::ranges::count(uses, CellUse::unused) == std::ssize(uses)) continue;
     const auto text_at = [&](std::size_t i) -> std::string {
-      const CellUse use = use_at(i);
-      if (use == CellUse::asked) return "";
-      return use == CellUse::given ? given_text(shown.cells(m)[i], style, is_blank) : "-";
+      const double value = shown.cells(m)[i];
+      if (uses[i] == CellUse::asked || std::isnan(value)) return "";
+      if (uses[i] == CellUse::unused) return "-";
+      return is_step ? given_text(value, style, is_blank) : shortest(value);
     };
     take({entry.stem + exported_suffix(tensor, m) + ".csv",
-          to_csv(csv_matrix(shown, m, full_labels(tensor, m, token_layout)), {.text = text_at})});
-  }
-}
-
-void given_csv(const ExportEntry& entry, TokenLayout token_layout, const WorksheetCells& cells,
-               const std::function<void(ExportedFile)>& take) {
-  const Tensor& tensor = *entry.tensor;
-  const Tensor shown = as_shown(tensor, token_layout);
-  for (std::size_t m = 0; m < shown.matrices(); ++m) {
-    if (cells.use(entry.name, m * shown.rows() * shown.columns()) == CellUse::unused) continue;
-    const MatrixLabels labels = full_labels(tensor, m, token_layout);
-    take({entry.stem + exported_suffix(tensor, m) + ".csv",
-          to_csv(csv_matrix(shown, m, labels), {.blanks = CsvBlanks::as_empty_cells})});
+          to_csv(csv_matrix(shown, m, full_labels(tensor, m, trace.token_layout)),
+                 {.text = text_at})});
   }
 }
 
@@ -400,12 +391,7 @@ std::vector<const ExportFormat*> find_export_formats(std::span<const std::string
 void worksheet_files(const Trace& trace, const WorksheetCells& cells, int digits,
                      const std::function<void(ExportedFile)>& take) {
   for (const ExportEntry& entry : all_entries(trace)) {
-    if (!cells.uses.contains(entry.name)) continue;
-    if (trace.find_step(entry.name)) {
-      step_csv(entry, trace.token_layout, cells, digits, take);
-    } else {
-      given_csv(entry, trace.token_layout, cells, take);
-    }
+    if (cells.uses.contains(entry.name)) tensor_csv(entry, trace, cells, digits, take);
   }
 }
 

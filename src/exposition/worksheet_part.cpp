@@ -35,15 +35,24 @@ class TokenRow {
     }
   }
 
-  bool includes(const Tensor& tensor, const CellReference& cell) const {
-    if (text_.empty()) return true;
+  // Returns for each cell of a tensor whether it is in the token's row.
+  std::vector<bool> cells_of(const Tensor& tensor) const {
+    std::vector<bool> cells(tensor.values.size(), text_.empty());
     // Ids are one row under their words, a row for each sentence.
     const bool are_ids = tensor.rank() == 1 || words_differ_by_row(tensor);
-    const std::size_t batch = are_ids                     ? cell.row
-                              : tensor.leading_axes() > 0 ? leading_index(tensor, cell.matrix)[0]
-                                                          : 0;
-    const Axis& axis = are_ids ? tensor.axes.back() : tensor.axes[tensor.rank() - 2];
-    return place_in(axis, batch) == (are_ids ? cell.column : cell.row);
+    const Axis axis = are_ids ? tensor.axes.back() : tensor.row_axis();
+    for (std::size_t at = 0; !text_.empty() && at < cells.size(); at += tensor.columns()) {
+      const std::size_t row = at / tensor.columns() % tensor.rows();
+      const std::size_t matrix = at / tensor.columns() / tensor.rows();
+      const bool in_batch = !are_ids && tensor.leading_axes() > 0;
+      const auto place = place_in(axis, are_ids    ? row
+                                        : in_batch ? leading_index(tensor, matrix)[0]
+                                                   : 0);
+      for (std::size_t j = 0; j < tensor.columns(); ++j) {
+        cells[at + j] = place == (are_ids ? j : row);
+      }
+    }
+    return cells;
   }
 
   [[noreturn]] void refuse(const Trace& trace) const {
@@ -125,11 +134,12 @@ class PartMaker {
     const std::vector<std::size_t>& steps = request_.steps;
     if (!steps.empty() && std::ranges::find(steps, place) == steps.end()) return;
     const Tensor& tensor = step.output;
+    const std::vector<bool> in_row = row_.cells_of(tensor);
+    const std::size_t size = tensor.rows() * tensor.columns();
     Uses uses(tensor.values.size(), CellUse::unused);
     for (std::size_t i = 0; i < uses.size(); ++i) {
-      const CellReference cell = cell_at(step.name, tensor, i);
-      const bool other_head = request_.head && head_of(tensor, cell.matrix) != request_.head;
-      if (!other_head && row_.includes(tensor, cell)) uses[i] = CellUse::asked;
+      const bool other_head = request_.head && head_of(tensor, i / size) != request_.head;
+      if (in_row[i] && !other_head) uses[i] = CellUse::asked;
     }
     const auto asked = std::ranges::count(uses, CellUse::asked);
     cells_.asked += static_cast<std::size_t>(asked);
@@ -167,10 +177,9 @@ class PartMaker {
     for (std::size_t i = 0; i < uses.size(); ++i) {
       if (read[i]) matrices[i / size] = true;
     }
+    const std::vector<bool> cells = is_step && !in_arithmetic ? row_.cells_of(tensor) : read;
     for (std::size_t i = 0; i < uses.size(); ++i) {
-      const bool is_needed = is_step && in_arithmetic ? read[i]
-                             : is_step ? row_.includes(tensor, cell_at(name, tensor, i))
-                                       : matrices[i / size];
+      const bool is_needed = is_step ? cells[i] : matrices[i / size];
       if (is_needed && uses[i] == CellUse::unused) uses[i] = CellUse::given;
     }
   }
@@ -207,6 +216,19 @@ class PartMaker {
 bool WorksheetCells::has(const std::string& name, CellUse use) const {
   const auto found = uses.find(name);
   return found != uses.end() && std::ranges::find(found->second, use) != found->second.end();
+}
+
+std::vector<CellUse> WorksheetCells::shown_uses(const std::string& name, const Tensor& tensor,
+                                                std::size_t matrix,
+                                                TokenLayout token_layout) const {
+  const std::size_t size = tensor.rows() * tensor.columns();
+  const std::span<const CellUse> own = std::span(uses.at(name)).subspan(matrix * size, size);
+  if (!is_shown_transposed(tensor, token_layout)) return {own.begin(), own.end()};
+  std::vector<CellUse> shown;
+  for (std::size_t i = 0; i < size; ++i) {
+    shown.push_back(own[i % tensor.rows() * tensor.columns() + i / tensor.rows()]);
+  }
+  return shown;
 }
 
 WorksheetCells worksheet_cells(const Trace& trace, const WorksheetRequest& request) {

@@ -31,7 +31,9 @@ struct WorksheetCells {
   std::size_t asked = 0;                                          ///< how many cells it asks for
   Trace trace;  ///< the steps that it asks for; the results of others that it gives are givens
 
-  CellUse use(const std::string& name, std::size_t cell) const { return uses.at(name)[cell]; }
+  /// Returns the uses of the cells of one matrix, in display layout.
+  std::vector<CellUse> shown_uses(const std::string& name, const Tensor& tensor, std::size_t matrix,
+                                  TokenLayout token_layout) const;
   /// True if the worksheet has a cell of the tensor with that use.
   bool has(const std::string& name, CellUse use) const;
 };

@@ -124,46 +124,42 @@ std::string caption(const std::string& name, const PrintedMatrix& sheet, const G
   return text;
 }
 
-// Matrix `m` of a tensor in display layout; without rows if the worksheet has no cell of it.
-PrintedMatrix printed_matrix(const Tensor& shown, const Tensor& tensor, std::size_t m,
-                             TokenLayout token_layout, std::span<const CellUse> uses) {
-  const bool transposed = is_shown_transposed(tensor, token_layout);
-  PrintedMatrix sheet{.labels = full_labels(tensor, m, token_layout),
-                      .values = shown.cells(m),
-                      .style = {},
-                      .uses = {}};
-  std::vector<bool> has_column(shown.columns());
-  for (std::size_t i = 0; i < shown.rows(); ++i) {
-    bool has_row = false;
-    for (std::size_t j = 0; j < shown.columns(); ++j) {
-      const std::size_t own = transposed ? j * shown.rows() + i : i * shown.columns() + j;
-      sheet.uses.push_back(uses[m * shown.rows() * shown.columns() + own]);
-      if (sheet.uses.back() == CellUse::unused) continue;
-      has_row = has_column[j] = true;
-    }
-    if (has_row) sheet.rows.push_back(i);
+// Keeps the rows and columns of which the worksheet uses a cell.
+void select_used(PrintedMatrix& sheet) {
+  const std::size_t rows = sheet.labels.rows.size(), columns = sheet.labels.columns.size();
+  std::vector<bool> has_row(rows), has_column(columns);
+  for (std::size_t i = 0; i < sheet.uses.size(); ++i) {
+    if (sheet.uses[i] == CellUse::unused) continue;
+    has_row[i / columns] = has_column[i % columns] = true;
   }
-  for (std::size_t j = 0; j < has_column.size(); ++j) {
+  for (std::size_t i = 0; i < rows; ++i) {
+    if (has_row[i]) sheet.rows.push_back(i);
+  }
+  for (std::size_t j = 0; j < columns; ++j) {
     if (has_column[j]) sheet.columns.push_back(j);
   }
-  return sheet;
 }
 
 // The grids of a tensor side by side, each under its name.
-std::string tensor_html(const std::string& title, const Tensor& tensor, TokenLayout token_layout,
-                        std::span<const CellUse> uses, const WorksheetStyle& look) {
+std::string tensor_html(const std::string& title, const std::string& tensor_name,
+                        const Tensor& tensor, const WorksheetCells& cells,
+                        const WorksheetStyle& look) {
   if (tensor.values.size() > max_printed_cells) {
     return fmt::format("<p>{}: its {} numbers are too many for paper: see the CSV {}.</p>\n",
                        html_text(title), tensor.values.size(),
                        tensor.matrices() == 1 ? "file" : "files");
   }
+  const TokenLayout token_layout = cells.trace.token_layout;
   const Tensor shown = as_shown(tensor, token_layout);
-  const bool is_given = std::ranges::find(uses, CellUse::asked) == uses.end();
+  const bool is_given = !cells.has(tensor_name, CellUse::asked);
   std::string text;
   for (std::size_t m = 0; m < shown.matrices(); ++m) {
-    PrintedMatrix sheet = printed_matrix(shown, tensor, m, token_layout, uses);
+    PrintedMatrix sheet{.labels = full_labels(tensor, m, token_layout),
+                        .values = shown.cells(m),
+                        .style = style_for(shown.values, look.digits),
+                        .uses = cells.shown_uses(tensor_name, tensor, m, token_layout)};
+    select_used(sheet);
     if (sheet.rows.empty()) continue;
-    sheet.style = style_for(shown.values, look.digits);
     for (const GridPart& rows : grid_parts(sheet.rows.size(), max_worksheet_rows)) {
       for (const GridPart& columns : grid_parts(sheet.columns.size(), max_worksheet_columns)) {
         const std::string matrix = matrix_name(tensor, m);
@@ -183,15 +179,12 @@ std::string rules(const WorksheetStyle& look, std::size_t asked) {
   const std::string count = fmt::format(
       "<p class=\"rules\">Numbers to work out: <b>{}</b>{}.</p>\n", group_digits(asked), part);
   if (look.kind == SheetKind::key) return count;
-  return count +
-         fmt::format(
-             "<p class=\"rules\">Work the steps out in order, each from the numbers above it. Keep "
-             "to the "
-             "same number of decimals within a matrix. Write -inf for minus infinity, and leave "
-             "blank "
-             "what you have not done. The CSV files beside this page take the same numbers; then "
-             "<code>{}</code> says where the first slip is.</p>\n",
-             html_text(look.check));
+  constexpr std::string_view how =
+      "Work the steps out in order, each from the numbers above it. Keep to the same number of "
+      "decimals within a matrix. Write -inf for minus infinity, and leave blank what you have not "
+      "done. The CSV files beside this page take the same numbers; then";
+  return fmt::format("{}<p class=\"rules\">{} <code>{}</code> says where the first slip is.</p>\n",
+                     count, how, html_text(look.check));
 }
 
 // The text and its ids, if a step reads them.
@@ -228,8 +221,8 @@ constexpr Topic worksheet_topics[] = {Topic::title, Topic::gist,   Topic::formul
 
 class WorksheetWriter {
  public:
-  WorksheetWriter(const WorksheetCells& cells, const WorksheetStyle& look)
-      : cells_(cells), trace_(cells.trace), look_(look) {}
+  WorksheetWriter(const Lesson& lesson, const WorksheetCells& cells, const WorksheetStyle& look)
+      : lesson_(lesson), cells_(cells), trace_(cells.trace), look_(look) {}
 
   std::string operator()(const LessonTitle& title) const {
     return html_element("h1", title.text) + "\n";
@@ -270,16 +263,17 @@ class WorksheetWriter {
 
   std::string operator()(const MatrixBlock& matrix_block) const {
     const Tensor& tensor = *matrix_block.tensor;
-    const std::string& title = matrix_block.title;
-    const std::vector<CellUse>& uses = cells_.uses.find(title)->second;
+    const std::string& name = matrix_block.title;
     if (matrix_block.role != MatrixBlock::Role::given) {
-      return tensor_html(title, tensor, trace_.token_layout, uses, look_) +
-             key(title, tensor, uses);
+      return tensor_html(name, name, tensor, cells_, look_) + key(name, tensor);
     }
-    const bool rounded = shows_rounded(tensor, look_.digits);
-    const std::string given =
-        rounded ? ", given (rounded: its CSV file has all digits)" : ", given";
-    return tensor_html(title + given, tensor, trace_.token_layout, uses, look_);
+    // The CSV file of a step has the numbers of the page.
+    const bool rounded = std::ranges::find(lesson_.recipe.steps, name, &StepRecipe::name) ==
+                             lesson_.recipe.steps.end() &&
+                         shows_rounded(tensor, look_.digits);
+    return tensor_html(
+        name + (rounded ? ", given (rounded: its CSV file has all digits)" : ", given"), name,
+        tensor, cells_, look_);
   }
 
   std::string operator()(const HiddenGivens& givens) const {
@@ -296,10 +290,10 @@ class WorksheetWriter {
   }
 
   // The arithmetic of each cell that is asked for.
-  std::string key(const std::string& name, const Tensor& tensor,
-                  std::span<const CellUse> uses) const {
+  std::string key(const std::string& name, const Tensor& tensor) const {
     if (look_.kind != SheetKind::key || tensor.values.size() > max_printed_cells) return {};
     constexpr std::size_t most_terms = 9;
+    const std::vector<CellUse>& uses = cells_.uses.at(name);
     std::string text;
     for (std::size_t i = 0; i < uses.size(); ++i) {
       if (uses[i] != CellUse::asked) continue;
@@ -311,6 +305,7 @@ class WorksheetWriter {
     return fmt::format("<div class=\"arithmetic\">\n{}</div>\n", text);
   }
 
+  const Lesson& lesson_;
   const WorksheetCells& cells_;
   const Trace& trace_;
   const WorksheetStyle& look_;
@@ -338,7 +333,7 @@ std::string worksheet_page(const Lesson& lesson, const WorksheetCells& cells,
       "<meta name=\"viewport\" content=\"width=device-width\">\n"
       "<title>{}{}</title>\n<style>{}</style>\n</head>\n<body>\n",
       html_attribute(lesson.title), is_key ? ": answers" : "", style);
-  const WorksheetWriter writer(cells, look);
+  const WorksheetWriter writer(lesson, cells, look);
   text += fmt::format("<header>\n{}{}</header>\n",
                       render(lesson_opening(lesson, worksheet_opening), writer),
                       is_key ? "<p class=\"who\"><b>Answers</b></p>\n"

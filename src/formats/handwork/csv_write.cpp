@@ -83,9 +83,7 @@ void append_cells(std::string& text, std::span<const double> cells, const CsvOpt
       text.append(start, out);
       out = start;
     }
-    if (options.blanks == CsvBlanks::as_nan || !std::isnan(value)) {
-      out = options.digits ? write_fixed(out, value, *options.digits) : write_shortest(out, value);
-    }
+    out = options.digits ? write_fixed(out, value, *options.digits) : write_shortest(out, value);
     *out++ = ',';
   }
   if (!cells.empty()) --out;
