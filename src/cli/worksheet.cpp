@@ -138,7 +138,7 @@ std::string report_text(const WorksheetOptions& options, std::size_t files, std:
       "{} files in {} ask for {} {}: print worksheet.html, or fill in the CSV files; then\n  {}\n",
       files, directory, group_digits(asked), asked == 1 ? "number" : "numbers", sanitise(check));
   if (options.answers) text += "The key is answers.html.\n";
-  if (asked > many) text += "By hand, ask for a part: --step, --from, --to, --head, --row.\n";
+  if (asked > many) text += "By hand, ask for a small part: --step, --from, --to, --head, --row.\n";
   return text;
 }
 

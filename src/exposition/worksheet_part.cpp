@@ -117,14 +117,19 @@ class PartMaker {
     for (std::size_t s = 0; s < trace_.steps.size(); ++s) ask(s);
     if (cells_.asked == 0) refuse();
     if (!request_.is_part()) {
-      for (const Given& given : trace_.givens) use_all(given.name, given.tensor);
+      for (const Given& given : trace_.givens) {
+        cells_.uses.emplace(given.name, Uses(given.tensor.values.size(), CellUse::given));
+      }
       cells_.trace = trace_;
       return std::move(cells_);
     }
-    for (const Step& step : trace_.steps) {
-      if (cells_.has(step.name, CellUse::asked)) give_operands(step);
+    std::vector<std::size_t> places;
+    for (std::size_t s = 0; s < trace_.steps.size(); ++s) {
+      if (!cells_.has(trace_.steps[s].name, CellUse::asked)) continue;
+      places.push_back(s);
+      give_operands(trace_.steps[s]);
     }
-    make_trace();
+    cells_.trace = only_steps(trace_, places);
     return std::move(cells_);
   }
 
@@ -181,27 +186,6 @@ class PartMaker {
     for (std::size_t i = 0; i < uses.size(); ++i) {
       const bool is_needed = is_step ? cells[i] : matrices[i / size];
       if (is_needed && uses[i] == CellUse::unused) uses[i] = CellUse::given;
-    }
-  }
-
-  void use_all(const std::string& name, const Tensor& tensor) {
-    cells_.uses.emplace(name, Uses(tensor.values.size(), CellUse::given));
-  }
-
-  void make_trace() {
-    Trace& part = cells_.trace;
-    part.token_layout = trace_.token_layout;
-    part.environment = trace_.environment;
-    part.length = trace_.length;
-    for (const Given& given : trace_.givens) {
-      if (cells_.uses.contains(given.name)) part.add(given);
-    }
-    for (const Step& step : trace_.steps) {
-      if (cells_.has(step.name, CellUse::asked)) {
-        part.add(step);
-      } else if (cells_.uses.contains(step.name)) {
-        part.add(Given{step.name, step.output});
-      }
     }
   }
 

@@ -29,7 +29,7 @@ struct WorksheetRequest {
 struct WorksheetCells {
   std::map<std::string, std::vector<CellUse>, std::less<>> uses;  ///< by tensor, row by row
   std::size_t asked = 0;                                          ///< how many cells it asks for
-  Trace trace;  ///< the steps that it asks for; the results of others that it gives are givens
+  Trace trace;  ///< the steps that it asks for; the results of others are givens
 
   /// Returns the uses of the cells of one matrix, in display layout.
   std::vector<CellUse> shown_uses(const std::string& name, const Tensor& tensor, std::size_t matrix,
