@@ -108,7 +108,8 @@ std::string latex_block(const CellArithmetic& worked) {
   for (std::size_t i = 0; i < worked.lines.size(); ++i) {
     const bool last = i + 1 == worked.lines.size();
     const bool goes_on = !last || !worked.remark.empty();
-    text += fmt::format("{} &= {}{}\n", start, sanitise(worked.lines[i]), goes_on ? " \\\\" : "");
+    text += fmt::format("{} &{} {}{}\n", start, worked.signs[i], sanitise(worked.lines[i]),
+                        goes_on ? " \\\\" : "");
     start.clear();
   }
   if (!worked.remark.empty()) {
@@ -141,6 +142,7 @@ std::string json_text(const Lesson& lesson, const Trace& trace, const CellArithm
   json.update(cell_json(cell, trace.at(cell.name), trace.token_layout));
   json["value"] = json_number(worked.value);
   json["arithmetic"] = worked.lines;
+  json["signs"] = worked.signs;
   if (!worked.remark.empty()) json["remark"] = worked.remark;
   if (const Step* step = trace.find_step(cell.name)) {
     json["op"] = std::string(step->operation->name);

@@ -12,6 +12,7 @@
 #include "exporting/export_plan.hpp"
 #include "formats/files/output_directory.hpp"
 #include "formats/files/read_file.hpp"
+#include "interactive/walkthrough.hpp"
 #include "page/worksheet.hpp"
 #include "text/error.hpp"
 #include "text/escape.hpp"
@@ -26,6 +27,12 @@ namespace fs = std::filesystem;
 struct WorksheetOptions {
   LessonSelection lesson;
   std::string directory;
+  std::vector<std::string> steps;
+  std::string from;
+  std::string to;
+  std::optional<std::size_t> head;  ///< from 1
+  std::string row;
+  bool answers = false;
   int digits = 4;
   bool force = false;
 };
@@ -67,7 +74,7 @@ void refuse_unknown_tensors(const fs::path& directory, const std::vector<Exporte
                                   [&](const ExportedFile& file) { return file.name == name; });
     if (ours || entry.path().extension() != ".csv") continue;
     throw InputError(
-        fmt::format("{} is no sheet of this lesson, and the two would be mixed; name another "
+        fmt::format("{} is no sheet of this worksheet, and the two would be mixed; name another "
                     "directory, or add --force",
                     entry.path().string()));
   }
@@ -94,6 +101,47 @@ void refuse_too_many(const Trace& trace) {
       group_digits(count), group_digits(most), trace.steps.front().name));
 }
 
+WorksheetRequest requested(const WorksheetOptions& options, const Trace& trace) {
+  WorksheetRequest request{.head = head_from(options.head, trace), .row = options.row};
+  for (const std::string& step : options.steps) request.steps.push_back(step_index(trace, step));
+  if (options.from.empty() && options.to.empty()) return request;
+  const std::size_t first = options.from.empty() ? 0 : step_index(trace, options.from);
+  const std::size_t last =
+      options.to.empty() ? trace.steps.size() - 1 : step_index(trace, options.to);
+  if (first > last) {
+    throw InputError(
+        fmt::format("--from {} comes after --to {}; exchange them", options.from, options.to));
+  }
+  for (std::size_t s = first; s <= last; ++s) request.steps.push_back(s);
+  return request;
+}
+
+// What the worksheet asks for, in words.
+std::string part_text(const WorksheetOptions& options) {
+  std::string text;
+  const auto add = [&](std::string_view what, std::string_view value) {
+    if (!value.empty()) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", what, value);
+  };
+  for (const std::string& step : options.steps) add("step", step);
+  add("from", options.from);
+  add("to", options.to);
+  add("row", options.row);
+  if (options.head) add("head", std::to_string(*options.head));
+  return text;
+}
+
+std::string report_text(const WorksheetOptions& options, std::size_t files, std::size_t asked,
+                        const std::string& check) {
+  constexpr std::size_t many = 100;
+  const std::string directory = sanitise(options.directory);
+  std::string text = fmt::format(
+      "{} files in {} ask for {} {}: print worksheet.html, or fill in the CSV files; then\n  {}\n",
+      files, directory, group_digits(asked), asked == 1 ? "number" : "numbers", sanitise(check));
+  if (options.answers) text += "The key is answers.html.\n";
+  if (asked > many) text += "By hand, ask for a small part: --step, --from, --to, --head, --row.\n";
+  return text;
+}
+
 int run(const WorksheetOptions& options) {
   if (options.directory == "-") {
     throw InputError("a worksheet is several files; name a directory: -o DIR");
@@ -102,19 +150,45 @@ int run(const WorksheetOptions& options) {
   refuse_too_many(loaded.trace);
   const std::string check =
       fmt::format("qkv check {} {}", loaded.lesson.asked, shell_word(options.directory));
+  const WorksheetCells asked = worksheet_cells(loaded.trace, requested(options, loaded.trace));
   std::vector<ExportedFile> files;
-  blank_worksheet_files(loaded.trace, [&](ExportedFile file) { files.push_back(std::move(file)); });
+  worksheet_files(loaded.trace, asked, options.digits,
+                  [&](ExportedFile file) { files.push_back(std::move(file)); });
   if (!options.force) {
     refuse_unknown_tensors(options.directory, files);
     refuse_filled_in(options.directory, files);
   }
-  files.push_back(
-      {"worksheet.html", worksheet_page(loaded.lesson, loaded.trace, options.digits, check)});
+  WorksheetStyle look{.digits = options.digits, .check = check, .part = part_text(options)};
+  files.push_back({"worksheet.html", worksheet_page(loaded.lesson, asked, look)});
+  const std::size_t sheets = files.size();
+  if (options.answers) {
+    look.kind = SheetKind::key;
+    files.push_back({"answers.html", worksheet_page(loaded.lesson, asked, look)});
+  }
   write_all(files, options.directory);
-  print_error(
-      fmt::format("{} files in {}: print worksheet.html, or fill in the CSV files; then\n  {}\n",
-                  files.size(), sanitise(options.directory), sanitise(check)));
+  print_error(report_text(options, sheets, asked.asked, check));
   return 0;
+}
+
+void add_part_options(CLI::App& app, WorksheetOptions& options) {
+  CLI::Option* step =
+      app.add_option("--step", options.steps, "Ask for this step only (name or number; repeatable)")
+          ->type_name("STEP")
+          ->check(check_step)
+          ->allow_extra_args(false);
+  app.add_option("--from", options.from, "Ask from this step on")
+      ->type_name("STEP")
+      ->check(check_step)
+      ->excludes(step);
+  app.add_option("--to", options.to, "Ask up to this step")
+      ->type_name("STEP")
+      ->check(check_step)
+      ->excludes(step);
+  app.add_option("--head", options.head, "Ask for this head only, and only what has heads")
+      ->type_name("N")
+      ->check(count_from(1));
+  app.add_option("--row", options.row, "Ask for this token's row only: its label or its number")
+      ->type_name("TOKEN");
 }
 
 std::function<int()> set_up_worksheet(CLI::App& app, const CommonOptions&) {
@@ -124,6 +198,9 @@ std::function<int()> set_up_worksheet(CLI::App& app, const CommonOptions&) {
       ->type_name("DIR")
       ->check(check_path)
       ->required();
+  add_part_options(app, *options);
+  app.add_flag("--answers", options->answers,
+               "Also write the key to print, answers.html: every number with its arithmetic");
   app.add_option("--digits", options->digits, "Decimals of the givens on the printable page (4)")
       ->type_name("N")
       ->check(decimals());
@@ -141,6 +218,8 @@ constinit const Command worksheet_command{
     .examples =
         "  qkv worksheet the-fat-cat -o my-work         then fill in my-work/*.csv, and\n"
         "  qkv check the-fat-cat my-work\n"
+        "  qkv worksheet two-heads -o one-row --row cat --head 1     36 numbers\n"
+        "  qkv worksheet causal -o class --from scores --answers     with the key\n"
         "  qkv worksheet the-fat-cat -o sheet --text \"the cat sat on the fat mat\"\n",
     .setup = set_up_worksheet,
 };

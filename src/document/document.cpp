@@ -104,8 +104,9 @@ class MarkdownWriter {
     if (worked.lines.size() < 2) return {};
     std::string lines;
     std::string start = worked.cell;
-    for (const std::string& line : worked.lines) {
-      lines += fmt::format("{}{} = {}", lines.empty() ? "" : "\n", sanitise(start), sanitise(line));
+    for (std::size_t i = 0; i < worked.lines.size(); ++i) {
+      lines += fmt::format("{}{} {} {}", i == 0 ? "" : "\n", sanitise(start), worked.signs[i],
+                           sanitise(worked.lines[i]));
       start = " ";
     }
     return "One cell:\n\n" + code(lines);

@@ -262,9 +262,10 @@ class LatexWriter {
     if (worked.lines.size() < 2) return {};
     std::string lines;
     std::string start = worked.cell;
-    for (const std::string& line : worked.lines) {
+    for (std::size_t i = 0; i < worked.lines.size(); ++i) {
+      const std::string& line = worked.lines[i];
       if (start.size() + line.size() > max_line_bytes) return {};  // labels as long as sentences
-      lines += fmt::format("{} &= {} \\\\\n", sanitise(start), sanitise(line));
+      lines += fmt::format("{} &{} {} \\\\\n", sanitise(start), worked.signs[i], sanitise(line));
       start.clear();
     }
     return fmt::format("One cell:\n\\fitted{{\\begin{{aligned}}\n{}\\end{{aligned}}}}\n",

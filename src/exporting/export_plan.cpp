@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <deque>
 #include <limits>
 
@@ -16,6 +18,7 @@
 #include "text/error.hpp"
 #include "text/escape.hpp"
 #include "text/json.hpp"
+#include "text/number.hpp"
 #include "text/suggest.hpp"
 
 namespace qkv::inline exporting {
@@ -187,19 +190,45 @@ const ExportFormat& find_export_format(std::string_view name) {
                                did_you_mean(name, export_format_names())));
 }
 
-enum class Numbers { kept, left_out };
+std::string shortest(double value) {
+  std::array<char, max_shortest_length> room;
+  return {room.data(), write_shortest(room.data(), value)};
+}
 
-void tensor_csv(const ExportEntry& entry, TokenLayout token_layout, Numbers numbers,
-                const std::function<void(ExportedFile)>& take) {
+// A given number of a step. In a matrix that is to be filled in, a longer number than of two
+// decimals is written with an exponent: its precision is its own then, not the learner's.
+std::string given_text(double value, const NumberStyle& style, bool in_blank_matrix) {
+  constexpr int few = 2;
+  if (!std::isfinite(value) || value == std::round(value)) return shortest(value);
+  if (style.kind == NumberStyle::Kind::scientific) return cell_text(value, style);
+  const std::string text = number(value, style.digits);
+  const double rounded = std::stod(text);
+  if (!in_blank_matrix || rounded == 0) return text;
+  if (brief(value, few) == brief(value, style.digits)) return brief(value, few);
+  const int exponent = static_cast<int>(std::floor(std::log10(std::abs(rounded))));
+  return fmt::format("{:.{}e}", rounded, std::max(0, style.digits + exponent));
+}
+
+// The files of a tensor of which the worksheet uses a cell.
+void tensor_csv(const ExportEntry& entry, const Trace& trace, const WorksheetCells& cells,
+                int digits, const std::function<void(ExportedFile)>& take) {
   const Tensor& tensor = *entry.tensor;
-  Tensor shown = as_shown(tensor, token_layout);
-  if (numbers == Numbers::left_out) {
-    std::ranges::fill(shown.values.mutable_span(), std::numeric_limits<double>::quiet_NaN());
-  }
+  const Tensor shown = as_shown(tensor, trace.token_layout);
+  const NumberStyle style = style_for(shown.values, digits);
+  const bool is_step = trace.find_step(entry.name);
+  const bool is_blank = cells.has(entry.name, CellUse::asked);
   for (std::size_t m = 0; m < shown.matrices(); ++m) {
-    const MatrixLabels labels = full_labels(tensor, m, token_layout);
+    const std::vector<CellUse> uses = cells.shown_uses(entry.name, tensor, m, trace.token_layout);
+    if (std::ranges::count(uses, CellUse::unused) == std::ssize(uses)) continue;
+    const auto text_at = [&](std::size_t i) -> std::string {
+      const double value = shown.cells(m)[i];
+      if (uses[i] == CellUse::asked || std::isnan(value)) return "";
+      if (uses[i] == CellUse::unused) return "-";
+      return is_step ? given_text(value, style, is_blank) : shortest(value);
+    };
     take({entry.stem + exported_suffix(tensor, m) + ".csv",
-          to_csv(csv_matrix(shown, m, labels), {.blanks = CsvBlanks::as_empty_cells})});
+          to_csv(csv_matrix(shown, m, full_labels(tensor, m, trace.token_layout)),
+                 {.text = text_at})});
   }
 }
 
@@ -359,11 +388,10 @@ std::vector<const ExportFormat*> find_export_formats(std::span<const std::string
   return found;
 }
 
-void blank_worksheet_files(const Trace& trace, const std::function<void(ExportedFile)>& take) {
-  const std::vector<ExportEntry> entries = all_entries(trace);
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    const Numbers numbers = i < trace.givens.size() ? Numbers::kept : Numbers::left_out;
-    tensor_csv(entries[i], trace.token_layout, numbers, take);
+void worksheet_files(const Trace& trace, const WorksheetCells& cells, int digits,
+                     const std::function<void(ExportedFile)>& take) {
+  for (const ExportEntry& entry : all_entries(trace)) {
+    if (cells.uses.contains(entry.name)) tensor_csv(entry, trace, cells, digits, take);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "exposition/worksheet_part.hpp"
 #include "formats/files/manifest.hpp"
 #include "formats/format.hpp"
 #include "formats/handwork/csv.hpp"
@@ -80,7 +81,9 @@ std::vector<std::string_view> export_format_names();
 std::vector<const ExportFormat*> find_export_formats(std::span<const std::string> names);
 
 /// Passes each CSV file of a worksheet to `take`, named as in an export: givens with their numbers,
-/// steps with labels and blank cells.
-void blank_worksheet_files(const Trace& trace, const std::function<void(ExportedFile)>& take);
+/// steps with labels and blank cells. Of a part of a lesson, a step's given cells have at most
+/// `digits` decimals, as on the page, and unused cells are a dash.
+void worksheet_files(const Trace& trace, const WorksheetCells& cells, int digits,
+                     const std::function<void(ExportedFile)>& take);
 
 }  // namespace qkv::inline exporting

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 
 #include "ops/cell.hpp"
 #include "text/number.hpp"
@@ -217,11 +218,64 @@ class Writer {
   const CellNotation& notation_;
 };
 
+// What a person gets who works with the numbers as they are printed.
+class OnPaper {
+ public:
+  OnPaper(const Expression& cell, int digits) : digits_(digits), differs_(cell.strides() + 2) {
+    result_ = worked_out(cell);
+  }
+
+  // The cell from its operands' printed numbers, without rounding in between.
+  double result() const { return result_; }
+
+  // True if a term of so many strides has another result than the one that is printed.
+  bool differs_at(std::size_t strides) const { return differs_[strides]; }
+
+ private:
+  double printed(const Expression& term) const {
+    if (term.kind() == Kind::number) return term.value();
+    std::string text = brief(term.value(), digits_);
+    std::erase(text, ',');
+    return parse_number<double>(text).value_or(term.value());
+  }
+
+  double worked_out(const Expression& term) {
+    if (term.parts().empty()) return printed(term);
+    const auto known = results_.find(term.identity());
+    if (known != results_.end()) return known->second;
+    std::vector<double> rounded, unrounded;
+    for (const Expression& part : term.parts()) {
+      rounded.push_back(printed(part));
+      unrounded.push_back(worked_out(part));
+    }
+    // Nobody works out an error function: it is looked up, and pages have no values of it.
+    const bool same =
+        term.kind() != Kind::error_function &&
+        brief(Expression::evaluate(term.kind(), rounded), digits_) == brief(term.value(), digits_);
+    if (!same) differs_[term.strides()] = true;
+    return results_[term.identity()] = Expression::evaluate(term.kind(), unrounded);
+  }
+
+  int digits_;
+  double result_ = 0;
+  std::vector<bool> differs_;
+  std::map<const void*, double> results_;
+};
+
 CellBase place_of(const Call& call, const Step& step, const CellReference& cell) {
   return {&call, &step.output, cell.matrix, cell.row, cell.column};
 }
 
 }  // namespace
+
+std::string CellArithmetic::on_one_line() const {
+  const std::size_t first = lines.size() > 2 ? 1 : 0;
+  std::string text = lines[first];
+  for (std::size_t i = first + 1; i < lines.size(); ++i) {
+    text += fmt::format(" {} {}", signs[i], lines[i]);
+  }
+  return remark.empty() ? text : fmt::format("{} ({})", text, remark);
+}
 
 bool is_product_of_cells(const Expression& term) {
   return term.kind() == Kind::product && term.parts()[0].kind() == Kind::cell &&
@@ -248,6 +302,7 @@ CellArithmetic arithmetic_of(const Trace& trace, const CellReference& cell,
   const Step* step = trace.find_step(cell.name);
   if (!step) {
     result.lines = {fmt::format("{}", result.value)};
+    result.signs = {"="};
     return result;
   }
   const Expression expression = expression_of(trace, *step, cell);
@@ -263,10 +318,14 @@ CellArithmetic arithmetic_of(const Trace& trace, const CellReference& cell,
             {std::string(call.names[place.operand]), place.matrix, place.row, place.column},
             *call.inputs[place.operand], trace.token_layout);
       }};
+  const OnPaper on_paper(expression, look.digits);
+  result.from_printed = on_paper.result();
+  const std::string_view about = look.notation == Notation::latex ? "\\approx" : "≈";
   for (std::size_t stage = 0; stage <= expression.strides() + 1; ++stage) {
     std::string line = Writer(stage, notation).write(expression);
-    if (result.lines.empty() || line != result.lines.back())
-      result.lines.push_back(std::move(line));
+    if (!result.lines.empty() && line == result.lines.back()) continue;
+    result.signs.push_back(stage > 0 && on_paper.differs_at(stage - 1) ? about : "=");
+    result.lines.push_back(std::move(line));
   }
   return result;
 }

@@ -92,7 +92,11 @@ PlainStepper::PlainStepper(Walkthrough walk, std::optional<Quiz> quiz, WriteAll 
       write_all_(std::move(write_all)),
       columns_(columns) {}
 
-std::string PlainStepper::begin() { return lesson_intro(walk_, columns_) + arrive(); }
+std::string PlainStepper::begin() {
+  const std::string intro = lesson_intro(walk_, columns_);
+  const std::string quiz = quiz_ ? indented(quiz_->introduce()) + "\n" : "";
+  return intro + quiz + arrive();
+}
 
 std::string PlainStepper::prompt() const {
   if (quiz_ && quiz_->is_open()) return sanitise(quiz_->prompt(walk_));

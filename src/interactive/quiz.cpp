@@ -16,8 +16,10 @@
 #include "lesson/library.hpp"
 #include "text/error.hpp"
 #include "text/escape.hpp"
+#include "text/number.hpp"
 #include "text/strings.hpp"
 #include "text/wrapping.hpp"
+#include "trace/labels.hpp"
 
 namespace qkv::inline interactive {
 namespace {
@@ -42,10 +44,33 @@ bool is_trivial_value(double value) {
   return !std::isfinite(value) || std::abs(value) < 1e-9 || std::abs(value - 1) < 1e-9;
 }
 
-bool is_good_question(const Trace& trace, const Step& step, const CellReference& cell) {
+// True if this step hides the cell, which its first operand still shows.
+bool hides(const Trace& trace, const Step& step, const CellReference& cell) {
+  if (step.of.empty()) return false;
+  const Tensor& before = trace.at(step.of.front());
+  return before.shape() == step.output.shape() &&
+         std::isinf(step.output.at(cell.matrix, cell.row, cell.column)) &&
+         std::isfinite(before.at(cell.matrix, cell.row, cell.column));
+}
+
+bool hides_some(const Trace& trace, const Step& step) {
+  for (std::size_t i = 0; i < step.output.values.size(); ++i) {
+    if (hides(trace, step, cell_at(step.name, step.output, i))) return true;
+  }
+  return false;
+}
+
+// A copied number is worth asking for where a mask may hide it, or where heads are joined.
+bool is_good_question(const Trace& trace, const Step& step, const CellReference& cell,
+                      bool is_mask) {
+  if (is_mask && hides(trace, step, cell)) return true;
   if (is_trivial_value(step.output.at(cell.matrix, cell.row, cell.column))) return false;
   const Expression expression = expression_of(trace, step, cell);
-  if (expression.parts().empty()) return false;  // copied unchanged
+  const bool is_copied = expression.parts().empty();
+  if (is_copied) {
+    return expression.kind() == Expression::Kind::cell &&
+           (is_mask || trace.at(step.of.front()).matrices() > step.output.matrices());
+  }
   CellSet cells;
   collect(expression, cells);
   return !cells.empty() && cells.size() <= max_cells;
@@ -62,6 +87,39 @@ std::size_t room_for_words(std::size_t columns, std::size_t indent) {
 CellArithmetic worked_cell(const Walkthrough& walk, const CellReference& cell) {
   return arithmetic_of(walk.trace(), cell, {.digits = walk.digits, .max_terms = max_terms});
 }
+
+// True if the answer has enough digits to tell one mistake from another: two, without the zeros
+// that it begins with.
+bool tells_mistakes(std::string_view text) {
+  const std::string_view rest = text.substr(std::min(text.find_first_of("123456789"), text.size()));
+  return std::ranges::count_if(rest, [](char c) { return c >= '0' && c <= '9'; }) > 1;
+}
+
+// An index and, where that is a number because the word stands at several places, the word.
+std::string place_words(const Axis& axis, std::size_t i, std::size_t batch) {
+  const std::string word = index_word(axis, i, batch);
+  const std::string_view label = axis.label(i, batch);
+  const bool is_number = parse_number<std::size_t>(word).has_value();
+  return is_number && !label.empty() ? fmt::format("{} ({})", word, label) : word;
+}
+
+// A cell in words: "row cat, column 2 of Q, head 1".
+std::string cell_in_words(const CellReference& cell, const Trace& trace) {
+  const Tensor& tensor = trace.at(cell.name);
+  const std::size_t batch =
+      tensor.leading_axes() > 0 ? leading_index(tensor, cell.matrix).front() : cell.row;
+  std::string row = place_words(tensor.row_axis(), cell.row, tensor.leading_axes() > 0 ? batch : 0);
+  std::string column = place_words(tensor.axes.back(), cell.column, batch);
+  if (tensor.rank() == 1) return fmt::format("number {} of {}", column, cell.name);
+  if (is_shown_transposed(tensor, trace.token_layout)) std::swap(row, column);
+  const std::string matrix = matrix_name(tensor, cell.matrix);
+  return fmt::format("row {}, column {} of {}{}{}", row, column, cell.name,
+                     matrix.empty() ? "" : ", ", matrix);
+}
+
+constexpr std::string_view introduction =
+    "This is a quiz: work out a number before its step is shown. Type it and press Enter; s skips "
+    "the question, q leaves.";
 
 // The known mistakes that give the number; those of the operation come first. For a single number,
 // a slip of the pen is reported only if nothing else gives it.
@@ -94,6 +152,7 @@ std::optional<CellReference> question_cell(const Trace& trace, const Step& step,
                                            std::uint32_t seed) {
   const Tensor& tensor = step.output;
   if (tensor.values.empty()) return {};
+  const bool is_mask = hides_some(trace, step);
   std::mt19937 engine(seed * 1000003U + static_cast<std::uint32_t>(step.number));
   // Visits every cell once from a random one: the stride and the count are coprime.
   const std::size_t count = tensor.values.size();
@@ -103,7 +162,7 @@ std::optional<CellReference> question_cell(const Trace& trace, const Step& step,
   for (std::size_t n = 0; n < std::min(count, max_tries); ++n) {
     const std::size_t i = (start + n * stride) % count;
     const CellReference cell = cell_at(step.name, tensor, i);
-    if (is_good_question(trace, step, cell)) return cell;
+    if (is_good_question(trace, step, cell, is_mask)) return cell;
   }
   return {};
 }
@@ -144,12 +203,18 @@ std::string Quiz::question(const Walkthrough& walk, WindowSize window,
   const std::string number = fmt::format("{}/{}", step.number, walk.now->trace.length);
   // The question goes first: if a page is too long for the window, its end is hidden.
   constexpr std::size_t min_rows_for_title = 12;
-  std::string text =
-      window.rows < min_rows_for_title
-          ? fmt::format("{} What is {}?\n", number, sanitise(name(walk)))
-          : fmt::format("{}  {}  {}\n\n", number, step.name,
-                        sanitise(title_of(walk.now->lesson, step))) +
-                indented(fmt::format("Before you see it: what is {}?", name(walk)), look) + "\n";
+  std::string text = window.rows < min_rows_for_title
+                         ? fmt::format("{} What is {}?\n", number, sanitise(name(walk)))
+                         : fmt::format("{}  {}  {}\n\n", number, step.name,
+                                       sanitise(title_of(walk.now->lesson, step))) +
+                               indented(fmt::format("Before you see it: what is {}?",
+                                                    cell_in_words(*cell_, walk.trace())),
+                                        look) +
+                               "\n";
+  const bool is_first = !is_introduced_ && results_.size() == 1 && last_reply_.empty();
+  constexpr std::size_t min_rows_for_introduction = 16;
+  if (is_first && window.rows >= min_rows_for_introduction)
+    text += indented(introduction, look) + "\n";
   for (const std::string& line :
        broken_lines(sanitise_prose(last_reply_), room_for_words(window.columns, 2))) {
     text += "  " + line + "\n";
@@ -161,6 +226,11 @@ std::string Quiz::question(const Walkthrough& walk, WindowSize window,
   return text;
 }
 
+std::string Quiz::introduce() {
+  is_introduced_ = true;
+  return std::string(introduction);
+}
+
 std::string Quiz::prompt(const Walkthrough& walk) const { return name(walk) + " = "; }
 
 QuizReply Quiz::answer(const Walkthrough& walk, std::string_view text) {
@@ -170,7 +240,7 @@ QuizReply Quiz::answer(const Walkthrough& walk, std::string_view text) {
 }
 
 QuizReply Quiz::evaluate_answer(const Walkthrough& walk, std::string_view text) {
-  if (text.empty()) return {"Write the number, such as 0.25, 3/7 or √2; s skips, q quits."};
+  if (text.empty()) return {"Write the number, such as 0.25, 3/7, √2 or -inf; s skips, q quits."};
   const double value = walk.trace().at(cell_->name).at(cell_->matrix, cell_->row, cell_->column);
   const std::string worth = fmt::format("{} = {}", name(walk), brief(value, walk.digits));
   if (text == "s") {
@@ -190,10 +260,9 @@ QuizReply Quiz::evaluate_answer(const Walkthrough& walk, std::string_view text) 
     return {fmt::format("{}: {}.", exact ? "Right" : "Right, but for rounding", worth)};
   }
   const bool sure = is_sure(report.mistakes);
-  const std::vector<Diagnosis> mistakes = likely(report.mistakes);
-  if (!mistakes.empty()) {
-    results_.back().mistake = (sure ? "" : "It could be: ") + mistakes.front().says;
-  }
+  const std::vector<Diagnosis> mistakes =
+      tells_mistakes(text) ? likely(report.mistakes) : std::vector<Diagnosis>();
+  if (sure && !mistakes.empty()) results_.back().mistake = mistakes.front().says;
   return missed(walk, text, mistake_text(mistakes, sure));
 }
 

@@ -35,6 +35,10 @@ class Quiz {
   /// Returns the question with what is needed to answer it: the formula and the operands.
   std::string question(const Walkthrough& walk, WindowSize window, MatrixCache& matrix_cache) const;
 
+  /// Returns what a quiz is and how to answer. The first question has it, too, unless this was
+  /// called.
+  std::string introduce();
+
   /// Returns the input prompt: `scores[cat,fat] = `.
   std::string prompt(const Walkthrough& walk) const;
 
@@ -55,7 +59,7 @@ class Quiz {
     std::string cell;
     const Operation* operation = nullptr;
     Outcome outcome = Outcome::skipped;
-    std::string mistake = {};  ///< the known mistake that was made, as text
+    std::string mistake = {};  ///< the known mistake that was surely made, as text
   };
 
   std::string name(const Walkthrough& walk) const;
@@ -70,10 +74,12 @@ class Quiz {
   int tries_ = 0;
   std::string last_reply_;
   std::vector<Result> results_;
+  bool is_introduced_ = false;
 };
 
-/// Returns a cell worth asking for: computed from few cells rather than copied, not masked, and not
-/// 0 or 1. Deterministic for a seed. Nothing if the step has no such cell.
+/// Returns a cell worth asking for: computed from few cells, and not 0 or 1. Of a mask's step it is
+/// one that is hidden or kept, of joined heads one that is copied. Deterministic for a seed.
+/// Nothing if the step has no such cell.
 std::optional<CellReference> question_cell(const Trace& trace, const Step& step,
                                            std::uint32_t seed);
 

@@ -30,6 +30,7 @@ std::string common_beginning(const std::vector<std::string>& names) {
 Stepper::Stepper(Walkthrough walk, std::optional<Quiz> quiz, WriteAll write_all)
     : walk_(std::move(walk)), quiz_(std::move(quiz)), write_all_(std::move(write_all)) {
   arrive();
+  if (quiz_ && !quiz_->is_open()) message_ = quiz_->introduce();
 }
 
 void Stepper::resize(WindowSize window) {

@@ -158,8 +158,8 @@ class PageWriter {
         "<p class=\"cell\">{}</p>\n<div class=\"lines\">\n",
         place_of(view_of(cell.cell.name)), cell.cell.matrix, cell.cell.row, cell.cell.column,
         html_text(worked.cell));
-    for (const std::string& line : worked.lines) {
-      text += fmt::format("<p>= {}</p>\n", html_text(line));
+    for (std::size_t i = 0; i < worked.lines.size(); ++i) {
+      text += fmt::format("<p>{} {}</p>\n", worked.signs[i], html_text(worked.lines[i]));
     }
     text += "</div>\n";
     if (!worked.remark.empty()) text += fmt::format("<p>{}</p>\n", html_text(worked.remark));

@@ -39,9 +39,9 @@
     });
   }
 
-  function writeLine(line) {
+  function writeLine({ sign, text }) {
     const element = document.createElement("p");
-    `=\u00a0${unbroken(line)}`.split("·").forEach((factor, i) => {
+    `${sign}\u00a0${unbroken(text)}`.split("·").forEach((factor, i) => {
       if (i > 0) element.append("·", document.createElement("wbr"));
       append(element, factor);
     });
@@ -90,21 +90,24 @@
     shownCell = element;
     const { lines: found, places } = arithmeticOf(cell);
     const was = changes.given(cell);
-    const lines = was === undefined ? found : found.map((line) => line.replace("given", was));
+    const lines = was === undefined ? found : found.map(({ sign, text }) => ({ sign, text: text.replace("given", was) }));
     for (const place of places) light(elementOf(place), "lit");
     for (const beside of besideResult(tableOf(cell), places, cell)) light(beside, "lit");
     const heading = panel.querySelector("h2");
     heading.replaceChildren();
     append(heading, unbroken(nameOf(cell)));
-    const [names, ...steps] = lines.length > 1 ? lines : ["", ...lines];
+    const [names, ...steps] = lines.length > 1 ? lines : [undefined, ...lines];
     panel.querySelector(".lines").replaceChildren(...steps.map(writeLine));
-    panel.querySelector(".names").hidden = names === "";
-    panel.querySelector(".names p").replaceWith(writeLine(names));
+    panel.querySelector(".names").hidden = !names;
+    if (names) panel.querySelector(".names p").replaceWith(writeLine(names));
     showSources(cell, places);
     light(element, "chosen");
     panel.classList.remove("empty");
     changes.offer(cell);
-    if (aloud) said.textContent = [nameOf(cell), ...lines].join(" = ");
+    if (aloud) {
+      said.textContent = lines.reduce((said, { sign, text }) => `${said} ${sign} ${text}`,
+        nameOf(cell));
+    }
   }
 
   function clear() {

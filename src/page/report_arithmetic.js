@@ -172,7 +172,7 @@ const arithmeticOver = (data) => {
   const bindings = { "+": 1, "-": 1, "~": 2, "*": 3, "/": 3, "^": 4 };
 
   // A term at one stage of the calculation: at stage 0 with the names of its cells, at stage s with
-  // every part worked out that takes fewer than s strides. The same as Writer in cell_notation.cpp.
+  // every part worked out that takes fewer than s strides. The same as Writer in arithmetic.cpp.
   function written(term, stage, depth = 0) {
     const isWorkedOut = (part) => stage > part.height || part.kind === "number";
     const write = (part, inner = depth) => written(part, stage, inner);
@@ -228,21 +228,33 @@ const arithmeticOver = (data) => {
     }
   }
 
-  // {lines, places}: the calculation line by line, and the cells that it reads.
+  // True if the term's parts as they are printed give another number than the one that is printed.
+  function differsOnPaper({ kind, value, parts }) {
+    if (parts.length === 0) return false;
+    if (kind === "erf") return true;
+    const printed = (part) => (part.kind === "number" ? part.value : asNumber(
+      brief(part.value).replaceAll(",", "").replace(minus, "-")));
+    return brief(worth(kind, parts.map(printed))) !== brief(value);
+  }
+
+  // {lines, places}: the calculation line by line, each after its sign (= or ≈), and the cells that
+  // it reads. The same as arithmetic_of in arithmetic.cpp.
   function arithmeticOf(cell) {
     if (!data.tensors[cell.tensor].trees) {
-      return { lines: [`${exact(valueOf(cell))} (given)`], places: [] };
+      return { lines: [{ sign: "=", text: `${exact(valueOf(cell))} (given)` }], places: [] };
     }
     if (!treeOf(cell)) {
-      return { lines: [`… (too long for this page: qkv explain ${data.asked} '${nameOf(cell)}')`],
-        places: [] };
+      const text = `… (too long for this page: qkv explain ${data.asked} '${nameOf(cell)}')`;
+      return { lines: [{ sign: "=", text }], places: [] };
     }
     const terms = expressionOf(cell);
     const result = terms[terms.length - 1];
     const lines = [];
     for (let stage = 0; stage <= result.height + 1; ++stage) {
-      const line = written(result, stage);
-      if (line !== lines[lines.length - 1]) lines.push(line);
+      const text = written(result, stage);
+      if (text === lines.at(-1)?.text) continue;
+      const differs = terms.some((term) => term.height === stage - 1 && differsOnPaper(term));
+      lines.push({ sign: differs ? "≈" : "=", text });
     }
     return { lines, places: placesOf(cell) };
   }

@@ -46,8 +46,12 @@ th { unicode-bidi: plaintext; font-weight: normal; padding: 0.6mm 1.2mm; max-wid
 tbody th { text-align: right; }
 td { border: 0.25mm solid #000; height: 8mm; min-width: 15mm; padding: 0 1.2mm;
      text-align: right; white-space: nowrap; }
-.given td { min-width: 9mm; background: #eee; }
-@media print { .given td { background: none; } }
+.given td, td.given { background: #eee; }
+.given td { min-width: 9mm; }
+td.unused { border-color: #bbb; color: #666; text-align: center; }
+td.key { font-weight: bold; }
+.arithmetic p { margin: 0 0 0.8mm; padding-left: 6mm; text-indent: -6mm; font-size: 9pt; }
+@media print { .given td, td.given { background: none; } td.given { font-style: italic; } }
 code { font-family: "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: 9.5pt;
        overflow-wrap: anywhere; }
 )";
@@ -66,29 +70,40 @@ std::vector<GridPart> grid_parts(std::size_t count, std::size_t most) {
   return result;
 }
 
-enum class NumeralCells { filled, empty };
-
-// One matrix in display layout.
+// One matrix in display layout, with the rows and columns of which the worksheet uses a cell.
 struct PrintedMatrix {
   MatrixLabels labels;
   std::span<const double> values;
   NumberStyle style;
-  NumeralCells cells = NumeralCells::empty;
+  std::vector<CellUse> uses;
+  std::vector<std::size_t> rows = {}, columns = {};
 };
 
-std::string grid_html(const PrintedMatrix& sheet, const GridPart& rows, const GridPart& columns) {
-  std::string text = "<table><thead><tr><td style=\"border:0;min-width:0\"></td>";
+std::string cell_html(double value, CellUse use, const PrintedMatrix& sheet, SheetKind kind) {
+  const std::string text = with_minus_signs(cell_text(value, sheet.style));
+  const bool is_mixed = std::ranges::find(sheet.uses, CellUse::asked) != sheet.uses.end();
+  switch (use) {
+    case CellUse::asked:
+      return kind == SheetKind::key ? fmt::format("<td class=\"key\">{}</td>", text) : "<td></td>";
+    case CellUse::given:
+      return fmt::format("<td{}>{}</td>", is_mixed ? " class=\"given\"" : "", text);
+    case CellUse::unused: break;
+  }
+  return "<td class=\"unused\">–</td>";
+}
+
+std::string grid_html(const PrintedMatrix& sheet, const GridPart& rows, const GridPart& columns,
+                      SheetKind kind) {
+  std::string text = "<table><thead><tr><td style=\"border:0;min-width:0;background:none\"></td>";
   for (std::size_t j = columns.first; j < columns.last; ++j) {
-    text += html_label(sheet.labels.columns[j]);
+    text += html_label(sheet.labels.columns[sheet.columns[j]]);
   }
   text += "</tr></thead><tbody>\n";
   for (std::size_t i = rows.first; i < rows.last; ++i) {
-    text += "<tr>" + html_label(sheet.labels.rows[i]);
+    text += "<tr>" + html_label(sheet.labels.rows[sheet.rows[i]]);
     for (std::size_t j = columns.first; j < columns.last; ++j) {
-      const double value = sheet.values[i * sheet.labels.columns.size() + j];
-      const bool filled = sheet.cells == NumeralCells::filled;
-      text +=
-          fmt::format("<td>{}</td>", filled ? with_minus_signs(cell_text(value, sheet.style)) : "");
+      const std::size_t at = sheet.rows[i] * sheet.labels.columns.size() + sheet.columns[j];
+      text += cell_html(sheet.values[at], sheet.uses[at], sheet, kind);
     }
     text += "</tr>\n";
   }
@@ -98,52 +113,78 @@ std::string grid_html(const PrintedMatrix& sheet, const GridPart& rows, const Gr
 std::string caption(const std::string& name, const PrintedMatrix& sheet, const GridPart& rows,
                     const GridPart& columns) {
   std::string text = name;
-  const auto add = [&](std::string_view what, const GridPart& grid_part, std::size_t all) {
-    if (grid_part.last - grid_part.first == all) return;
-    text += fmt::format("{}{} {} to {}", text.empty() ? "" : ", ", what, grid_part.first + 1,
-                        grid_part.last);
+  const auto add = [&](std::string_view what, const GridPart& part,
+                       const std::vector<std::size_t>& all) {
+    if (part.last - part.first == all.size()) return;
+    text += fmt::format("{}{} {} to {}", text.empty() ? "" : ", ", what, all[part.first] + 1,
+                        all[part.last - 1] + 1);
   };
-  add("rows", rows, sheet.labels.rows.size());
-  add("columns", columns, sheet.labels.columns.size());
+  add("rows", rows, sheet.rows);
+  add("columns", columns, sheet.columns);
   return text;
 }
 
+// Keeps the rows and columns of which the worksheet uses a cell.
+void select_used(PrintedMatrix& sheet) {
+  const std::size_t rows = sheet.labels.rows.size(), columns = sheet.labels.columns.size();
+  std::vector<bool> has_row(rows), has_column(columns);
+  for (std::size_t i = 0; i < sheet.uses.size(); ++i) {
+    if (sheet.uses[i] == CellUse::unused) continue;
+    has_row[i / columns] = has_column[i % columns] = true;
+  }
+  for (std::size_t i = 0; i < rows; ++i) {
+    if (has_row[i]) sheet.rows.push_back(i);
+  }
+  for (std::size_t j = 0; j < columns; ++j) {
+    if (has_column[j]) sheet.columns.push_back(j);
+  }
+}
+
 // The grids of a tensor side by side, each under its name.
-std::string tensor_html(const std::string& title, const Tensor& tensor, TokenLayout token_layout,
-                        NumeralCells cells, int digits) {
+std::string tensor_html(const std::string& title, const std::string& tensor_name,
+                        const Tensor& tensor, const WorksheetCells& cells,
+                        const WorksheetStyle& look) {
   if (tensor.values.size() > max_printed_cells) {
     return fmt::format("<p>{}: its {} numbers are too many for paper: see the CSV {}.</p>\n",
                        html_text(title), tensor.values.size(),
                        tensor.matrices() == 1 ? "file" : "files");
   }
+  const TokenLayout token_layout = cells.trace.token_layout;
   const Tensor shown = as_shown(tensor, token_layout);
+  const bool is_given = !cells.has(tensor_name, CellUse::asked);
   std::string text;
   for (std::size_t m = 0; m < shown.matrices(); ++m) {
-    const PrintedMatrix sheet{.labels = full_labels(tensor, m, token_layout),
-                              .values = shown.cells(m),
-                              .style = style_for(shown.values, digits),
-                              .cells = cells};
-    for (const GridPart& rows : grid_parts(shown.rows(), max_worksheet_rows)) {
-      for (const GridPart& columns : grid_parts(shown.columns(), max_worksheet_columns)) {
+    PrintedMatrix sheet{.labels = full_labels(tensor, m, token_layout),
+                        .values = shown.cells(m),
+                        .style = style_for(shown.values, look.digits),
+                        .uses = cells.shown_uses(tensor_name, tensor, m, token_layout)};
+    select_used(sheet);
+    if (sheet.rows.empty()) continue;
+    for (const GridPart& rows : grid_parts(sheet.rows.size(), max_worksheet_rows)) {
+      for (const GridPart& columns : grid_parts(sheet.columns.size(), max_worksheet_columns)) {
         const std::string matrix = matrix_name(tensor, m);
         const std::string name = matrix.empty() ? title : fmt::format("{}, {}", title, matrix);
         text += fmt::format("<figure{}><figcaption>{}</figcaption>{}</figure>\n",
-                            cells == NumeralCells::filled ? " class=\"given\"" : "",
+                            is_given ? " class=\"given\"" : "",
                             html_text(caption(name, sheet, rows, columns)),
-                            grid_html(sheet, rows, columns));
+                            grid_html(sheet, rows, columns, look.kind));
       }
     }
   }
   return text;
 }
 
-std::string rules(const std::string& check) {
-  return fmt::format(
-      "<p class=\"rules\">Work the steps out in order, each from the numbers above it. Keep to the "
-      "same number of decimals within a matrix. Write -inf for minus infinity, and leave blank "
-      "what you have not done. The CSV files beside this page take the same numbers; then "
-      "<code>{}</code> says where the first slip is.</p>\n",
-      html_text(check));
+std::string rules(const WorksheetStyle& look, std::size_t asked) {
+  const std::string part = look.part.empty() ? "" : fmt::format(" ({})", html_text(look.part));
+  const std::string count = fmt::format(
+      "<p class=\"rules\">Numbers to work out: <b>{}</b>{}.</p>\n", group_digits(asked), part);
+  if (look.kind == SheetKind::key) return count;
+  constexpr std::string_view how =
+      "Work the steps out in order, each from the numbers above it. Keep to the same number of "
+      "decimals within a matrix. Write -inf for minus infinity, and leave blank what you have not "
+      "done. The CSV files beside this page take the same numbers; then";
+  return fmt::format("{}<p class=\"rules\">{} <code>{}</code> says where the first slip is.</p>\n",
+                     count, how, html_text(look.check));
 }
 
 // The text and its ids, if a step reads them.
@@ -180,7 +221,8 @@ constexpr Topic worksheet_topics[] = {Topic::title, Topic::gist,   Topic::formul
 
 class WorksheetWriter {
  public:
-  WorksheetWriter(const Trace& trace, int digits) : trace_(trace), digits_(digits) {}
+  WorksheetWriter(const Lesson& lesson, const WorksheetCells& cells, const WorksheetStyle& look)
+      : lesson_(lesson), cells_(cells), trace_(cells.trace), look_(look) {}
 
   std::string operator()(const LessonTitle& title) const {
     return html_element("h1", title.text) + "\n";
@@ -201,25 +243,37 @@ class WorksheetWriter {
     return formula_html(html_text(formula_text(formula)));
   }
 
-  // The arithmetic, in names.
-  std::string operator()(const WorkedCell& cell) const {
+  // The arithmetic, in names: of the lesson's own cell, or else of one that is asked for.
+  std::string operator()(const WorkedCell& worked_cell) const {
     constexpr std::size_t few = 4;
+    CellReference cell = worked_cell.cell;
+    const Tensor& tensor = trace_.at(cell.name);
+    const std::vector<CellUse>& uses = cells_.uses.find(cell.name)->second;
+    const std::size_t place =
+        (cell.matrix * tensor.rows() + cell.row) * tensor.columns() + cell.column;
+    if (uses[place] != CellUse::asked) {
+      const auto first = std::ranges::find(uses, CellUse::asked);
+      cell = cell_at(cell.name, tensor, static_cast<std::size_t>(first - uses.begin()));
+    }
     const CellArithmetic worked =
-        arithmetic_of(trace_, cell.cell, {.max_terms = few, .minus = typeset_minus});
-    if (worked.lines.size() < 2) return {};
+        arithmetic_of(trace_, cell, {.max_terms = few, .minus = typeset_minus});
+    if (worked.lines.size() < 2 || look_.kind == SheetKind::key) return {};
     return formula_html(html_text(worked.cell) + " = " + html_text(worked.lines.front()));
   }
 
   std::string operator()(const MatrixBlock& matrix_block) const {
     const Tensor& tensor = *matrix_block.tensor;
+    const std::string& name = matrix_block.title;
     if (matrix_block.role != MatrixBlock::Role::given) {
-      return tensor_html(matrix_block.title, tensor, trace_.token_layout, NumeralCells::empty, 0);
+      return tensor_html(name, name, tensor, cells_, look_) + key(name, tensor);
     }
-    const bool rounded = shows_rounded(tensor, digits_);
-    const std::string given =
-        rounded ? ", given (rounded: its CSV file has all digits)" : ", given";
-    return tensor_html(matrix_block.title + given, tensor, trace_.token_layout,
-                       NumeralCells::filled, digits_);
+    // The CSV file of a step has the numbers of the page.
+    const bool rounded = std::ranges::find(lesson_.recipe.steps, name, &StepRecipe::name) ==
+                             lesson_.recipe.steps.end() &&
+                         shows_rounded(tensor, look_.digits);
+    return tensor_html(
+        name + (rounded ? ", given (rounded: its CSV file has all digits)" : ", given"), name,
+        tensor, cells_, look_);
   }
 
   std::string operator()(const HiddenGivens& givens) const {
@@ -235,8 +289,26 @@ class WorksheetWriter {
     return fmt::format("<p class=\"formula\">{}</p>\n", formula);
   }
 
+  // The arithmetic of each cell that is asked for.
+  std::string key(const std::string& name, const Tensor& tensor) const {
+    if (look_.kind != SheetKind::key || tensor.values.size() > max_printed_cells) return {};
+    constexpr std::size_t most_terms = 9;
+    const std::vector<CellUse>& uses = cells_.uses.at(name);
+    std::string text;
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+      if (uses[i] != CellUse::asked) continue;
+      const CellArithmetic worked =
+          arithmetic_of(trace_, cell_at(name, tensor, i),
+                        {.digits = look_.digits, .max_terms = most_terms, .minus = typeset_minus});
+      text += formula_html(html_text(worked.cell + " = " + worked.on_one_line()));
+    }
+    return fmt::format("<div class=\"arithmetic\">\n{}</div>\n", text);
+  }
+
+  const Lesson& lesson_;
+  const WorksheetCells& cells_;
   const Trace& trace_;
-  int digits_;
+  const WorksheetStyle& look_;
 };
 
 // The text stays on one page with the first of the matrices.
@@ -251,23 +323,26 @@ std::string step_html(const Exposition& blocks, const WorksheetWriter& writer) {
 
 }  // namespace
 
-std::string worksheet_page(const Lesson& lesson, const Trace& trace, int digits,
-                           const std::string& check) {
+std::string worksheet_page(const Lesson& lesson, const WorksheetCells& cells,
+                           const WorksheetStyle& look) {
+  const bool is_key = look.kind == SheetKind::key;
   std::string text = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
       "style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'\">\n"
       "<meta name=\"viewport\" content=\"width=device-width\">\n"
-      "<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n",
-      html_attribute(lesson.title), style);
-  const WorksheetWriter writer(trace, digits);
-  text += fmt::format(
-      "<header>\n{}<p class=\"who\"><span>Name</span><span>Date</span></p>\n</header>\n",
-      render(lesson_opening(lesson, worksheet_opening), writer));
-  text += rules(check) + words_html(trace);
-  for (const Step& step : trace.steps) {
+      "<title>{}{}</title>\n<style>{}</style>\n</head>\n<body>\n",
+      html_attribute(lesson.title), is_key ? ": answers" : "", style);
+  const WorksheetWriter writer(lesson, cells, look);
+  text += fmt::format("<header>\n{}{}</header>\n",
+                      render(lesson_opening(lesson, worksheet_opening), writer),
+                      is_key ? "<p class=\"who\"><b>Answers</b></p>\n"
+                             : "<p class=\"who\"><span>Name</span><span>Date</span></p>\n");
+  text += rules(look, cells.asked) + words_html(cells.trace);
+  for (const Step& step : cells.trace.steps) {
     text += step_html(
-        describe_step(lesson, trace, step, {.topics = worksheet_topics, .unshown = true}), writer);
+        describe_step(lesson, cells.trace, step, {.topics = worksheet_topics, .unshown = true}),
+        writer);
   }
   return text + "</body>\n</html>\n";
 }

@@ -31,8 +31,9 @@ constexpr std::size_t max_cell_width = 14;
 
 std::vector<std::string> arithmetic_lines(const CellArithmetic& worked, std::size_t k,
                                           const WalkStyle& look) {
-  return wrapped_arithmetic(
-      sanitise(fmt::format("{} = {}", k == 0 ? worked.cell : "", worked.lines[k])), look.width - 6);
+  return wrapped_arithmetic(sanitise(fmt::format("{} {} {}", k == 0 ? worked.cell : "",
+                                                 worked.signs[k], worked.lines[k])),
+                            look.width - 6);
 }
 
 // Drops the first stages of long arithmetic, except the names; true if it dropped any.
@@ -407,8 +408,8 @@ std::string arithmetic_text(const CellArithmetic& worked, const WalkStyle& look,
   std::string start = worked.cell;
   bool named = true;
   for (std::size_t k = 0; k < worked.lines.size(); ++k) {
-    const std::vector<std::string> lines =
-        wrapped_arithmetic(sanitise(fmt::format("{} = {}", start, worked.lines[k])), room - 2);
+    const std::vector<std::string> lines = wrapped_arithmetic(
+        sanitise(fmt::format("{} {} {}", start, worked.signs[k], worked.lines[k])), room - 2);
     named = named &&
             !(k == 0 && worked.lines.size() > 1 && !names_hint.empty() && lines.size() > few_lines);
     if (k == 0 && !named) {

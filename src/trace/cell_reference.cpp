@@ -79,21 +79,17 @@ std::string as_written(std::string_view shown) {
 // Returns the index of a label along an axis.
 std::size_t labelled(std::string_view label, const Axis& axis, std::size_t batch,
                      std::string_view what, const std::string& where) {
-  std::vector<std::size_t> places;
-  std::vector<std::string_view> known;
-  for (std::size_t i = 0; i < axis.size; ++i) {
-    known.push_back(axis.label(i, batch));
-    if (!label.empty() && known.back() == label) places.push_back(i + 1);
-  }
-  if (places.size() == 1) return places.front() - 1;
+  const std::vector<std::size_t> places = places_of_label(label, axis, batch);
+  if (places.size() == 1) return places.front();
   if (places.size() > 1) {
+    std::vector<std::size_t> numbers = places;
+    for (std::size_t& number : numbers) ++number;
     throw InputError(fmt::format("{}: \"{}\" stands at {} {}; write the number", where, label,
-                                 what == "row" ? "rows" : "columns", fmt::join(places, " and ")));
+                                 what == "row" ? "rows" : "columns", fmt::join(numbers, " and ")));
   }
   if (const auto place = made_up_place(label, axis, batch, what)) return *place;
-  if (const std::string written = as_written(label); written != label) {
-    return labelled(written, axis, batch, what, where);
-  }
+  std::vector<std::string_view> known;
+  for (std::size_t i = 0; i < axis.size; ++i) known.push_back(axis.label(i, batch));
   const std::string near = axis.labels.empty() ? "" : suggest(label, known);
   throw InputError(fmt::format("{}: no {} is called \"{}\"{}", where, what, label,
                                near.empty() ? fmt::format("; they count from 1 to {}", axis.size)
@@ -223,6 +219,18 @@ std::vector<CellReference> resolve_all(const ReferenceText& text, const Trace& t
     cells.insert(cells.end(), more.begin(), more.end());
   }
   return cells;
+}
+
+std::vector<std::size_t> places_of_label(std::string_view label, const Axis& axis,
+                                         std::size_t batch) {
+  std::vector<std::size_t> places;
+  for (const std::string& text : {std::string(label), as_written(label)}) {
+    if (!places.empty() || text.empty()) continue;
+    for (std::size_t i = 0; i < axis.size; ++i) {
+      if (axis.label(i, batch) == text) places.push_back(i);
+    }
+  }
+  return places;
 }
 
 std::string index_word(const Axis& axis, std::size_t i, std::size_t batch) {

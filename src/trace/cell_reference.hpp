@@ -49,6 +49,10 @@ CellReference cell_at(std::string name, const Tensor& tensor, std::size_t index)
 std::string reference_text(const CellReference& cell, const Tensor& tensor,
                            TokenLayout token_layout);
 
+/// Returns the indices of a label along an axis, as displayed ("␣cat") or as it is (" cat").
+std::vector<std::size_t> places_of_label(std::string_view label, const Axis& axis,
+                                         std::size_t batch);
+
 /// Returns an index as written in a reference: its label, or its number if the label is missing,
 /// ambiguous, or can't be quoted.
 std::string index_word(const Axis& axis, std::size_t i, std::size_t batch);

@@ -456,8 +456,10 @@ std::string checked_arithmetic(const Trace& own, const StepReport& step, std::si
     // The last line is the lesson's own cell if a sum was rounded; write the result itself.
     const std::string result = brief(step.first->from_yours, digits);
     // If a number is only moved, its origin is the useful part.
-    const std::string& how = worked.lines.size() == 2 ? worked.lines[0] : worked.lines[1];
-    std::string sum = fmt::format("{} = {}", how, result);
+    const bool moved = worked.lines.size() == 2;
+    const std::string& how = worked.lines[moved ? 0 : 1];
+    const bool same = moved || brief(worked.from_printed, digits) == result;
+    std::string sum = fmt::format("{} {} {}", how, same ? "=" : "≈", result);
     if (width(sum) <= longest) return sum;
   }
   return {};

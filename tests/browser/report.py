@@ -56,7 +56,7 @@ return chosen.map((cell) => {
   const panel = document.getElementById("panel");
   return [text(panel.querySelector("h2")),
           [...panel.querySelectorAll(".names:not([hidden]) p"),
-           ...panel.querySelectorAll(".lines p")].map((line) => text(line).slice(2))];
+           ...panel.querySelectorAll(".lines p")].map((line) => text(line))];
 });
 """
 STRUCTURE = """
@@ -149,6 +149,12 @@ def typeset(line):
     for name in names:
         signs = signs.replace("\0", name, 1)
     return signs
+
+
+def signed_lines(told, given):
+    """The lines of `explain --json`, each after its sign."""
+    return [f"{sign} {typeset(line)}{given}"
+            for sign, line in zip(told["signs"], told["arithmetic"], strict=True)]
 
 
 class Report:
@@ -309,7 +315,7 @@ return Boolean(result.compareDocumentPosition(way) & Node.DOCUMENT_POSITION_FOLL
                 worked = json.loads(told.stdout)
                 given = "" if "op" in worked else " (given)"
                 self.expect(f"{lesson.stem}: {cell}, {digits} digits", lines,
-                            [typeset(line) + given for line in worked["arithmetic"]])
+                            signed_lines(worked, given))
 
     def long_sums_lose_their_middle(self):
         self.open(self.write("multi-head-512"))
@@ -334,7 +340,7 @@ return Boolean(result.compareDocumentPosition(way) & Node.DOCUMENT_POSITION_FOLL
                                            digits).stdout)
                 given = "" if "op" in told else " (given)"
                 self.expect(f"{cell}, {digits} digits", lines,
-                            [typeset(line) + given for line in told["arithmetic"]])
+                            signed_lines(told, given))
         self.open(self.write(lesson, "--digits", 2))
         self.browser.run("arguments[0].focus()", self.cell("C", 1, 1))
         self.expect("0.125 with 2 digits", self.panel()["lines"][-1], "= 0.13")

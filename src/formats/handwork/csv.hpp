@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -36,14 +37,12 @@ struct CsvMatrix {
 
 enum class CsvLabels { written, left_out };
 
-/// How a blank (NaN) is written.
-enum class CsvBlanks { as_nan, as_empty_cells };
-
 struct CsvOptions {
   CsvLabels labels = CsvLabels::written;
   /// Decimals; if unset, the shortest digits that read back to the same double.
   std::optional<int> digits = {};
-  CsvBlanks blanks = CsvBlanks::as_nan;
+  /// Returns the text of a cell, by its index, in place of its number.
+  std::function<std::string(std::size_t)> text = {};
 };
 
 /// Returns the matrix as CSV: an empty cell and the column labels, then each row after its label.

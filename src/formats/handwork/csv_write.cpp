@@ -83,9 +83,7 @@ void append_cells(std::string& text, std::span<const double> cells, const CsvOpt
       text.append(start, out);
       out = start;
     }
-    if (options.blanks == CsvBlanks::as_nan || !std::isnan(value)) {
-      out = options.digits ? write_fixed(out, value, *options.digits) : write_shortest(out, value);
-    }
+    out = options.digits ? write_fixed(out, value, *options.digits) : write_shortest(out, value);
     *out++ = ',';
   }
   if (!cells.empty()) --out;
@@ -110,6 +108,13 @@ std::string rows_text(const CsvMatrix& matrix, const CsvOptions& options, std::s
   for (std::size_t i = begin; i < end; ++i) {
     if (labelled && !matrix.row_labels.empty()) text += label_at(matrix.row_labels[i], i);
     if (labelled) text += ',';
+    if (options.text) {
+      for (std::size_t j = 0; j < matrix.columns; ++j) {
+        text.append(j == 0 ? "" : ",").append(options.text(i * matrix.columns + j));
+      }
+      text += '\n';
+      continue;
+    }
     append_cells(text, matrix.values.subspan(i * matrix.columns, matrix.columns), options, room);
   }
   return text;

@@ -109,16 +109,46 @@ TEST_CASE("a question is never about 0, 1, or what is taken over as it is") {
   CHECK_FALSE(question_cell(looked_up.trace, looked_up.trace.steps[0], 0));
 }
 
-TEST_CASE("what a mask hides is not asked for") {
+TEST_CASE("of a mask it is asked what is hidden and what is kept, of its weights no 0 or 1") {
   const LoadedLesson masked = loaded(
       "[[given]]\nname = \"S\"\nvalue = [[2, 3], [4, 5]]\n"
       "[[step]]\nname = \"M\"\nop = \"mask\"\nof = [\"S\"]\nkind = \"causal\"\n"
       "[[step]]\nname = \"A\"\nop = \"softmax\"\nof = [\"M\"]\n");
-  CHECK_FALSE(question_cell(masked.trace, masked.trace.steps[0], 0));
-  // The first row of A is 1 and 0: only the second is left.
-  for (std::uint32_t seed = 0; seed < 20; ++seed) {
+  std::size_t hidden = 0;
+  for (std::uint32_t seed = 0; seed < 40; ++seed) {
+    const auto cell = question_cell(masked.trace, masked.trace.steps[0], seed);
+    hidden += cell->row == 0 && cell->column == 1 ? 1 : 0;
+    // The first row of A is 1 and 0: only the second is left.
     CHECK(question_cell(masked.trace, masked.trace.steps[1], seed)->row == 1);
   }
+  CHECK(hidden > 0);
+  CHECK(hidden < 40);
+}
+
+TEST_CASE("joined heads are asked for, split ones are not") {
+  const LoadedLesson heads = loaded(
+      "[[given]]\nname = \"X\"\nvalue = [[2, 3, 4, 5]]\n"
+      "[[step]]\nname = \"S\"\nop = \"split_heads\"\nof = [\"X\"]\nheads = 2\n"
+      "[[step]]\nname = \"C\"\nop = \"concat_heads\"\nof = [\"S\"]\n");
+  CHECK_FALSE(question_cell(heads.trace, heads.trace.steps[0], 0));
+  CHECK(question_cell(heads.trace, heads.trace.steps[1], 0));
+}
+
+TEST_CASE("a question names its cell in words, and the first says how to answer") {
+  const LoadedLesson lesson = loaded(
+      "tokens = [\"the\", \"cat\", \"the\"]\n"
+      "[[given]]\nname = \"A\"\nvalue = [[[0], [0], [2]], [[0], [0], [3]]]\n"
+      "[[step]]\nname = \"S\"\nop = \"score\"\nof = [\"A\", \"A\"]\n");
+  const Walkthrough walk = walkthrough(lesson, {0, 0}, 4, false);
+  Quiz quiz(0);
+  REQUIRE(quiz.ask(walk));
+  MatrixCache matrix_cache;
+  const std::string question = quiz.question(walk, {.rows = 30, .columns = 80}, matrix_cache);
+  CHECK(question.find("what is row 3 (the), column 3 (the) of S, head ") != std::string::npos);
+  CHECK(question.find("This is a quiz: ") != std::string::npos);
+  quiz.answer(walk, "77");
+  CHECK(quiz.question(walk, {.rows = 30, .columns = 80}, matrix_cache).find("This is a quiz") ==
+        std::string::npos);
 }
 
 TEST_CASE("a product of hundreds of terms is nothing to ask for") {
@@ -145,7 +175,6 @@ TEST_CASE("a quiz counts what was right at the first and at the second try") {
   CHECK(quiz.summary(walk, 80) ==
         "1 of 1 right\n"
         "  scores[cat,cat]  right at the second try\n"
-        "    It could be: X was multiplied by X instead of Xᵀ.\n"
         "\n"
         "Other cells: qkv run tiny.toml --quiz --seed 1\n");
   const std::string narrow = quiz.summary(walk, 20);  // nothing of it is cut
@@ -157,7 +186,9 @@ TEST_CASE(
   const Walkthrough walk = tiny_walk();
   Quiz quiz(0);
   REQUIRE(quiz.ask(walk));
-  const std::string message = quiz.answer(walk, "4").message;
+  CHECK(quiz.answer(walk, "4").message.starts_with("Not 4.\nOnce more:"));  // one digit: of nobody
+  const std::string message = quiz.answer(walk, "4.0").message;
+  CHECK(quiz.summary(walk, 80).find("multiplied") == std::string::npos);
   CHECK(message.find("It could be: ") != message.npos);
   CHECK(message.find("A known mistake makes") == message.npos);
 }

@@ -23,14 +23,18 @@ LoadedSheet load(const std::string& toml) {
   return {std::move(reading.lesson), std::move(trace)};
 }
 
-std::map<std::string, std::string> files_of(const LoadedSheet& loaded) {
+std::map<std::string, std::string> files_of(const LoadedSheet& loaded,
+                                            const WorksheetRequest& request = {}) {
   std::map<std::string, std::string> files;
-  blank_worksheet_files(loaded.trace, [&](ExportedFile file) { files[file.name] = file.bytes; });
+  worksheet_files(loaded.trace, worksheet_cells(loaded.trace, request), 4,
+                  [&](ExportedFile file) { files[file.name] = file.bytes; });
   return files;
 }
 
-std::string page_of(const LoadedSheet& loaded) {
-  return worksheet_page(loaded.lesson, loaded.trace, 4, "qkv check test.toml work");
+std::string page_of(const LoadedSheet& loaded, const WorksheetRequest& request = {},
+                    SheetKind kind = SheetKind::blank) {
+  return worksheet_page(loaded.lesson, worksheet_cells(loaded.trace, request),
+                        {.check = "qkv check test.toml work", .kind = kind});
 }
 
 std::size_t count(const std::string& text, const std::string& part) {
@@ -73,6 +77,67 @@ TEST_CASE("the page has a grid for each matrix: givens filled, steps empty") {
   CHECK(count(page, "<table>") == 5);
   CHECK(count(page, "<td></td>") == 4);
   CHECK_THAT(page, Contains("<code>qkv check test.toml work</code>"));
+}
+
+// K of the rows: 0.125 and 1; 0.0625 and 0.5; -0.375 and -3.
+const std::string attention = R"(
+title  = "Attention"
+tokens = ["the", "cat", "the"]
+[[given]]
+name  = "Q"
+value = [[1, 0], [2, 1], [0, 4]]
+[[given]]
+name  = "X"
+value = [[1], [0.5], [-3]]
+[[given]]
+name  = "W"
+value = [[0.125, 1]]
+[[step]]
+name = "K"
+op   = "project"
+of   = ["X", "W"]
+[[step]]
+name = "scores"
+op   = "score"
+of   = ["Q", "K"]
+)";
+
+TEST_CASE("of one row a worksheet asks for its numbers and gives what they are made of") {
+  const LoadedSheet loaded = load(attention);
+  const auto files = files_of(loaded, {.row = "cat"});
+  CHECK(files.at("01-K.csv") == ",1,2\nthe,1.250e-01,1\ncat,,\nthe,-3.750e-01,-3\n");
+  CHECK(files.at("02-scores.csv") == ",the,cat,the\nthe,-,-,-\ncat,,,\nthe,-,-,-\n");
+  CHECK(files.size() == 5);
+  CHECK(worksheet_cells(loaded.trace, {.row = "cat"}).asked == 5);
+  CHECK(worksheet_cells(loaded.trace, {.row = "3"}).asked == 5);
+}
+
+TEST_CASE("a step alone is asked for with its operands filled in") {
+  const auto files = files_of(load(attention), {.steps = {1}});
+  CHECK(files.size() == 3);
+  CHECK(files.contains("given-Q.csv"));
+  CHECK(files.at("01-K.csv") == ",1,2\nthe,0.1250,1\ncat,0.0625,0.5000\nthe,-0.3750,-3\n");
+}
+
+TEST_CASE("a row is refused if its label is ambiguous or unknown") {
+  const LoadedSheet loaded = load(attention);
+  CHECK_THROWS_WITH(worksheet_cells(loaded.trace, {.row = "the"}),
+                    "--row the: \"the\" stands at rows 1 and 3; write the number");
+  CHECK_THROWS_WITH(worksheet_cells(loaded.trace, {.row = "cats"}),
+                    "--row cats: no such row in these steps; did you mean \"cat\"?");
+  CHECK_THROWS_WITH(worksheet_cells(loaded.trace, {.row = "4"}),
+                    "--row 4: no such row in these steps; the tokens count from 1 to 3");
+}
+
+TEST_CASE("the key has the numbers, and the arithmetic of each that is asked for") {
+  const LoadedSheet loaded = load(attention);
+  const std::string blank = page_of(loaded, {.row = "cat"});
+  CHECK(count(blank, "<td></td>") == 5);
+  CHECK_THAT(blank, Contains("Numbers to work out: <b>5</b>"));
+  const std::string key = page_of(loaded, {.row = "cat"}, SheetKind::key);
+  CHECK(count(key, "<td class=\"key\">") == 5);
+  CHECK_THAT(key, Contains("scores[cat,3] = 2·(−0.375) + 1·(−3) = −0.75 + (−3) = −3.75"));
+  CHECK(count(key, "<td></td>") == 0);
 }
 
 TEST_CASE("nothing in a lesson becomes part of the page's own text") {

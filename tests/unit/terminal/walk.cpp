@@ -142,7 +142,8 @@ TEST_CASE("names that take many lines leave the first place to the numbers") {
                               .value = 3,
                               .lines = {"the_first_operand[1,1]·the_second_operand[1,1] + "
                                         "the_first_operand[1,2]·the_second_operand[2,1]",
-                                        "1·1 + 1·2", "3"}};
+                                        "1·1 + 1·2", "3"},
+                              .signs = {"=", "=", "="}};
   const WalkStyle narrow{.width = 30};
   CHECK(arithmetic_text(worked, narrow, 2, "qkv explain small 'Y[1,1]'") ==
         "  Y[1,1]\n"
