@@ -208,10 +208,10 @@ N rotated_cell(const Cell<N>& c, const RopeOptions& rope, std::size_t angles, bo
 
 // A rotation's transpose is the rotation by the opposite angle.
 struct GradRotated {
-  static constexpr GradientWords words{
-      "Turn the gradient back",
-      "Each pair was turned by its position's angle; its gradient is turned back by the same.",
-      "No pair changes its length."};
+  static constexpr GradientWords words{"Turn the gradient back",
+                                       "Each pair was turned by the angle of its position. Its "
+                                       "gradient is turned back by the same angle.",
+                                       "No pair changes its length."};
 
   static Form form(const Call& call) {
     const bool are_given = call.inputs.size() > 2;
@@ -236,11 +236,10 @@ struct GradRotated {
 
 // A given angle moves its pair along a circle: dθ = dY_2 · Y_1 − dY_1 · Y_2.
 struct GradAngles {
-  static constexpr GradientWords words{
-      "Back to the angles",
-      "A larger angle moves its pair along the circle: what the loss gains is the gradient along "
-      "that way.",
-      "A pair at the centre has no way to go."};
+  static constexpr GradientWords words{"Back to the angles",
+                                       "A larger angle moves its pair along a circle. The gradient "
+                                       "in that direction is the gradient of the angle.",
+                                       "A pair (0, 0) does not move, so its angle has gradient 0."};
   static constexpr Role needs[] = {Role::output};
 
   static Form form(const Call&) {
@@ -269,7 +268,7 @@ Versions rotated_forward(const StepView& step) {
 
 constexpr Mistake rope_backward_mistakes[] = {
     {"rope.skipped", "The gradient was not turned back.",
-     "What was turned on the way there is turned back by the same angle.", Skip{}},
+     "What was turned in the forward pass is turned back by the same angle.", Skip{}},
     {"rope.sign", "The gradient was turned on instead of back.", "Back is the other way round: −θ.",
      rotated_forward},
 };
@@ -351,11 +350,11 @@ struct Rope {
 
 constinit const Operation rope_operation = operation_of<Rope>({
     .name = "rope",
-    .title = "Turn each pair of features by the position (RoPE)",
-    .says = "The features are taken in pairs, and each pair is turned, as the hand of a clock, by "
-            "an angle that grows with the token's position: the first pair fast, the last one "
-            "slowly. What a query and a key that are turned so have in common depends on how far "
-            "apart they stand, not on where.",
+    .title = "Turn each pair of features by its position (RoPE)",
+    .says =
+        "The features are taken in pairs. Each pair is turned by an angle that grows with the "
+        "token's position: the first pair fast, the last one slowly. The dot product of a query "
+        "and a key that are both turned depends on their distance, not on where they stand.",
     .notice = "No pair changes its length; a token at position 0 stays as it is.",
     .operands = R"(["Q"] or ["Q", "angles"])",
     .options = rope_options,

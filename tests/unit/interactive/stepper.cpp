@@ -56,7 +56,7 @@ TEST_CASE("the first step at 40 columns") {
   CHECK(machine.frame().lines == Lines{"Tiny",
                                        "",
                                        "1/2  scores",
-                                       "  Score every query against every key",
+                                       "  Score every query with every key",
                                        "",
                                        "  X (2×2) · Xᵀ (2×2) → scores (2×2)",
                                        "",
