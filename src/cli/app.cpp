@@ -317,7 +317,7 @@ std::optional<std::string> text_about_itself(CLI::App& app, const GlobalOptions&
   }
   std::optional<std::string> text = parse(app, words);
   if (!text && own.verbose) {
-    throw InputError("--verbose goes with --version: qkv --version --verbose");
+    throw InputError("--verbose requires --version: qkv --version --verbose");
   }
   if (!text && !own.generate.empty()) text = man_page(app);
   if (!text && app.get_subcommands().empty()) text = welcome();

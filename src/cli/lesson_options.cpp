@@ -156,7 +156,7 @@ LoadedLesson load(const LessonSelection& choice, const RequestedSteps& wanted) {
   const bool is_lesson = choice.model.empty() && !is_model_file(choice.name);
   if (is_lesson && choice.settings.targets) {
     throw InputError(
-        "--targets goes with --model FILE; a lesson says in its [backward] where its gradients "
+        "--targets requires --model FILE; a lesson says in its [backward] where its gradients "
         "begin");
   }
   if (choice.settings.targets && choice.settings.new_tokens > 0) {
@@ -166,11 +166,11 @@ LoadedLesson load(const LessonSelection& choice, const RequestedSteps& wanted) {
   continue_only.new_tokens = choice.settings.new_tokens;
   if (is_lesson && choice.settings != continue_only) {
     throw InputError(
-        "--tokenizer, --vocabulary, --model-heads and --family go with --model FILE; a lesson says "
-        "such things in its [model]");
+        "--tokenizer, --vocabulary, --model-heads and --family require --model FILE; a lesson has "
+        "them in its [model]");
   }
   if (is_lesson && choice.changes.ids) {
-    throw InputError("--ids goes with --model FILE; a lesson reads its text");
+    throw InputError("--ids requires --model FILE; a lesson reads its text");
   }
   if (choice.changes.ids && choice.changes.text) {
     throw InputError("write either --text or --ids; the model reads one of the two");

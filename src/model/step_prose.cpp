@@ -200,7 +200,7 @@ constexpr StepWords entries[] = {
       "The joined row times W_O is what attention adds to the residual stream.",
       "It is as wide as the residual stream again."}},
     {"residual1",
-     {"Add it to the stream",
+     {"Add attention to the residual stream",
       "The output of attention is added to the rows that came into the layer.",
       "The earlier numbers are still part of each row."}},
     {"norm2",
@@ -221,7 +221,7 @@ constexpr StepWords entries[] = {
       "These numbers times W_out are what the MLP adds to the residual stream.",
       "It is as wide as the residual stream again."}},
     {"residual2",
-     {"Add it to the stream",
+     {"Add the MLP to the residual stream",
       "The result of the layer is the sum of its input, the output of attention and the output of "
       "the MLP.",
       "The next layer starts from these rows."}},

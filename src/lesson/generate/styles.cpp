@@ -127,7 +127,7 @@ constexpr StepProse llama_step_prose[] = {
      "A last matrix of weights, W_O, mixes the columns and takes them back to the width of X, "
      "{d_model}. \"<own>\" ends with {output[<own>,1]} in its first column.",
      "The output has the shape of X, {output.shape}. In X, \"<own>\" had {X[<own>,1]} there.",
-     "How does one score come about?\n\n"
+     "How is one score worked out?\n\n"
      "    qkv explain <file> 'scores[<head>2,1]'\n\n"
      "Which rows of the output change if the first number of X does?\n\n"
      "    qkv run <file> --set 'X[1,1]=3' --step output\n\n"
@@ -226,7 +226,7 @@ constexpr StepProse llama_words[] = {
      "The second residual: the change is added to what came out of the first half. \"<own>\" came "
      "in with {X[<own>,1]} in its first place and goes out with {residual2[<own>,1]}.",
      "This is the block's result, and the next block's X.",
-     "How does one score come about, and which head of keys does it use?\n\n"
+     "How is one score worked out, and which head of keys does it use?\n\n"
      "    qkv explain <file> 'scores[<head>2,1]'\n\n"
      "What if the first row is ten times as large: does its row of norm1 change?\n\n"
      "    qkv run <file> --set 'X[1,1]=30' --step norm1\n\n"

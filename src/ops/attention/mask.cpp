@@ -330,7 +330,7 @@ void check_padding(const Call& call) {
   const Tensor& scores = *call.inputs[0];
   const Tensor& ids = *call.inputs[1];
   if (ids.axes.back().labels.empty() && !call.options->if_number("pad")) {
-    refuse(call, fmt::format("{} has no words beside its ids, so the padding can't be told by its "
+    refuse(call, fmt::format("{} has no words beside its ids, so the padding can't be found by its "
                              "word; write its id: pad = 0",
                              call.names[1]));
   }

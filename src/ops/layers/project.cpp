@@ -231,7 +231,7 @@ Versions terms(const StepView& step) {
 }
 
 constexpr Mistake project_mistakes[] = {
-    {"project.transposed-weight", "The weight was used on its side: its transpose.",
+    {"project.transposed-weight", "The weight was transposed.",
      "Which way round is the weight: a row for each feature that goes in?", With{"layout"}},
     {"project.wrong-weight", "Another of the weights was used.",
      "Queries, keys and values each have a weight of their own.", wrong_weight},

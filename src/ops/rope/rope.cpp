@@ -149,7 +149,7 @@ constexpr Mistake rope_mistakes[] = {
      "Normalise first, then turn: the gain is each feature's own.",
      Exchange{{&rms_norm_operation, &layer_norm_operation}}},
     {"cache.position-restarted", "The rows were turned as if the text began with them.",
-     "A new token stands behind all those before it.", With{"first", 0.0}},
+     "A new token comes after all earlier ones.", With{"first", 0.0}},
     {"cache.evicted-position", "The rows were turned by the number of rows that the cache keeps.",
      "Rows that were dropped still count: the position is the token's own.", by_rows_kept},
 };

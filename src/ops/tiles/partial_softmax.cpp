@@ -300,7 +300,7 @@ constexpr Mistake merge_mistakes[] = {
      "The output with the larger log-sum-exp counts for more.",
      merged_by<[](const auto& p) { return (p.output_1 + p.output_2) / 2; }>},
     {"flash.output-not-rescaled", "The two outputs were added as they are.",
-     "Each is multiplied by its share first.",
+     "Each is first multiplied by its fraction of the sum.",
      merged_by<[](const auto& p) { return p.output_1 + p.output_2; }>},
     {"flash.rescaled-backwards", "Each output was multiplied by the other's share.",
      "The share of an output goes by its own log-sum-exp.", merged_by<[](Parts<double> p) {
