@@ -56,7 +56,7 @@ std::string option_hint(const CLI::App& app, const std::string& wanted,
 
 std::string unexpected(const CLI::App& command, const std::string& word) {
   if (!word.starts_with('-')) {
-    return fmt::format("\"{}\" is one word too many; words that belong together go into quotes",
+    return fmt::format("unexpected argument \"{}\" (put arguments with blanks in quotes)",
                        sanitise(word));
   }
   return fmt::format("{} has no option \"{}\"{}", command.get_name(), sanitise(word),
@@ -183,8 +183,8 @@ constexpr ColourName colour_names[] = {
 std::string check_memory(const std::string& text) {
   constexpr std::size_t least = std::size_t{16} << 20;
   const auto size = parse_size(text);
-  if (!size) return fmt::format("\"{}\" is no size; write it like 8G or 512M", text);
-  return *size < least ? fmt::format("{} is too little to work with; 16M is the least", text) : "";
+  if (!size) return fmt::format("\"{}\" is not a size; write it like 8G or 512M", text);
+  return *size < least ? fmt::format("{} is too little; write 16M or more", text) : "";
 }
 
 // Global options, with their values.
@@ -215,7 +215,7 @@ void declare(CLI::App& app, GlobalOptions& own) {
       ->check(check_memory);
   app.add_flag("--allow-outside-files", own.common.outside_files,
                "Let a lesson read files outside its own directory");
-  app.add_option("--threads", own.threads, "For large matrices: how many threads (all cores)")
+  app.add_option("--threads", own.threads, "Threads for large matrices (all cores)")
       ->type_name("N")
       ->check(CLI::Range(1, 64));
   app.add_option("--generate", own.generate, "Print a file for the system: man, the man page")
@@ -317,7 +317,7 @@ std::optional<std::string> text_about_itself(CLI::App& app, const GlobalOptions&
   }
   std::optional<std::string> text = parse(app, words);
   if (!text && own.verbose) {
-    throw InputError("--verbose goes with --version: qkv --version --verbose");
+    throw InputError("--verbose requires --version: qkv --version --verbose");
   }
   if (!text && !own.generate.empty()) text = man_page(app);
   if (!text && app.get_subcommands().empty()) text = welcome();

@@ -218,36 +218,38 @@ std::function<int()> set_up_check(CLI::App& app, const CommonOptions& common) {
       ->required()
       ->check(check_path);
   app.add_option("--names", options->names,
-                 fmt::format("Whose names the arrays have: {}; found by itself otherwise",
+                 fmt::format("The scheme of the arrays' names: {} (found automatically)",
                              fmt::join(scheme_names(), ", ")))
       ->type_name("SCHEME");
   app.add_option("--digits", options->rules.digits,
-                 "Judge by this many decimals, whatever was written")
+                 "Judge with this many decimals, however many were written")
       ->type_name("N")
       ->check(decimals());
   app.add_flag("--strict", options->rules.strict,
-               "Other conventions are wrong, too, and a step in a coarser type than the rest");
+               "Also count other conventions as wrong, and a step in a coarser type than the rest");
   app.add_flag("--gradients", options->rules.gradients,
                "Also check gradients; without [backward] they start at the loss, or at the last "
                "submitted gradient");
-  app.add_flag("--no-answers", options->no_answers, "Which cells and why, never the right value");
+  app.add_flag("--no-answers", options->no_answers,
+               "Report which cells and why, never the right value");
   app.add_flag("--watch", options->watch, "Check again at every save");
   app.add_flag_callback(
       "--all", [options] { options->detail = Detail::all; },
       "Every step and matrix, not only the first wrong one");
   CLI::Option* json = app.add_flag("--json", options->json, "As JSON, for programs");
-  app.add_option(
-         "--summary", options->summary,
-         "A table of many submissions, csv: a row each, with its marks and those of every step")
+  app.add_option("--summary", options->summary,
+                 "A table of many submissions (csv): a row for each, with its marks and those of "
+                 "every step")
       ->type_name("FORMAT")
       ->check(one_of({"csv"}))
       ->excludes(json);
   app.add_option("--carried", options->shares.carried,
-                 "What a cell earns that follows from an earlier mistake: 1, or a part of it")
+                 "The marks of a cell that follows from an earlier mistake: 1, or a part of it")
       ->type_name("SHARE")
       ->check(check_share);
-  app.add_option("--unexplained", options->shares.unexplained,
-                 "What a cell earns that depends on a step whose mistake is unknown: 0, or a part")
+  app.add_option(
+         "--unexplained", options->shares.unexplained,
+         "The marks of a cell that depends on a step with an unknown mistake: 0, or a part of 1")
       ->type_name("SHARE")
       ->check(check_share);
   return [options, &common] { return run(*options, common); };
@@ -257,7 +259,7 @@ std::function<int()> set_up_check(CLI::App& app, const CommonOptions& common) {
 
 constinit const Command check_command{
     .name = "check",
-    .summary = "verifies hand calculations: the first slip, and which mistake makes those numbers",
+    .summary = "verifies hand calculations: the first slip, and the mistake behind it",
     .examples =
         "  qkv check the-fat-cat my-work/             every step that is there\n"
         "  qkv check the-fat-cat scores.csv           one step\n"

@@ -290,16 +290,14 @@ std::string check_step_tolerance(const std::string& text) {
 
 void add_tolerances(CLI::App& app, CompareOptions& options) {
   app.add_option("--rtol", options.tolerance.relative,
-                 "How far apart, as a part of DESIRED (with --atol alone: 1e-7)")
+                 "Relative tolerance, times DESIRED (with --atol alone: 1e-7)")
       ->type_name("X")
       ->check(check_tolerance);
-  app.add_option("--atol", options.tolerance.absolute,
-                 "How far apart besides (with --rtol alone: 0)")
+  app.add_option("--atol", options.tolerance.absolute, "Absolute tolerance (with --rtol alone: 0)")
       ->type_name("X")
       ->check(check_tolerance);
   app.add_option("--tol", options.tolerances,
-                 "How far apart the numbers of some steps may be, absolutely and relatively: "
-                 "'h*.scores=1e-4'")
+                 "Absolute and relative tolerance of some steps: 'h*.scores=1e-4'")
       ->type_name("STEP=X")
       ->check(check_step_tolerance)
       ->allow_extra_args(false);
@@ -313,21 +311,20 @@ std::function<int()> set_up_compare(CLI::App& app, const CommonOptions& common) 
   app.add_option("B", options->desired, "DESIRED: the same; rtol is relative to its numbers")
       ->required();
   add_tolerances(app, *options);
-  app.add_option("--map", options->maps,
-                 "Rename arrays: THEIRS=OURS, or a file of such lines; * is a wildcard, but for "
-                 "dots")
+  app.add_option(
+         "--map", options->maps,
+         "Rename arrays: THEIRS=OURS, or a file of such lines; * stands for text without a dot")
       ->type_name("THEIRS=OURS")
       ->check(check_name_map)
       ->allow_extra_args(false);
   app.add_option("--names", options->names,
-                 fmt::format("Whose names the arrays have: {}; found by itself otherwise",
+                 fmt::format("The scheme of the arrays' names: {} (found automatically)",
                              fmt::join(scheme_names(), ", ")))
       ->type_name("SCHEME");
   app.add_option("--require", options->require,
                  "Steps that must be there: all, or their names with commas between")
       ->type_name("STEPS");
-  app.add_option("--batch", options->batch,
-                 "The sentence of a batch that the dump's arrays belong to, from 1")
+  app.add_option("--batch", options->batch, "Which sentence of the dump's batch to compare, from 1")
       ->type_name("N")
       ->check(CLI::Range(1, 1'000'000));
   app.add_option("--text", options->lesson.changes.text, "Another sentence for the lessons");
@@ -339,8 +336,9 @@ std::function<int()> set_up_compare(CLI::App& app, const CommonOptions& common) 
   app.add_flag(
       "--bisect", options->bisect,
       "Say between which submitted steps the first difference arises, and what to dump next");
-  app.add_flag("--columns", options->columns, "Accept a dump whose tokens are the other axis");
-  app.add_flag("--strict", options->strict, "A step in a coarser type than the rest differs");
+  app.add_flag("--columns", options->columns, "Accept a dump whose tokens are columns");
+  app.add_flag("--strict", options->strict,
+               "Count a step in a coarser type than the rest as a difference");
   app.add_flag("--all", options->all, "Also list what only one side has");
   app.add_flag("--json", options->json, "As JSON, for programs");
   return [options, &common] { return run(*options, common); };

@@ -42,16 +42,16 @@ std::string hanging_indent(std::string head, const std::string& words, std::size
 std::string introduction(const Sensitivity& seen, const std::string& number) {
   if (!seen.steps.empty()) {
     return fmt::format(
-        "Through these cells the loss sees {0}. Behind each: how much it gains for every 1 that "
-        "{0} gains.",
+        "{0} changes the loss through these cells. Behind each cell is its derivative with respect "
+        "to {0}.",
         number);
   }
   if (seen.left_out == 0) {
-    return fmt::format("The loss does not see {}: no cell on the way to it moves with it.", number);
+    return fmt::format("{} does not change the loss: no cell between them depends on it.", number);
   }
   return fmt::format(
-      "Through which cells the loss sees {} is not told: what lies in between, {} steps, is too "
-      "large to be kept.",
+      "The cells between {} and the loss are not listed: the {} steps in between are too large to "
+      "be kept.",
       number, seen.left_out);
 }
 
@@ -70,7 +70,7 @@ std::string sensitivity_lines(const Sensitivity& seen, const Trace& trace, int d
   }
   if (!seen.steps.empty() && seen.left_out > 0) {
     text += hanging_indent(
-        "", fmt::format("Between them are {} more steps, too large to be kept.", seen.left_out),
+        "", fmt::format("{} more steps in between are too large to be kept.", seen.left_out),
         margin, width);
   }
   return text;
@@ -97,7 +97,7 @@ std::string plain_text(const Trace& trace, CellArithmetic worked, const CellRefe
                      arithmetic_text(worked, {.width = width}, 2);
   if (!remark.empty()) text += "  " + sanitise(remark) + "\n";
   if (worked.lines.front().find(" more … + ") != std::string::npos) {
-    text += "\nLong sums lost their middle; all terms: --all\n";
+    text += "\nLong sums are shortened; --all prints all terms.\n";
   }
   return text;
 }
@@ -200,7 +200,7 @@ std::function<int()> set_up_explain(CLI::App& app, const CommonOptions& common) 
   add_digits_option(app, options->digits);
   CLI::Option* terms =
       app.add_option("--terms", options->terms,
-                     fmt::format("Sums of more terms lose their middle ({})", default_terms))
+                     fmt::format("Longer sums are shortened in the middle ({})", default_terms))
           ->type_name("N")
           ->check(CLI::Range(4, 1'000'000));
   app.add_flag("--all", options->all, "Every term of every sum, however long")->excludes(terms);

@@ -126,7 +126,7 @@ std::function<int()> set_up_export(CLI::App& app, const CommonOptions&) {
       ->type_name("STEP")
       ->allow_extra_args(false);
   app.add_option("--digits", options->what.digits,
-                 "Decimals of numbers in text (all that a double needs; in documents 4)")
+                 "Decimals of numbers in text (default: all that a double needs; in documents 4)")
       ->type_name("N")
       ->check(decimals());
   app.add_flag("--plain", options->what.plain, "Numbers only, without labels");
@@ -147,7 +147,7 @@ std::string export_to_directory(const ExportPlan& plan, const fs::path& director
 
 void add_sync_option(CLI::App& app) {
   app.add_flag_callback("--no-sync", disable_fsync,
-                        "Do not wait until what is written is safe on the disk");
+                        "Do not wait until the files are safe on the disk");
 }
 
 constinit const Command export_command{

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 
 #include "cli/command.hpp"
@@ -29,7 +30,8 @@ std::vector<std::string> sort_names() {
   return names;
 }
 
-// Sorts by a measure: entropy ascending, any other descending.
+// Sorts by a measure: entropy ascending, any other descending. A lesson's variants stay behind the
+// heads of its model.
 void sort_by(std::vector<HeadStats>& habits, std::string_view name) {
   const auto measure = std::ranges::find(head_measures(), name, &HeadMeasure::name);
   if (measure == head_measures().end()) return;
@@ -38,6 +40,7 @@ void sort_by(std::vector<HeadStats>& habits, std::string_view name) {
   } else {
     std::ranges::stable_sort(habits, std::greater<>(), measure->value);
   }
+  std::ranges::stable_partition(habits, std::logical_not<>(), &HeadStats::is_variant);
 }
 
 // For a model with gradients, only what describes heads: the weights' gradients take gigabytes.
@@ -62,14 +65,11 @@ int run(const HeadsOptions& options, const CommonOptions& common) {
   std::vector<HeadStats> habits = head_stats(loaded.trace);
   if (habits.empty()) {
     throw InputError(
-        "nothing here has weights of queries by keys; qkv heads is for lessons and "
-        "models with attention");
+        "nothing here has attention weights; qkv heads is for lessons and models with attention");
   }
   const bool by_helps = options.sort == head_measures().back().name;
   if (by_helps && head_measures(loaded.trace).size() < head_measures().size()) {
-    throw InputError(
-        "--sort helps: what a head does for the loss is known where there is one; add "
-        "--targets next to a model");
+    throw InputError("--sort helps needs a loss; with a model, add --targets next");
   }
   sort_by(habits, options.sort);
   if (options.json) {
@@ -85,7 +85,7 @@ std::function<int()> set_up_heads(CLI::App& app, const CommonOptions& common) {
   add_lesson_options(app, options->lesson, LessonArgument::required);
   add_digits_option(app, options->digits);
   app.add_option("--sort", options->sort,
-                 fmt::format("By what the heads are sorted: {}", fmt::join(sort_names(), ", ")))
+                 fmt::format("What to sort the heads by: {}", fmt::join(sort_names(), ", ")))
       ->type_name("NAME")
       ->check(one_of(sort_names()));
   app.add_flag("--ablate", options->ablate,

@@ -58,19 +58,19 @@ void add_model_settings(CLI::App& app, ModelSettings& settings) {
   const auto read_words = [&words = settings.vocabulary](const std::vector<std::string>& lists) {
     for (const std::string& list : lists) add_words(words, list);
   };
-  app.add_option_function<std::vector<std::string>>("--vocabulary", read_words,
-                                                    "The model's tokens, that of id 0 first: A,B,C")
+  app.add_option_function<std::vector<std::string>>(
+         "--vocabulary", read_words, "The model's tokens in the order of their ids, from 0: A,B,C")
       ->type_name("LIST")
       ->allow_extra_args(false);
   app.add_option("--model-heads", settings.heads,
-                 "How many heads a layer has, where the model's file does not tell")
+                 "Heads of a layer, if the model's file does not say")
       ->type_name("N")
       ->check(count_from(1));
   std::vector<std::string> names;
   for (const Family& family : families()) names.emplace_back(family.name);
-  app.add_option("--family", settings.family,
-                 fmt::format("How the model is stored, where the file does not tell: {}",
-                             fmt::join(names, ", ")))
+  app.add_option(
+         "--family", settings.family,
+         fmt::format("The model's family, if the file does not say: {}", fmt::join(names, ", ")))
       ->type_name("NAME")
       ->check(one_of(names));
 }
@@ -94,7 +94,7 @@ void add_lesson_options(CLI::App& app, LessonSelection& choice, LessonArgument a
       ->type_name("CELL=VALUE")
       ->allow_extra_args(false);
   app.add_option("--patch", choice.changes.patch,
-                 "Other numbers for all of a given or a step, from a file: context=other.npy")
+                 "Replace a given or a step by a file's numbers: context=other.npy")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
   add_model_options(app, choice);
@@ -156,22 +156,21 @@ LoadedLesson load(const LessonSelection& choice, const RequestedSteps& wanted) {
   const bool is_lesson = choice.model.empty() && !is_model_file(choice.name);
   if (is_lesson && choice.settings.targets) {
     throw InputError(
-        "--targets goes with --model FILE; a lesson says in its [backward] where its gradients "
+        "--targets requires --model FILE; a lesson says in its [backward] where its gradients "
         "begin");
   }
   if (choice.settings.targets && choice.settings.new_tokens > 0) {
-    throw InputError(
-        "write either --targets or --continue; the targets are those of the text as it stands");
+    throw InputError("write either --targets or --continue, not both");
   }
   ModelSettings continue_only;
   continue_only.new_tokens = choice.settings.new_tokens;
   if (is_lesson && choice.settings != continue_only) {
     throw InputError(
-        "--tokenizer, --vocabulary, --model-heads and --family go with --model FILE; a lesson says "
-        "such things in its [model]");
+        "--tokenizer, --vocabulary, --model-heads and --family require --model FILE; a lesson has "
+        "them in its [model]");
   }
   if (is_lesson && choice.changes.ids) {
-    throw InputError("--ids goes with --model FILE; a lesson reads its text");
+    throw InputError("--ids requires --model FILE; a lesson reads its text");
   }
   if (choice.changes.ids && choice.changes.text) {
     throw InputError("write either --text or --ids; the model reads one of the two");
@@ -186,7 +185,7 @@ LoadedLesson load(const LessonSelection& choice, const RequestedSteps& wanted) {
 }
 
 void add_head_option(CLI::App& app, std::optional<std::size_t>& head) {
-  app.add_option("--head", head, "Of what has heads, only this one; the first is 1")
+  app.add_option("--head", head, "Only this head; the first is 1")
       ->type_name("N")
       ->check(count_from(1));
 }
@@ -201,7 +200,7 @@ std::optional<std::size_t> head_from(std::optional<std::size_t> number, const Tr
   }
   if (*number >= 1 && *number <= most) return *number - 1;
   throw InputError(most == 0
-                       ? "--head: nothing in this lesson has heads; leave it out"
+                       ? "--head: this lesson has no heads; leave it out"
                        : fmt::format("--head {}: the heads count from 1 to {}", *number, most));
 }
 

@@ -71,7 +71,7 @@ std::string steps_of(const Lesson& lesson) {
   for (std::size_t s = 0; s < lesson.recipe.steps.size(); ++s) {
     const StepRecipe& step = lesson.recipe.steps[s];
     text += fmt::format("{:4}  {}  {}\n", s + 1, padded_right(sanitise(step.name), widest),
-                        sanitise(title_of(lesson.texts[s], *step.operation)));
+                        sanitise(title_of(lesson.texts[s], step.name, *step.operation)));
   }
   return text;
 }
@@ -150,7 +150,7 @@ std::function<int()> set_up_lessons(CLI::App& app, const CommonOptions& common) 
   CLI::Option* lesson =
       app.add_option("LESSON", options->lesson, "Only this lesson: its words and its steps");
   CLI::Option* source = app.add_flag("--source", options->source,
-                                     "Print the lesson's file, to learn from and to change");
+                                     "Print the lesson's file, to learn from or to change");
   source->needs(lesson);
   CLI::Option* json = app.add_flag("--json", options->json, "As JSON, for programs");
   json->excludes(source);
@@ -158,7 +158,7 @@ std::function<int()> set_up_lessons(CLI::App& app, const CommonOptions& common) 
       ->excludes(lesson)
       ->excludes(json);
   app.add_flag("--names", options->names,
-               "Only the names, one a line: of the lessons, of the steps")
+               "Only the names, one on each line: of the lessons, or of a lesson's steps")
       ->excludes(json)
       ->excludes(source);
   return [options, &common] {

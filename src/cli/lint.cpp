@@ -78,8 +78,8 @@ std::function<int()> set_up_lint(CLI::App& app, const CommonOptions& common) {
                "List the operations that a step can have, with operands and options");
   app.add_flag("--strict", options->strict, "Advice counts as a fault: exit status 2");
   app.add_flag("--mistakes", options->mistakes,
-               "Say where a known mistake would give the right numbers in large lessons, too; "
-               "small ones are always told");
+               "Also in large lessons, report where a known mistake gives the right numbers; in "
+               "small lessons this is always reported");
   return [options, &common] { return run(*options, common); };
 }
 

@@ -77,8 +77,8 @@ int run(const NewOptions& options) {
   if (options.file != "-") refuse_unless_file(options.file);
   std::error_code ignored;
   if (options.file != "-" && !options.force && std::filesystem::exists(options.file, ignored)) {
-    throw InputError(fmt::format(
-        "{} is there already; name another file, or add --force to replace it", options.file));
+    throw InputError(
+        fmt::format("{} exists; name another file, or replace it with --force", options.file));
   }
   const std::string lesson = new_lesson(wishes_of(options), hidden_at_three_decimals);
   if (options.file == "-") {
@@ -125,7 +125,7 @@ std::function<int()> set_up_new(CLI::App& app, const CommonOptions&) {
       ->type_name("N")
       ->check(CLI::Range(1, int{most_heads}));
   app.add_flag("--causal", options->causal, "No token looks at later ones, as always in llama");
-  app.add_flag("--force", options->force, "Replace the file if it is there");
+  app.add_flag("--force", options->force, "Replace the file if it exists");
   add_sync_option(app);
   return [options] { return run(*options); };
 }

@@ -24,11 +24,10 @@ struct ParamsOptions {
 void derive_missing_sizes(StackSizes& sizes, bool d_k_given, bool d_v_given) {
   if (!d_k_given) {
     if (sizes.d_model % sizes.heads != 0) {
-      throw InputError(
-          fmt::format("a d_model of {} can't be shared out among {} heads; say how wide a "
-                      "query is: --d-k {}",
-                      group_digits(sizes.d_model), group_digits(sizes.heads),
-                      std::max<std::uint64_t>(1, sizes.d_model / sizes.heads)));
+      throw InputError(fmt::format(
+          "a d_model of {} can't be divided among {} heads; write the width of a query: --d-k {}",
+          group_digits(sizes.d_model), group_digits(sizes.heads),
+          std::max<std::uint64_t>(1, sizes.d_model / sizes.heads)));
     }
     sizes.d_k = sizes.d_model / sizes.heads;
   }
@@ -63,7 +62,7 @@ CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& siz
 std::function<int()> set_up_params(CLI::App& app, const CommonOptions&) {
   const auto options = std::make_shared<ParamsOptions>();
   StackSizes& sizes = options->sizes;
-  add_size(app, "--d-model", sizes.d_model, "How many numbers stand for a token")->required();
+  add_size(app, "--d-model", sizes.d_model, "Width of an embedding")->required();
   const auto* d_k =
       add_size(app, "--d-k", sizes.d_k, "Width of a query and a key (d_model / heads)");
   const auto* d_v = add_size(app, "--d-v", sizes.d_v, "Width of a value (d_k)");

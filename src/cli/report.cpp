@@ -53,13 +53,12 @@ void refuse_to_replace(const ReportCommandOptions& options) {
   if (!fs::is_regular_file(options.file, ignored)) return;
   if (fs::equivalent(options.file, options.lesson.name, ignored)) {
     throw InputError(
-        fmt::format("{} is the lesson itself; name another file for the page", options.file));
+        fmt::format("{} is the lesson's file; name another file for the page", options.file));
   }
   if (options.force || is_report(options.file)) return;
-  throw InputError(
-      fmt::format("{} is there already and is no page of qkv's; name another file, or add --force "
-                  "to replace it",
-                  options.file));
+  throw InputError(fmt::format(
+      "{} exists and is not a page of qkv; name another file, or replace it with --force",
+      options.file));
 }
 
 std::string command_of(const ReportCommandOptions& options, const Lesson& lesson) {
@@ -85,10 +84,10 @@ void refuse_too_many(const Trace& trace, const std::vector<std::size_t>& steps) 
   constexpr std::size_t most = 200'000'000;
   const std::size_t count = numbers_of(trace, steps);
   if (count <= most) return;
-  throw InputError(fmt::format(
-      "{} numbers are more than a page can bring along ({}): take some of the steps, such as "
-      "--step {}, or walk it with qkv run",
-      group_digits(count), group_digits(most), trace.steps.front().name));
+  throw InputError(
+      fmt::format("{} numbers are too many for a page ({} at most): choose some steps, such as "
+                  "--step {}, or use qkv run",
+                  group_digits(count), group_digits(most), trace.steps.front().name));
 }
 
 int run(const ReportCommandOptions& options) {
@@ -124,13 +123,13 @@ std::function<int()> set_up_report(CLI::App& app, const CommonOptions&) {
       ->check(check_path)
       ->required();
   app.add_option("--step", options->steps,
-                 "Only this step and what it is made of (name or number; repeatable)")
+                 "Only this step and its operands (name or number; repeatable)")
       ->type_name("STEP")
       ->check(check_step)
       ->allow_extra_args(false);
   add_head_option(app, options->head);
   add_digits_option(app, options->digits);
-  app.add_flag("--force", options->force, "Replace the file even if it is no page of qkv's");
+  app.add_flag("--force", options->force, "Replace the file even if it is not a page of qkv");
   add_sync_option(app);
   return [options] { return run(*options); };
 }

@@ -360,13 +360,13 @@ std::function<int()> set_up_run(CLI::App& app, const CommonOptions& common) {
   app.add_flag("--answers", options->answers, "Also print the answers to the questions at the end");
   add_digits_option(app, options->digits);
   CLI::Option* pause =
-      app.add_flag("--pause", options->pause, "Go step by step, also where no terminal is");
+      app.add_flag("--pause", options->pause, "Go step by step, also without a terminal");
   CLI::Option* no_pause = app.add_flag("--no-pause", options->no_pause, "Print everything at once");
   no_pause->excludes(pause);
   app.add_flag("--lens", options->lens,
                "Logit lens: the likeliest tokens after each layer of a model, instead of the walk")
       ->group(model_group);
-  app.add_flag("--plain", options->plain, "Step by plain lines, as a screen reader likes them");
+  app.add_flag("--plain", options->plain, "Step line by line, for screen readers");
   CLI::Option* quiz =
       app.add_flag("--quiz", options->quiz, "Ask for one cell of each step before it is shown");
   quiz->excludes(no_pause);

@@ -251,15 +251,15 @@ std::string changes_text(const Step& step, const Trace& before, int digits) {
   const Tensor& now = step.output;
   const Tensor& then = own->output;
   if (now.shape() != then.shape()) {
-    return fmt::format("changed: this is {} in the lesson itself",
+    return fmt::format("changed: {} in the original lesson",
                        shown_shape(then, before.token_layout));
   }
-  if (!comparable(now, then)) return "changed: these are other words than the lesson's own";
+  if (!comparable(now, then)) return "changed: the words are not the lesson's";
   std::vector<std::size_t> changed;
   for (std::size_t i = 0; i < now.values.size(); ++i) {
     if (differs(now.values[i], then.values[i])) changed.push_back(i);
   }
-  if (changed.empty()) return "changed: nothing; every number is the lesson's own";
+  if (changed.empty()) return "changed: nothing; all numbers are the lesson's";
   std::string text = fmt::format("changed: {} of {} cells: ", changed.size(), now.values.size());
   for (std::size_t k = 0; k < std::min(changed.size(), max_cells); ++k) {
     const std::size_t i = changed[k];
@@ -304,7 +304,7 @@ Exposition lesson_opening(const Lesson& lesson, std::span<const ProseBlock::Role
     if (prose.empty()) continue;
     std::vector<Passage> passages = passages_of(prose);
     if (role == ProseBlock::Role::source && lesson.changed) {
-      passages = with_lead("(the lesson's own) ", std::move(passages));
+      passages = with_lead("(before the change) ", std::move(passages));
     }
     blocks.emplace_back(ProseBlock{role, std::move(passages)});
   }

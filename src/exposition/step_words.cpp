@@ -83,12 +83,8 @@ std::string formula_text(const Formula& formula) {
   return fmt::format("{} → {} ({})", text, formula.result, formula.result_shape);
 }
 
-std::string title_of(const StepText& words, const Operation& operation) {
-  return words.title.empty() ? std::string(operation.title) : words.title;
-}
-
 std::string title_of(const Lesson& lesson, const Step& step) {
-  return title_of(lesson.texts[step.number - 1], *step.operation);
+  return title_of(lesson.texts[step.number - 1], step.name, *step.operation);
 }
 
 std::string explanation_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits) {

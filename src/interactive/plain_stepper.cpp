@@ -65,7 +65,7 @@ struct PlainCommands {
        "goes to a step: g scores, or g 3; alone: shows this one again"},
       {"e", "explain", &PlainStepper::explain, "explains a cell", example_cell},
       {"s", "set", &PlainStepper::set, "sets a given's cell", example_change},
-      {"u", "undo", &PlainStepper::take_back, "undoes the last that was set"},
+      {"u", "undo", &PlainStepper::take_back, "undoes the last change"},
       {"+", "more", &PlainStepper::more, "one more decimal"},
       {"-", "fewer", &PlainStepper::fewer, "one decimal fewer"},
       {"a", "answers", &PlainStepper::show_answers, "answers the questions at the lesson's end"},

@@ -108,7 +108,7 @@ std::span<const StepperKeys::Binding> StepperKeys::of_both() {
        "s",
        "sets a given's cell; numbers that change are marked with *",
        "s set"},
-      {{{letter('u')}}, &Stepper::take_back, "u", "undoes the last of these"},
+      {{{letter('u')}}, &Stepper::take_back, "u", "undoes the last change"},
       {{{letter('+'), letter('=')}}, &Stepper::more, "+ -", "more decimals, fewer", "+ - digits"},
       {{{letter('-'), letter('_')}}, &Stepper::fewer},
       {{{letter('h')}}, &Stepper::picture, "h", "heatmap, dots or numbers only", "h heatmap/dots"},

@@ -55,6 +55,10 @@ struct StepText {
   Prose answers;                     ///< to the questions: a paragraph each
 };
 
+/// Returns the title of a step: the lesson's own, else one for its name (Q: "Make the queries"),
+/// else the operation's.
+std::string title_of(const StepText& words, std::string_view name, const Operation& operation);
+
 /// A published result that the lesson must reproduce to its printed digits.
 struct Expectation {
   std::string of;

@@ -47,12 +47,12 @@ void lint_width(const Prose& prose, std::vector<Fault>& faults) {
 void lint_titles(const Lesson& lesson, std::vector<Fault>& faults) {
   const auto has_own = [](const StepText& text) { return !text.title.empty(); };
   if (std::ranges::none_of(lesson.texts, has_own)) return;
-  std::map<std::string_view, std::size_t> first;  // the step with each title
+  std::map<std::string, std::size_t> first;  // the step with each title
   for (std::size_t s = 0; s < lesson.texts.size(); ++s) {
     const StepText& text = lesson.texts[s];
     const StepRecipe& step = lesson.recipe.steps[s];
     if (text.is_made) continue;
-    const std::string_view title = has_own(text) ? text.title : step.operation->title;
+    const std::string title = title_of(text, step.name, *step.operation);
     const auto [found, is_new] = first.emplace(title, s);
     // A model's steps all stand at the same place, with the model's own titles.
     if (is_new || text.place == lesson.texts[found->second].place) continue;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "lesson/change/overrides.hpp"
+#include "lesson/lesson.hpp"
 #include "lesson/model/next_tokens.hpp"
 #include "text/error.hpp"
 #include "text/number.hpp"
@@ -392,6 +393,21 @@ std::vector<ProseFault> prose_faults(std::string_view prose, const Trace& trace)
         }
       });
   return faults;
+}
+
+std::string title_of(const StepText& words, std::string_view name, const Operation& operation) {
+  struct NamedTitle {
+    std::string_view name, title;
+  };
+  constexpr NamedTitle titles[] = {{"Q", "Make the queries"},
+                                   {"K", "Make the keys"},
+                                   {"V", "Make the values"},
+                                   {"Q_rope", "Turn the queries by their positions (RoPE)"},
+                                   {"K_rope", "Turn the keys by their positions (RoPE)"},
+                                   {"output", "Make the output"}};
+  if (!words.title.empty()) return words.title;
+  const auto* named = std::ranges::find(titles, name, &NamedTitle::name);
+  return std::string(named == std::end(titles) ? operation.title : named->title);
 }
 
 }  // namespace qkv::inline lesson

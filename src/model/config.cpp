@@ -190,7 +190,7 @@ void add_config(const std::filesystem::path& path, Config& config) {
            "it with git lfs pull");
   }
   if (!json.is_object()) {
-    refuse(where, "this is no JSON object; mend it, or take it away from beside the model");
+    refuse(where, "this is not a JSON object; correct or remove the file");
   }
   add_object(json, "", where, config);
 }

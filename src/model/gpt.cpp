@@ -154,10 +154,10 @@ std::size_t head_count(const Weights& weights, const Architecture& model, const 
   }
   if (heads == 0 && model.d_model % usual_head == 0) heads = model.d_model / usual_head;
   if (heads == 0) {
-    throw InputError(fmt::format(
-        "{}: nothing in the file tells how many heads the model has (d_model is {}); write "
-        "--model-heads 4, or heads = 4 in the lesson's [model]",
-        weights.where(), model.d_model));
+    throw InputError(
+        fmt::format("{}: the file does not say how many heads the model has (d_model is {}); write "
+                    "--model-heads 4, or heads = 4 in the lesson's [model]",
+                    weights.where(), model.d_model));
   }
   if (heads > model.d_model || model.d_model % heads != 0) {
     throw InputError(fmt::format("{}: d_model is {}, which can't be shared out among {} heads",

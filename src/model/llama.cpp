@@ -148,8 +148,8 @@ void count_heads(const Weights& weights, const Config& config, const Architectur
   model.heads = choice.heads.value_or(stated.value_or(0));
   if (model.heads == 0) {
     throw InputError(
-        fmt::format("{}: nothing tells how many heads the model has (its queries are {} wide): "
-                    "config.json says it as num_attention_heads; else write --model-heads",
+        fmt::format("{}: the number of heads is not known (queries are {} wide): it is "
+                    "num_attention_heads in config.json, or write --model-heads",
                     weights.where(), queries));
   }
   model.head_width = positive_integer(config, "head_dim")

@@ -16,228 +16,231 @@ struct StepWords {
 // Of steps that only LLaMA's relatives have or that differ there.
 constexpr StepWords llama_entries[] = {
     {"X",
-     {"What flows through the layers",
-      "These rows are what flows through the layers: each part of a layer reads them and adds "
-      "something to them. They are called the residual stream. Nothing is added for where a token "
-      "stands: queries and keys will be told that. The layers are numbered from 0, as in the "
-      "model's "
-      "file: names that begin with h0 belong to the first. Heads, rows and columns are counted "
-      "from 1.",
+     {"Start the residual stream",
+      "These rows flow through the layers: each part of a layer reads them and adds something to "
+      "them. They are called the residual stream. They do not say where a token stands: queries "
+      "and keys will get that later. The layers are numbered from 0, as in the model's file: names "
+      "that begin with h0 belong to the first. Heads, rows and columns are counted from 1.",
       "Equal tokens still have equal rows here."}},
     {"norm1",
-     {"Even out each row before attention",
+     {"Normalise each row for attention",
       "Each row is divided by the root of its mean square, then multiplied by a trained gain. So "
-      "attention meets numbers of the same size in every layer. The mean is not subtracted: this "
-      "is an RMS norm.",
-      "The stream itself stays as it is: only this copy is evened out."}},
+      "attention gets numbers of the same size in every layer. The mean is not subtracted: this is "
+      "an RMS norm.",
+      "The residual stream itself stays as it is: only this copy is normalised."}},
     {"K",
-     {"Keys: what each token can be found by",
-      "The same rows times W_K. Where there are fewer heads of keys than of queries, several heads "
-      "of queries compare themselves with the same keys.",
-      "As wide as queries, since they are to be multiplied."}},
+     {"Make the keys",
+      "The same rows times W_K are the keys. If there are fewer heads of keys than of queries, "
+      "several query heads use the same keys.",
+      "Keys are as wide as queries, since the two will be multiplied."}},
     {"V",
-     {"Values: what each token hands over",
-      "The same rows times W_V: what a token gives to those that look at it. As many heads as keys "
-      "have.",
-      "Values take no part in the choice of where to look."}},
+     {"Make the values",
+      "The same rows times W_V are the values: what a token gives to those that look at it. There "
+      "are as many heads of values as of keys.",
+      "Values do not change where a token looks."}},
     {"Q_norm",
-     {"Even out the queries",
+     {"Normalise the queries",
       "Each query is divided by the root of its mean square and multiplied by a gain that all "
-      "heads share. So no query can grow without bound, and scores stay of one size.",
-      "Each head's rows are evened out by themselves."}},
+      "heads share. So no query can get too large, and scores stay of one size.",
+      "Each row of each head is normalised by itself."}},
     {"K_norm",
-     {"Even out the keys", "The same for keys, with a gain of their own.",
-      "From here on only the direction of a key tells, and the gain."}},
+     {"Normalise the keys", "Keys are normalised in the same way, with a gain of their own.",
+      "From here on only a key's direction and the gain count, not its length."}},
     {"Q_rope",
-     {"Turn the queries by where they stand",
-      "The columns of a query go in pairs, column i with the one half a row further. Each pair is "
-      "turned like the hand of a clock: by an angle that grows with the token's place, fast in the "
-      "first pair and slowly in the last.",
-      "The first token stands at place 0: its row is not turned."}},
+     {"Turn the queries by their positions (RoPE)",
+      "The columns of a query are taken in pairs: column i with the column half a row further. "
+      "Each pair is turned by an angle that grows with the token's position, fast in the first "
+      "pair and slowly in the last.",
+      "The first token is at position 0: its row is not turned."}},
     {"K_rope",
-     {"Turn the keys by where they stand",
-      "Keys are turned in the same way. When a turned query meets a turned key, what counts is the "
-      "difference of their angles: how far apart the two tokens stand, wherever that is.",
-      "Turning changes no row's length."}},
+     {"Turn the keys by their positions (RoPE)",
+      "Keys are turned in the same way. The dot product of a turned query and a turned key depends "
+      "on the difference of their angles: on the distance of the two tokens, not on where they "
+      "stand.",
+      "To turn a pair does not change its length."}},
     {"scores",
-     {"Scores: how well each query fits each key",
-      "Row i, column j is the product of token i's query and token j's key: large where the two "
-      "point the same way after both have been turned.",
-      "A row belongs to the token that looks, a column to the token that is looked at."}},
+     {"Score every query with every key",
+      "Row i, column j is the dot product of token i's query and token j's key. It is large where "
+      "the two, after both have been turned, point the same way.",
+      "A row belongs to a query, a column to a key."}},
     {"scaled_scores",
      {"Scale the scores",
-      "A product of d_k terms grows with d_k. Dividing keeps softmax from giving everything to one "
-      "token.",
+      "A sum of d_k products grows with d_k. The division keeps softmax from giving everything to "
+      "one token.",
       "The order within a row stays."}},
     {"capped_scores",
      {"Cap the scores",
-      "Each score goes through cap · tanh(score / cap): small ones hardly change, and none gets "
-      "beyond the cap.",
+      "Each score becomes cap · tanh(score / cap): small scores hardly change, and none exceeds "
+      "the cap.",
       "The order within a row stays."}},
     {"masked_scores",
-     {"Hide what is not to be seen",
-      "The model writes from left to right, so a token may look at itself and at what stands "
-      "before "
-      "it. What comes later gets −∞; in a layer with a sliding window, what stands too far back "
-      "does, too.",
+     {"Hide the keys that must not be seen",
+      "The model writes from left to right, so a token may look at itself and at earlier tokens. "
+      "Later tokens get −∞. In a layer with a sliding window, tokens too far back get −∞, too.",
       "The first token sees only itself."}},
     {"norm1_out",
-     {"Even out what attention proposes",
-      "What is to be added to the stream is evened out as well, with a gain of its own.",
-      "Now the gain alone says how much attention adds."}},
+     {"Normalise the output of attention",
+      "What will be added to the residual stream is normalised as well, with a gain of its own.",
+      "Now only the gain decides how much attention adds."}},
     {"norm2",
-     {"Even out each row before the MLP", "As before attention, with a gain of its own.",
-      "Again only a copy: the stream stays."}},
+     {"Normalise each row for the MLP",
+      "The rows are normalised as before attention, with a gain of its own.",
+      "This is a copy again: the residual stream stays as it is."}},
     {"gate",
-     {"The gate: which patterns are there",
-      "Each token by itself: its row times W_gate. Each column is a pattern that training has "
-      "found worth looking for.",
+     {"Make the gate",
+      "Each token's row is multiplied by W_gate, without the other tokens. Each column is a "
+      "pattern that training has found useful.",
       "Tokens do not mix here."}},
     {"up",
-     {"The values behind the gate", "The same rows times W_up: what each pattern is to contribute.",
-      "As wide as the gate, column by column."}},
+     {"Make the values behind the gate",
+      "The same rows times W_up say what each pattern contributes.",
+      "It is as wide as the gate: each column has its gate."}},
     {"silu",
-     {"Open the gate",
-      "SiLU, x times sigmoid(x), lets large positive numbers pass and turns negative ones into "
-      "nearly 0.",
-      "Where it is nearly 0 the gate is shut."}},
+     {"Apply the activation to the gate",
+      "SiLU is x times sigmoid(x). Large positive numbers hardly change, large negative ones "
+      "become nearly 0.",
+      "Where it is nearly 0, the gate is shut."}},
     {"gelu",
-     {"Open the gate",
-      "GELU lets large positive numbers pass and turns negative ones into nearly 0.",
-      "Where it is nearly 0 the gate is shut."}},
+     {"Apply the activation to the gate",
+      "GELU hardly changes large positive numbers and turns large negative ones into nearly 0.",
+      "Where it is nearly 0, the gate is shut."}},
     {"gated",
-     {"What passes the gate", "Cell by cell, the gate times the value behind it.",
-      "Most of what is left comes from few columns."}},
+     {"Multiply by the gate", "Each value is multiplied by its gate, cell by cell.",
+      "Often few columns have large numbers."}},
     {"mlp_out",
-     {"The MLP's second layer",
-      "What passed, times W_down, is what the MLP proposes to add to the stream.",
-      "As wide as the stream again."}},
+     {"Make the output of the MLP",
+      "The gated values times W_down are what the MLP adds to the residual stream.",
+      "It is as wide as the residual stream again."}},
     {"norm2_out",
-     {"Even out what the MLP proposes", "As after attention, with a gain of its own.",
-      "Now the gain alone says how much the MLP adds."}},
+     {"Normalise the output of the MLP",
+      "The rows are normalised as after attention, with a gain of its own.",
+      "Now only the gain decides how much the MLP adds."}},
     {"norm",
-     {"Even out the last rows",
-      "Once more each row by the root of its mean square, and a gain, before the stream is read "
-      "out.",
-      "From here on each row is about the token to come."}},
+     {"Normalise the last rows",
+      "Each row is divided by the root of its mean square once more and multiplied by a gain, "
+      "before the logits are made.",
+      "From here on each row is about the next token."}},
     {"capped_logits",
-     {"Cap the logits",
-      "Each goes through cap · tanh(logit / cap), so that none gets beyond the cap.",
-      "The order stays, and with it the likeliest token."}},
+     {"Cap the logits", "Each logit becomes cap · tanh(logit / cap), so that none exceeds the cap.",
+      "The order stays, and so does the likeliest token."}},
 };
 
 constexpr StepWords entries[] = {
     {"token_ids",
      {"Cut the text into the model's tokens",
       "The model knows a fixed list of tokens, its vocabulary. The text is cut into tokens of that "
-      "list, and each becomes its id: its place in the list, counted from 0.",
+      "list. Each token becomes its id: its place in the list, counted from 0.",
       "The same token has the same id wherever it stands."}},
     {"token_embeddings",
-     {"Look up what each token means",
+     {"Look up the token embeddings",
       "Training has given every token of the vocabulary a row of numbers, its embedding. Each "
-      "token of the text fetches the row of its id.",
-      "Equal tokens have equal rows: so far nothing tells where a token stands."}},
+      "token of the text takes the row of its id.",
+      "Equal tokens have equal rows: nothing says yet where a token stands."}},
     {"position_embeddings",
-     {"Look up where each token stands",
+     {"Look up the position embeddings",
       "Training has also given every position a row of numbers. The first token gets the first "
-      "row, whatever it says.",
+      "row, whatever token it is.",
       "These rows are the same for every text."}},
     {"X",
-     {"What and where, in one row",
-      "Meaning and position are added. This row is what flows through the layers: each part of a "
-      "layer reads it and adds something to it. It is called the residual stream. The layers are "
+     {"Add token and position embeddings",
+      "The two embeddings are added. These rows flow through the layers: each part of a layer "
+      "reads them and adds something to them. They are called the residual stream. The layers are "
       "numbered from 0, as in the model's file: names that begin with h0 belong to the first. "
       "Heads, rows and columns are counted from 1.",
-      "Equal tokens at different places now have different rows."}},
+      "Equal tokens at different positions now have different rows."}},
     {"norm1",
-     {"Even out each row before attention",
-      "Each row is shifted to mean 0 and scaled to spread 1, then multiplied by a trained gain and "
-      "shifted by a trained bias. So attention meets numbers of the same size in every layer.",
-      "The stream itself stays as it is: only this copy is evened out."}},
+     {"Normalise each row for attention",
+      "Each row is shifted to mean 0 and scaled to variance 1. Then it is multiplied by a trained "
+      "gain, and a trained bias is added. So attention gets numbers of the same size in every "
+      "layer.",
+      "The residual stream itself stays as it is: only this copy is normalised."}},
     {"Q",
-     {"Queries: what each token looks for",
-      "Each head has weights of its own. Each token's row times W_Q is its query in that head.",
-      "One matrix for each head: the heads look for different things."}},
+     {"Make the queries",
+      "Each token's row times W_Q is its query: what the token looks for. Each head has a W_Q of "
+      "its own.",
+      "There is a matrix for each head: the heads look for different things."}},
     {"K",
-     {"Keys: what each token can be found by",
-      "The same rows times W_K. A query will be compared with every key of its own head.",
-      "Queries and keys are equally wide, since they are to be multiplied."}},
+     {"Make the keys",
+      "The same rows times W_K are the keys. A query will be compared with every key of its own "
+      "head.",
+      "Keys are as wide as queries, since the two will be multiplied."}},
     {"V",
-     {"Values: what each token hands over",
-      "The same rows times W_V: what a token gives to those that look at it.",
-      "Values take no part in the choice of where to look."}},
+     {"Make the values",
+      "The same rows times W_V are the values: what a token gives to those that look at it.",
+      "Values do not change where a token looks."}},
     {"scores",
-     {"Scores: how well each query fits each key",
-      "Row i, column j is the product of token i's query and token j's key: large where the two "
-      "point the same way.",
-      "A row belongs to the token that looks, a column to the token that is looked at."}},
+     {"Score every query with every key",
+      "Row i, column j is the dot product of token i's query and token j's key. It is large where "
+      "the two point the same way.",
+      "A row belongs to a query, a column to a key."}},
     {"scaled_scores",
-     {"Scale by √d_k",
-      "A product of d_k terms grows with d_k. Dividing by √d_k keeps softmax from giving "
-      "everything to one token.",
+     {"Divide the scores by √d_k",
+      "A sum of d_k products grows with d_k. Dividing by √d_k keeps softmax from giving everything "
+      "to one token.",
       "The order within a row stays."}},
     {"masked_scores",
-     {"Hide what comes later",
-      "The model writes from left to right, so a token may look at itself and at what stands "
-      "before it. What comes later gets −∞.",
+     {"Hide the later tokens",
+      "The model writes from left to right, so a token may look at itself and at earlier tokens. "
+      "Later tokens get −∞.",
       "The first token sees only itself."}},
     {"attention_weights",
-     {"Softmax: shares of attention",
-      "Each row becomes positive numbers that add up to 1: how the token's attention is shared "
-      "out.",
-      "Here one can see what a head does: whether a token looks mostly at the one before it, at "
-      "the first, or at tokens that are equal to it."}},
+     {"Turn scores into attention weights",
+      "Softmax makes attention weights of each row: positive numbers that sum to 1. They say how a "
+      "token divides its attention.",
+      "This shows what a head does: a token may look mostly at the one before it, at the first, or "
+      "at tokens equal to it."}},
     {"context",
-     {"Mix the values",
-      "Each row is the mean of the values that the token looks at, weighted by its attention.",
-      "A token that looks at one other alone takes over that one's value."}},
+     {"Mix the values", "Each row is the sum of the values, each times its attention weight.",
+      "A token that looks only at one other token gets that token's value."}},
     {"concat",
-     {"Join the heads", "What the heads have found is put side by side, head 1 first.",
-      "The columns belong to the heads in turn."}},
+     {"Join the heads", "The heads' columns are put side by side, head 1 first.",
+      "The first columns are head 1's, the next ones head 2's."}},
     {"output",
-     {"Mix what the heads found",
-      "The joined row times W_O is what attention proposes to add to the stream.",
-      "It is as wide as the stream again."}},
+     {"Make the output of attention",
+      "The joined row times W_O is what attention adds to the residual stream.",
+      "It is as wide as the residual stream again."}},
     {"residual1",
-     {"Add it to the stream",
-      "Attention replaces nothing: its proposal is added to what was there.",
-      "What the token was is still part of the row."}},
+     {"Add attention to the residual stream",
+      "The output of attention is added to the rows that came into the layer.",
+      "The earlier numbers are still part of each row."}},
     {"norm2",
-     {"Even out each row before the MLP", "As before attention, with a gain and a bias of its own.",
-      "Again only a copy: the stream stays."}},
+     {"Normalise each row for the MLP",
+      "The rows are normalised as before attention, with a gain and a bias of its own.",
+      "This is a copy again: the residual stream stays as it is."}},
     {"mlp_in",
-     {"The MLP's first layer",
-      "Each token by itself: its row times W_in, usually four times as wide. Each column is a "
-      "pattern that training has found worth looking for.",
+     {"Make the hidden layer of the MLP",
+      "Each token's row is multiplied by W_in, without the other tokens. The result is usually "
+      "four times as wide. Each column is a pattern that training has found useful.",
       "Tokens do not mix here."}},
     {"relu",
      {"Keep what was found", "ReLU lets positive numbers pass and turns negative ones into 0.",
       "Each 0 is a pattern that was not there."}},
     {"gelu",
-     {"Keep what was found",
-      "GELU lets large positive numbers pass and turns negative ones into nearly 0.",
-      "Most of what is left comes from few columns."}},
+     {"Apply GELU",
+      "GELU hardly changes large positive numbers and turns large negative ones into nearly 0.",
+      "Often few columns have large numbers."}},
     {"mlp_out",
-     {"The MLP's second layer",
-      "What was found, times W_out, is what the MLP proposes to add to the stream.",
-      "As wide as the stream again."}},
+     {"Make the output of the MLP",
+      "These numbers times W_out are what the MLP adds to the residual stream.",
+      "It is as wide as the residual stream again."}},
     {"residual2",
-     {"Add it to the stream",
-      "The layer's result: what came in, what attention added, and what the MLP added.",
-      "The next layer reads this."}},
+     {"Add the MLP to the residual stream",
+      "The result of the layer is the sum of its input, the output of attention and the output of "
+      "the MLP.",
+      "The next layer starts from these rows."}},
     {"norm",
-     {"Even out the last rows",
-      "Once more mean 0, spread 1, gain and bias, before the stream is read out.",
-      "From here on each row is about the token to come."}},
+     {"Normalise the last rows",
+      "Each row gets mean 0 and variance 1 once more, then a gain and a bias, before the logits "
+      "are made.",
+      "From here on each row is about the next token."}},
     {"logits",
-     {"A score for every token of the vocabulary",
-      "Each row is compared with a row of weights for each token of the vocabulary: the larger the "
-      "product, the likelier that token comes next.",
-      "One column for each token of the vocabulary."}},
+     {"Make a logit for every token of the vocabulary",
+      "Each row is multiplied with the weights of each token of the vocabulary. The larger this "
+      "logit, the likelier that token comes next.",
+      "There is one column for each token of the vocabulary."}},
     {"probabilities",
-     {"Softmax: what comes next",
-      "The scores become shares of 1: how likely each token is to come after the one that its row "
-      "belongs to.",
+     {"Turn logits into probabilities",
+      "Softmax turns each row of logits into probabilities: how likely each token is to come next.",
       "After the whole text, the likeliest next: {probabilities.likeliest}."}},
 };
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "terminal/pattern_glyphs.hpp"
 #include "terminal/text_layout.hpp"
@@ -55,7 +56,11 @@ std::string table_text(const std::vector<HeadStats>& habits, const HeadsStyle& l
     text += fmt::format("  {:>{}}", measure.name, cells);
   }
   text += "\n";
+  bool is_model = true;
   for (const HeadStats& stats : habits) {
+    if (stats.is_variant && std::exchange(is_model, false)) {
+      text += indented("Variants in the lesson, not of the model:", look);
+    }
     const std::string name = short_name(stats);
     text += "  " + sanitise(name) + std::string(name_width - width(name), ' ');
     for (const HeadMeasure& measure : measures) {
@@ -118,12 +123,12 @@ std::string heads_text(const Lesson& lesson, const Trace& trace,
   std::string text =
       indented(lesson.title, look, "") + "\n" + table_text(habits, look, measures) + "\n";
   std::string legend =
-      "Means over all tokens but the first. entropy: 0 looks at one token, more looks wider; "
-      "largest: the largest weight of a row; previous, first, itself: the weight that the token "
-      "before, the first token and the token itself get.";
+      "Means over all tokens but the first. entropy: 0 if a head looks at one token, larger if at "
+      "several. largest: the largest attention weight of a row. previous, first, itself: the "
+      "attention weight of the token before, of the first token, and of the token itself.";
   if (measures.size() == head_measures().size()) {
     legend +=
-        " helps: how much the loss would grow without the head, to first order: less the sum of "
+        " helps: how much the loss would grow without the head, to first order: minus the sum of "
         "its context's numbers, each times its gradient.";
   }
   text += indented(legend, look);
@@ -140,6 +145,7 @@ std::string heads_json(const Lesson& lesson, const Trace& trace,
     nlohmann::ordered_json& one = json["heads"].emplace_back(json.object());
     one["step"] = stats.step;
     one["head"] = stats.head ? nlohmann::ordered_json(*stats.head + 1) : nullptr;
+    if (stats.is_variant) one["variant"] = true;
     for (const HeadMeasure& measure : head_measures(trace)) {
       one[std::string(measure.name)] = stats.*measure.value;
     }
@@ -170,7 +176,8 @@ std::string ablations_text(const Lesson& lesson, const Prediction& answer,
   }
   if (loss) text += losses_text(ablations, *loss, names, digits);
   return text +
-         "\n  Each head's context is set to 0 by itself, and all that follows worked out again.\n";
+         "\n  For each line one head's context is set to 0, and later steps are worked out "
+         "again.\n";
 }
 
 std::string ablations_json(const Lesson& lesson, const Prediction& answer,
@@ -214,8 +221,8 @@ std::string logit_lens_text(const Lesson& lesson, const std::vector<LayerPredict
   const std::size_t in_a_line = std::max<std::size_t>(1, room / (words + numbers + 2));
   std::string text = heading(lesson, look) + "\n";
   text += indented(
-      "What would come next, if a layer were the last: its stream through the last "
-      "norm and the table of the logits.",
+      "Logit lens: what would come next if a layer were the last one. Its residual stream goes "
+      "through the last norm and W_logits.",
       look);
   for (const LayerPrediction& one : logit_lens) {
     for (std::size_t k = 0; k < one.predictions.size(); ++k) {

@@ -157,7 +157,7 @@ PatternGlyphs glyphs(std::size_t rows, std::size_t columns, std::span<const doub
 
 std::string_view signed_glyph_legend() {
   return "dots: ● • · above zero, ○ ◦ - below it, by thirds of the largest; blank for exactly 0, × "
-         "for what is infinite";
+         "if infinite";
 }
 
 PatternGlyphs signed_glyphs(std::size_t rows, std::size_t columns, std::span<const double> values,

@@ -152,15 +152,14 @@ std::string operations_text(std::size_t columns) {
     }
     for (const OptionRule& rule : operation->options) text += option_text(rule, columns);
   }
-  text += fmt::format("{:<12}  {}\n", backward_name, "Take a gradient back through a step");
+  text += fmt::format("{:<12}  {}\n", backward_name, "Make the gradient of an operand");
   text += put("of = [\"d_scores\"]", 6, columns);
-  text += put("through = a step: which one it goes back through", 6, columns);
-  text +=
-      put("to = a given or a step: what that was made of (all at once: [backward])", 6, columns);
+  text += put("through = the step whose gradient it starts from", 6, columns);
+  text += put("to = an operand of that step (for all at once: [backward])", 6, columns);
   return text + "\n" +
          put("A step is a table [[step]] with name, op, of, its options, and the words: title, "
-             "say, notice. Of the words that an option may have, the first is taken where none is "
-             "written; the names after of are examples.",
+             "say, notice. If an option is not written, its first value is used. The names after "
+             "of are examples.",
              0, columns);
 }
 

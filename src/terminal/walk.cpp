@@ -325,7 +325,7 @@ class WalkWriter {
         return fmt::format("  given: {} ({})\n{}\n", matrix_block.title, matrix_block.shape,
                            matrices);
       case MatrixBlock::Role::intermediate:
-        return fmt::format("  on the way: {}\n{}\n", matrix_block.title, matrices);
+        return fmt::format("  intermediate: {}\n{}\n", matrix_block.title, matrices);
       case MatrixBlock::Role::result: break;
     }
     const std::string title = fmt::format("  {} ({})", matrix_block.title, matrix_block.shape);

@@ -183,14 +183,11 @@ std::string exponent_legend(std::string_view text) {
     if (begin == at || end < at + 4) continue;  // "the-fat", not a number
     const int places = std::stoi(std::string(text.substr(at + 2, end - at - 2)));
     std::string digits(text.substr(begin, at - begin));
-    std::string legend = fmt::format("({}: the point belongs {} places further to the left",
-                                     text.substr(begin, end - begin), places);
+    const std::string_view whole = text.substr(begin, end - begin);
+    if (places > longest_zeros) return fmt::format("({} means {} / 10^{}.)", whole, digits, places);
     std::erase(digits, '.');
-    if (places <= longest_zeros) {
-      legend +=
-          fmt::format(", 0.{}{}", std::string(static_cast<std::size_t>(places - 1), '0'), digits);
-    }
-    return legend + ".)";
+    return fmt::format("({} means 0.{}{}.)", whole,
+                       std::string(static_cast<std::size_t>(places - 1), '0'), digits);
   }
   return {};
 }

@@ -45,7 +45,7 @@ NumberStyle style_for(std::span<const double> values, int digits, double largest
 std::string cell_text(double value, const NumberStyle& style);
 
 /// Returns in words what the first negative exponent in a text means; empty if there is none.
-/// Example: `(2.26e-06: the point belongs 6 places further to the left, 0.00000226.)`
+/// Example: `(2.26e-06 means 0.00000226.)`
 std::string exponent_legend(std::string_view text);
 
 /// The largest number of characters that write_shortest writes: -2.2250738585072014e-308.

@@ -37,7 +37,7 @@ std::string measure_text(const StepReport& step) {
     case ToleranceBasis::copied: return "a given is copied";
     case ToleranceBasis::requested: return decimals + " asked for";
   }
-  throw std::logic_error("a tolerance goes by nothing known");
+  throw std::logic_error("the tolerance is not known");
 }
 
 using Steps = std::vector<const StepReport*>;
@@ -156,13 +156,12 @@ bool are_alternatives(const StepReport& step) {
 
 std::string mistakes_text(const StepReport& step, const CheckStyle& style) {
   if (step.mistakes.empty()) {
-    return paragraph(
-        step.untried == 0
-            ? "No known mistake makes these numbers."
-            : fmt::format("No mistake that was tried makes these numbers. Those of {} were not all "
-                          "tried: the budget of work was spent.",
-                          pluralise(step.untried, "step")),
-        style);
+    return paragraph(step.untried == 0
+                         ? "No known mistake makes these numbers."
+                         : fmt::format("None of the mistakes that were tried makes these numbers. "
+                                       "Not all of {} were tried: that would take too long.",
+                                       pluralise(step.untried, "step")),
+                     style);
   }
   const bool unsure = std::ranges::any_of(step.mistakes, [](const auto& one) { return !one.sure; });
   const std::string_view lead = unsure ? "Too few cells to be sure. It could be: " : "";

@@ -138,7 +138,7 @@ std::string judged_tolerance(const Comparison& comparison) {
 std::string usual_text(const ComparedStep& step) {
   if (step.terms == 0) return tolerance_text(step);
   const std::string whose =
-      fmt::format(" (as torch.testing.assert_close has it for {}{})", rule_of(step.precision).name,
+      fmt::format(" (torch.testing.assert_close's for {}{})", rule_of(step.precision).name,
                   step.terms == 1 ? "" : fmt::format(", times √{} for as many terms", step.terms));
   if (!uses_largest(step.precision)) return tolerance_text(step) + whose;
   return fmt::format("{}{}, and at least 2^{} of the step's largest number", tolerance_text(step),
@@ -280,8 +280,9 @@ std::string masks_text(const Comparison& comparison) {
   constexpr std::size_t most = 4;
   const std::size_t more = names.size() - std::min(most, names.size());
   names.resize(names.size() - more);
-  return fmt::format("{}{}: a finite mask stands where the other has -inf; both hide their keys.\n",
-                     fmt::join(names, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
+  return fmt::format(
+      "{}{}: one side has a finite mask where the other has -inf; both hide their keys.\n",
+      fmt::join(names, ", "), more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
 // NaN on both sides is reported, but is no difference.
@@ -432,8 +433,8 @@ std::string all_same_text(const Comparison& comparison) {
       std::ranges::count(comparison.steps, Agreement::identical, &ComparedStep::agreement);
   const std::string_view are = identical == all ? "identical" : "the same within the tolerance";
   if (comparison.incomplete_exports.empty()) return fmt::format("All {} are {}.\n", all, are);
-  return fmt::format("All {} that are there agree, but {} is a half export: it has no {}.\n", all,
-                     sanitise(comparison.incomplete_exports.front()), manifest_name);
+  return fmt::format("All {} that are there agree, but {} is an incomplete export: it has no {}.\n",
+                     all, sanitise(comparison.incomplete_exports.front()), manifest_name);
 }
 
 std::string names_text(std::span<const std::string> names) {
@@ -453,10 +454,9 @@ std::string coverage_text(const Comparison& comparison, const ComparedSide& actu
     return fmt::format("{} {}", count, count == 1 ? one : more);
   };
   std::string text = counted(coverage.compared, "step was compared", "steps were compared");
-  text += coverage.missing.empty()
-              ? "; each of ours had an array"
-              : fmt::format("; {} of ours had no array: {}", coverage.missing.size(),
-                            abbreviated_list(coverage.missing));
+  text += coverage.missing.empty() ? "; all had an array"
+                                   : fmt::format("; {} more had no array: {}", coverage.missing.size(),
+                                                 abbreviated_list(coverage.missing));
   text += coverage.unknown.empty()
               ? "; each array fits a step"
               : fmt::format("; {} no step: {}",

@@ -53,7 +53,7 @@ std::string reason_of(const CheckedPath& one, const Marks& marks, const Trace& t
         fmt::format("what depends on {} earns nothing", fmt::join(marks.changed, ", ")));
   }
   if (in_hundredths(marks.taken) > 0) {
-    reasons.push_back(fmt::format("no known mistake explains {}, which takes away {} marks",
+    reasons.push_back(fmt::format("no known mistake explains {}, which costs {} marks",
                                   fmt::join(marks.unexplained, ", "), in_hundredths(marks.taken)));
   }
   if (!one.report->missing.empty()) {

@@ -413,9 +413,9 @@ return Boolean(result.compareDocumentPosition(way) & Node.DOCUMENT_POSITION_FOLL
         shutil.copy(LESSONS[0], lesson)
         shutil.copy(lesson, own)
         for arguments, file, says in [
-            ((lesson, "-o", lesson), lesson, "own.toml is the lesson itself"),
-            ((lesson, "-o", lesson, "--force"), lesson, "own.toml is the lesson itself"),
-            ((lesson, "-o", own), own, "own.txt is there already and is no page of qkv's"),
+            ((lesson, "-o", lesson), lesson, "own.toml is the lesson's file"),
+            ((lesson, "-o", lesson, "--force"), lesson, "own.toml is the lesson's file"),
+            ((lesson, "-o", own), own, "own.txt exists and is not a page of qkv"),
         ]:
             ran = self.qkv("report", *arguments)
             equal(f"{arguments}: {ran.stderr}", (ran.returncode, says in ran.stderr), (2, True))

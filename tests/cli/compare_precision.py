@@ -211,7 +211,7 @@ def names_are_mapped_and_steps_required(folder):
     done = qkv("compare", folder / "d.npz", lesson, *maps)
     equal(done.returncode, 0, done.stdout + done.stderr)
     last = " ".join(done.stdout.split("\n\n")[-1].split())
-    assert "2 steps were compared" in last and "11 of ours had no array" in last, last
+    assert "2 steps were compared" in last and "11 more had no array" in last, last
     assert "1 array fits no step: other." in last, last
     status, said = compared(folder / "d.npz", lesson, *maps)
     equal((said["compared"], len(said["missing"]), said["unknown"]), (2, 11, ["other"]))

@@ -148,6 +148,20 @@ def answers_are_printed_where_they_are_asked_for(folder):
     assert "This step asks nothing" in walked
 
 
+def the_heads_of_a_model_come_before_the_variants_of_a_lesson(folder):
+    del folder
+    for order in ("entropy", "largest", "layer"):
+        printed = qkv.printed("heads", "trained-adder", "--sort", order, "--json")
+        heads = json.loads(printed)["heads"]
+        equal([head["step"] for head in heads[:2]], ["h0.attention_weights"] * 2, order)
+        equal([head.get("variant", False) for head in heads], [False] * 2 + [True] * 6, order)
+    lines = qkv.printed("heads", "trained-adder").splitlines()
+    variants = next(i for i, line in enumerate(lines) if line.startswith("  Variants"))
+    assert lines[variants - 1].startswith("  h0 head 2"), lines
+    assert lines[variants + 1].startswith("  bare_weights head 1"), lines
+    assert "Variants" not in qkv.printed("heads", "trained-adjectives")
+
+
 CLAIMS = [
     what_the_sources_say_is_in_the_words_of_the_steps,
     the_table_of_lessons_is_the_course,
@@ -155,6 +169,7 @@ CLAIMS = [
     the_losses_of_why_scale_are_the_recorded_ones,
     every_question_has_an_answer_and_its_commands_print_the_numbers_of_it,
     answers_are_printed_where_they_are_asked_for,
+    the_heads_of_a_model_come_before_the_variants_of_a_lesson,
 ]
 
 if __name__ == "__main__":

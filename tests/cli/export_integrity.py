@@ -108,13 +108,13 @@ def a_list_speaks_of_no_file_elsewhere(folder):
 def half_an_export_is_told(folder):
     out = exported(folder / "out")
     (out / LIST).unlink()
-    words = (f"qkv: {out}: a half export: its files have no {LIST}, which lists what is whole and belongs "
-             "together; they are copies, or the export was cut short\n")
+    words = (f"qkv: {out}: an incomplete export: there are files named like an export's, but no {LIST} to "
+             "list them; they are copies, or the export was interrupted\n")
     done = qkv("check", LESSON, out)
     equal((done.returncode, done.stderr), (0, words))
     done = qkv("compare", out, LESSON)
     equal((done.returncode, done.stderr), (0, words))
-    assert f"but {out} is a half export: it has no {LIST}." in " ".join(done.stdout.split()), done.stdout
+    assert f"but {out} is an incomplete export: it has no {LIST}." in " ".join(done.stdout.split()), done.stdout
     assert "All 10 are identical" not in done.stdout, done.stdout
     shutil.copytree(out, folder / "copy")  # what both lack nothing tells
     done = qkv("compare", out, folder / "copy")

@@ -104,10 +104,10 @@ def more_memory_lets_a_larger_lesson_through(folder):
 
 
 def memory_is_a_size(_):
-    for size, why in (("8", '"8" is no size; write it like 8G or 512M'),
-                      ("lots", '"lots" is no size; write it like 8G or 512M'),
-                      ("-1G", '"-1G" is no size; write it like 8G or 512M'),
-                      ("1M", "1M is too little to work with; 16M is the least")):
+    for size, why in (("8", '"8" is not a size; write it like 8G or 512M'),
+                      ("lots", '"lots" is not a size; write it like 8G or 512M'),
+                      ("-1G", '"-1G" is not a size; write it like 8G or 512M'),
+                      ("1M", "1M is too little; write 16M or more")):
         refused(qkv("run", "the-fat-cat", f"--memory={size}"), why)
 
 

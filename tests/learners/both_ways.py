@@ -209,17 +209,17 @@ def refused(told, *arguments):
 def what_can_not_be_begun_at_is_refused_in_one_line(folder):
     steps, gradients = worked()
     lesson, mine = written(folder, HEAD, {"Q": steps["Q"]})
-    refused("this lesson has no loss, and no gradient was handed in to begin at; hand in "
-            "d_context.csv as well, the gradient that arrives at context", lesson, mine)
+    refused("this lesson has no loss, and no gradient was submitted to begin with; also submit "
+            "d_context.csv, the gradient of the loss by context", lesson, mine)
     refused("check one path at a time", lesson, mine, mine)
     lesson, mine = written(folder, HEAD, {"d_context": steps["scores"]})
     refused("the gradients begin at d_context, which must be 4×2", lesson, mine)
     (folder / "d_context.csv").write_text("1,2\n3,4\n5,\n7,8\n")
-    refused("a number of d_context is missing, and the gradients begin there", lesson,
+    refused("a number of d_context is missing, and the gradients begin with it", lesson,
             folder / "d_context.csv")
     lesson, mine = written(folder, HEAD, {"Q": steps["Q"], "dK": gradients["K"]})
     done = qkv("check", lesson, mine)
-    assert "is it the gradient of K? --gradients judges it" in done.stderr, done.stderr
+    assert "is it the gradient of K? --gradients checks gradients" in done.stderr, done.stderr
 
 
 CLAIMS = [claim for name, claim in list(globals().items())

@@ -284,7 +284,7 @@ def a_large_model_opens_at_once(folder):
     # A layer of 64 tokens keeps 64 × 2048 numbers, a megabyte; a weight as doubles would take 92.
     qkv.printed("export", "--model", folder, "--ids", ",".join(map(str, range(64))), "--step",
                 "h0.residual2", "--format", "npy", "-o", folder / "out", "--memory", "20M")
-    for command, told in (("report", "numbers are more than a page can bring along"),
+    for command, told in (("report", "numbers are too many for a page"),
                           ("worksheet", "numbers are more than a worksheet is for")):
         done = qkv(command, "--model", folder, "--ids", "1", "-o", folder / "page.html")
         equal((done.returncode, told in done.stderr), (2, True), done.stderr)

@@ -337,7 +337,7 @@ def targets_that_do_not_fit_are_refused_in_one_line(folder):
     refused("--targets next: nothing follows a text of one token", own[0], own[1], "--text", "C",
             "--targets", "next")
     refused("write either --targets or --continue", *own, "--targets", "next", "--continue", "2")
-    refused("--targets goes with --model FILE; a lesson says in its [backward]", "way-back",
+    refused("--targets requires --model FILE; a lesson says in its [backward]", "way-back",
             "--targets", "next")
 
 

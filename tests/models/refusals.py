@@ -184,8 +184,8 @@ def a_configuration_of_another_computation_is_refused(folder):
              "lm_head.weight of its own; set it to false if that is to count"),
             ('{"activation_function": "mish"}',
              f"{config}: activation_function is mish; qkv knows relu, gelu, gelu_new, and in a gate silu"),
-            ('{', f"{config}: this is no JSON object; mend it, or take it away from "
-             "beside the model")):
+            ('{', f"{config}: this is not a JSON object; correct or "
+             "remove the file")):
         config.write_text(text)
         done = qkv("run", "--model", path, "--text", "A")
         equal((done.returncode, done.stderr.strip()), (2, f"qkv: {message}"))
@@ -236,8 +236,8 @@ def what_goes_with_a_model_is_refused_for_a_lesson(folder):
         "lessons that have one")))
     done = qkv("run", "the-fat-cat", "--model-heads", "3")
     equal((done.returncode, done.stderr.strip()), (2, (
-        "qkv: --tokenizer, --vocabulary, --model-heads and --family go with --model FILE; a lesson "
-        "says such things in its [model]")))
+        "qkv: --tokenizer, --vocabulary, --model-heads and --family require --model FILE; a lesson "
+        "has them in its [model]")))
 
 
 def names_are_told_as_far_as_they_help(folder):
@@ -264,7 +264,7 @@ def a_text_longer_than_the_positions_is_told(folder):
 
 
 def the_number_of_heads_must_be_known(folder):
-    refused(folder, "nothing in the file tells how many heads the model has (d_model is 24); write "
+    refused(folder, "the file does not say how many heads the model has (d_model is 24); write "
             "--model-heads 4, or heads = 4 in the lesson's [model]", metadata={"format": "pt"})
     refused(folder, "d_model is 24, which can't be shared out among 5 heads",
             lambda weights: None, "--model-heads", "5")

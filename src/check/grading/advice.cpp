@@ -157,7 +157,7 @@ std::vector<Fault> undetectable_mistakes(const Lesson& lesson, const Trace& trac
   const auto add = [&](std::size_t s, const std::string& ids, std::string_view what) {
     if (ids.empty()) return;
     faults.push_back({lesson.texts[s].place,
-                      fmt::format("{} comes out right with {}; other {} would show it",
+                      fmt::format("{} is right even with {}; other {} would show the mistake",
                                   trace.steps[s].name, ids, what),
                       Fault::Kind::advice});
   };
@@ -188,12 +188,11 @@ std::vector<Fault> long_numbers(const Lesson& lesson, const Trace& trace) {
     const CellReference cell = cell_at(name, tensor, at);
     const auto count =
         std::count_if(first, tensor.values.end(), [](double x) { return !is_short(x); });
-    faults.push_back(
-        {lesson.given_places[g],
-         fmt::format("{} is {}{}: long for work by hand; whole numbers and halves go faster",
-                     reference_text(cell, tensor, trace.token_layout), *first,
-                     count == 1 ? "" : fmt::format(" (and {} more)", count - 1)),
-         Fault::Kind::advice});
+    faults.push_back({lesson.given_places[g],
+                      fmt::format("{} is {}{}: slow by hand; whole numbers and halves are faster",
+                                  reference_text(cell, tensor, trace.token_layout), *first,
+                                  count == 1 ? "" : fmt::format(" (and {} more)", count - 1)),
+                      Fault::Kind::advice});
   }
   return faults;
 }

@@ -49,7 +49,7 @@ Tensor numbers_of(const Submission& submission, const Trace& named, const std::s
     if (!submitted.fits) continue;
     for (const Numeral& cell : submitted.cells) {
       if (!std::isnan(cell.value)) continue;
-      throw InputError(fmt::format("{}: a number of {} is missing, and the gradients begin there",
+      throw InputError(fmt::format("{}: a number of {} is missing, and the gradients begin with it",
                                    submission.name, name));
     }
     numbers.values = Values::uninitialised(submitted.cells.size());
@@ -71,10 +71,10 @@ std::pair<std::string, Given> arriving_gradient(const Trace& trace, const std::s
     if (is_there) return {step->name, {name, numbers_of(submission, named, name)}};
   }
   const Step& last = trace.steps.back();
-  throw InputError(fmt::format(
-      "{0}: --gradients: this lesson has no loss, and no gradient was handed in to begin at; hand "
-      "in {1} as well, the gradient that arrives at {2}",
-      path, example_file(gradient_name(last.name), last.output), last.name));
+  throw InputError(
+      fmt::format("{0}: --gradients: this lesson has no loss, and no gradient was submitted to "
+                  "begin with; also submit {1}, the gradient of the loss by {2}",
+                  path, example_file(gradient_name(last.name), last.output), last.name));
 }
 
 LoadedLesson laid_out(LoadedLesson loaded, const BackwardSpec& backward,
@@ -105,8 +105,8 @@ LoadedLesson with_gradients(LoadedLesson loaded, const std::vector<std::string>&
   }
   if (paths.size() > 1) {
     throw InputError(
-        "--gradients: this lesson has no loss, so the gradients begin at one that was handed in; "
-        "check one path at a time");
+        "--gradients: this lesson has no loss, so the gradients begin with a submitted one; check "
+        "one path at a time");
   }
   auto [step, given] = arriving_gradient(loaded.trace, paths.front());
   const BackwardSpec backward{.of = {}, .from = {{step, given.name}}};

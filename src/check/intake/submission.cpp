@@ -50,8 +50,7 @@ void note_unmatched(UnmatchedKind kind, std::string_view name, const std::string
   const std::string near = suggest(name, names_in(trace));
   if (const auto of = name_of_gradient(name, trace)) {
     submission.notes.push_back(fmt::format(
-        "{} fits no step of this lesson; is it the gradient of {}? --gradients judges it, where "
-        "numbers flow from there to the loss",
+        "{} fits no step of this lesson; is it the gradient of {}? --gradients checks gradients",
         place, *of));
   } else if (!near.empty()) {
     submission.notes.push_back(fmt::format("{} fits no step of this lesson; did you mean {}?",

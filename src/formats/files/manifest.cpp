@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view worksheet_page = "worksheet.html";
 constexpr std::string_view incomplete_export_text =
-    "a half export: its files have no 00-lesson.json, which lists what is whole and belongs "
-    "together; they are copies, or the export was cut short";
+    "an incomplete export: there are files named like an export's, but no 00-lesson.json to list "
+    "them; they are copies, or the export was interrupted";
 
 // A manifest is untrusted: it may name only files beside it.
 bool is_beside(const std::string& name) { return fs::path(name).filename() == name; }

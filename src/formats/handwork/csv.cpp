@@ -452,7 +452,7 @@ class TableReader {
         written.shape[1] != 2 * expected_->columns) {
       return {};
     }
-    return fmt::format("each row has {} cells where {} are due{}", written.shape[1],
+    return fmt::format("each row has {} cells instead of {}{}", written.shape[1],
                        expected_->columns, decimal_commas_hint);
   }
 

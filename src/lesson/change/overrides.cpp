@@ -134,10 +134,10 @@ void set_operands(Recipe& recipe, StepRecipe& step, std::string_view list) {
   }
   const auto goes_back = [](const StepRecipe& other) { return is_gradient(*other.operation); };
   if (std::ranges::any_of(recipe.steps, goes_back)) {
-    throw InputError(fmt::format(
-        "--set {}.of: the lesson walks back through this step; change what it is made of in the "
-        "lesson's file",
-        printable(step.name)));
+    throw InputError(
+        fmt::format("--set {}.of: the lesson's backward pass uses this step; change its operands "
+                    "in the lesson's file",
+                    printable(step.name)));
   }
   step.of = step.operation->operands_for_layout(std::move(of), recipe.token_layout);
 }

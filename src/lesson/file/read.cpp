@@ -153,7 +153,7 @@ class LessonFile {
   std::string without_op(const std::string& name) const {
     if (name.starts_with(gradient_name("")) && document_.contains("backward")) {
       const std::vector<std::string_view> known(made_.begin(), made_.end());
-      return fmt::format("this step has no op, and the way back none of its name; {}",
+      return fmt::format("this step has no op, and no gradient has its name; {}",
                          did_you_mean(name, known));
     }
     if (model_steps_ == 0) return "this step has no op; write op = \"softmax\"";

@@ -43,7 +43,7 @@ std::string about_groups(const LessonSizes& sizes) {
 std::string about_sharing(const LessonSizes& sizes) {
   const std::size_t group = sizes.heads / sizes.key_heads;
   if (group == 1) return "";
-  return fmt::format(" Heads 1 to {} of the queries meet head 1 of the keys{}.", group,
+  return fmt::format(" Heads 1 to {} of the queries use head 1 of the keys{}.", group,
                      sizes.key_heads == 1 ? "" : ", the next heads the next one");
 }
 
@@ -67,7 +67,7 @@ Marks marks_of(const NewLesson& request, const NewStyle& style, const LessonSize
                        "own."
                      : ""},
           {"<of shares>", causal ? ". What was minus infinity is exactly 0 now."
-                                 : ", and no weight is 0: everybody is heard a little."},
+                                 : ", and no attention weight is 0."},
           {"<sum>", sum},
           {"<grouped>", about_groups(sizes)},
           {"<sharing>", about_sharing(sizes)},

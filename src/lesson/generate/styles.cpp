@@ -84,7 +84,7 @@ std::size_t penalty(const Trace& trace) {
 
 constexpr StepProse llama_step_prose[] = {
     {"Q",
-     "Each token asks a question. Its row of X times W_Q is its query, {d_k} numbers. For "
+     "Each token looks for something. Its row of X times W_Q is its query, {d_k} numbers. For "
      "\"<own>\"<in head> the first of them is {Q[<at>1]}.<of heads>",
      "Q is {Q.shape}: a row for each token, as in X. Only its own row of X went into it."},
     {"K",
@@ -94,41 +94,40 @@ constexpr StepProse llama_step_prose[] = {
      "The query of \"<own>\" starts with {Q[<at>1]}, its key with {K[<at>1]}: one row of X, two "
      "weights."},
     {"V",
-     "And each token has something to hand over to those who attend to it: its value, its row of X "
-     "times W_V. For \"<own>\"<in head> it starts with {V[<at>1]}.",
+     "Each token also gives something to those who look at it: its value, its row of X times W_V. "
+     "For \"<own>\"<in head> it starts with {V[<at>1]}.",
      "The largest number in V is {V.max}, the smallest {V.min}. Keep them in mind for context."},
     {"scores",
-     "A query times a key, number by number and added up, is a score: large where the two agree. "
-     "For \"<own>\" and \"<first>\"<in head> it is <sum> = {scores[<at><first>]}.",
+     "A query times a key, number by number and added up, is a score. It is large where the two "
+     "agree. For \"<own>\" and \"<first>\"<in head> it is <sum> = {scores[<at><first>]}.",
      "The highest score is {scores.max}, the lowest {scores.min}. A row belongs to a query, a "
      "column to a key."},
     {"scaled_scores",
      "We divide every score by √d_k, the square root of the width of a query. Here d_k is {d_k}, "
      "and {scores[<at><first>]} becomes {scaled_scores[<at><first>]}.",
-     "The order in each row stays; only the distances shrink. The highest is now "
-     "{scaled_scores.max}."},
+     "The order in each row stays; only the gaps shrink. The highest is now {scaled_scores.max}."},
     {"masked_scores",
      "No token may look at later ones, so what lies above the diagonal becomes minus infinity. The "
      "row of \"<own>\" keeps its first two numbers, {masked_scores[<at><first>]} and "
      "{masked_scores[<at><own>]}.",
      "The first row keeps one number, the last row all {n}."},
     {"attention_weights",
-     "Softmax turns each row into shares of 1: raise e to each number, then divide by the row's "
-     "sum. \"<own>\" gives {attention_weights[<at><first>]} to \"<first>\" and "
+     "Softmax turns each row into attention weights: raise e to each number, then divide by the "
+     "row's sum. \"<own>\" gives {attention_weights[<at><first>]} to \"<first>\" and "
      "{attention_weights[<at><own>]} to itself.",
      "Each row sums to 1<of shares>"},
     {"context",
-     "Each token adds up the values, each times its weight. What \"<own>\" has heard<in head> "
-     "starts with {context[<at>1]}.",
+     "Each token adds up the values, each times its attention weight. The context of \"<own>\"<in "
+     "head> starts with {context[<at>1]}.",
      "All of it lies between the smallest and the largest value: from {context.min} to "
      "{context.max}, where V went from {V.min} to {V.max}."},
     {"concat", "The heads go side by side, head 1 first: {concat.shape}. Nothing is computed here.",
      "The row of \"<own>\" starts with {concat[<own>,1]}, as its row in head 1 did."},
     {"output",
-     "A last weight, W_O, mixes what was heard and takes it back to the width of X, {d_model}. "
-     "\"<own>\" ends with {output[<own>,1]} in its first column.",
+     "A last matrix of weights, W_O, mixes the columns and takes them back to the width of X, "
+     "{d_model}. \"<own>\" ends with {output[<own>,1]} in its first column.",
      "The output has the shape of X, {output.shape}. In X, \"<own>\" had {X[<own>,1]} there.",
-     "How does one score come about?\n\n"
+     "How is one score worked out?\n\n"
      "    qkv explain <file> 'scores[<head>2,1]'\n\n"
      "Which rows of the output change if the first number of X does?\n\n"
      "    qkv run <file> --set 'X[1,1]=3' --step output\n\n"
@@ -157,10 +156,10 @@ namespace {
 // The prose of a LLaMA lesson's steps that the classic style lacks, or that have other operands.
 constexpr StepProse llama_words[] = {
     {"norm1",
-     "A block is what a transformer repeats: attention, then a small network for each token by "
-     "itself. First, each token's row is brought to one size: square its numbers, take their mean "
-     "and the root of it (the root mean square, RMS), and divide the row by that. Then each column "
-     "is multiplied by its gain. For \"<own>\", {X[<own>,1]} becomes {norm1[<own>,1]}.",
+     "A transformer repeats a block: attention, then a small network for each token by itself. "
+     "First, each token's row is brought to one size. Square its numbers, take their mean and the "
+     "root of that (the root mean square, RMS), and divide the row by it. Then each column is "
+     "multiplied by its gain. For \"<own>\", {X[<own>,1]} becomes {norm1[<own>,1]}.",
      "Programs add a tiny number, eps, before they take the root, so that a row of zeros is not "
      "divided by 0; on paper we leave it out. X stays as it is: it is needed again."},
     {"Q",
@@ -172,8 +171,8 @@ constexpr StepProse llama_words[] = {
      "multiplied.<grouped> The key of \"<own>\"<in head> starts with {K[<at>1]}.",
      "K is {K.shape}, where Q is {Q.shape}."},
     {"V",
-     "The values, which tokens hand over to those who attend to them: as many heads as the keys "
-     "have. For \"<own>\"<in head> the first number is {V[<at>1]}.",
+     "The values, which tokens give to those who look at them. There are as many heads of them as "
+     "of keys. For \"<own>\"<in head> the first number is {V[<at>1]}.",
      "The largest number in V is {V.max}, the smallest {V.min}. Keep them in mind for context."},
     {"Q_rope",
      "X does not say where a token stands. That comes in here (rotary positions, RoPE): columns 1 "
@@ -186,18 +185,17 @@ constexpr StepProse llama_words[] = {
     {"K_rope", "The keys are turned in the same way. The values are not.",
      "The key of \"<own>\"<in head> started with {K[<at>1]} and starts with {K_rope[<at>1]}."},
     {"scores",
-     "A query times a key, number by number and added up, is a score: large where the two agree."
-     "<sharing> For \"<own>\" and \"<first>\"<in head> it is <sum> = {scores[<at><first>]}.",
+     "A query times a key, number by number and added up, is a score. It is large where the two "
+     "agree.<sharing> For \"<own>\" and \"<first>\"<in head> it is <sum> = {scores[<at><first>]}.",
      "The highest score is {scores.max}, the lowest {scores.min}. A row belongs to a query, a "
      "column to a key."},
     {"output",
-     "W_O mixes what was heard and takes it back to the width of X, {d_model}. \"<own>\" has "
+     "W_O mixes the columns and takes them back to the width of X, {d_model}. \"<own>\" has "
      "{output[<own>,1]} in its first column.",
-     "This is what attention proposes to add to each token."},
+     "This is what attention adds to each token."},
     {"residual1",
-     "And added it is: to X as it came in, not to the normed rows. What goes past a step and is "
-     "added behind it is a residual connection. \"<own>\" had {X[<own>,1]} in its first place and "
-     "has {residual1[<own>,1]}.",
+     "The output is added to X itself, not to the normed rows. This is called a residual "
+     "connection. \"<own>\" had {X[<own>,1]} in its first place and now has {residual1[<own>,1]}.",
      "The sum itself is never normed: the next step makes a copy of one size, as norm1 did."},
     {"norm2",
      "Now the small network, in which no token looks at another. Again the rows are brought to one "
@@ -219,7 +217,7 @@ constexpr StepProse llama_words[] = {
     {"gated",
      "Gate and up are multiplied, number by number (SwiGLU): {silu[<own>,1]} · {up[<own>,1]} = "
      "{gated[<own>,1]} for the first of \"<own>\".",
-     "Where the gate is near 0, little comes through."},
+     "Where the gate is near 0, little is left."},
     {"mlp_out",
      "W_down takes the rows back to the width of X. The change that it proposes for \"<own>\" "
      "starts with {mlp_out[<own>,1]}.",
@@ -228,7 +226,7 @@ constexpr StepProse llama_words[] = {
      "The second residual: the change is added to what came out of the first half. \"<own>\" came "
      "in with {X[<own>,1]} in its first place and goes out with {residual2[<own>,1]}.",
      "This is the block's result, and the next block's X.",
-     "How does one score come about, and which head of keys does it use?\n\n"
+     "How is one score worked out, and which head of keys does it use?\n\n"
      "    qkv explain <file> 'scores[<head>2,1]'\n\n"
      "What if the first row is ten times as large: does its row of norm1 change?\n\n"
      "    qkv run <file> --set 'X[1,1]=30' --step norm1\n\n"

@@ -1,6 +1,7 @@
 #include "lesson/model/interpretability.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "lesson/prose.hpp"
@@ -83,14 +84,21 @@ std::span<const HeadMeasure> head_measures(const Trace& trace) {
 
 std::vector<HeadStats> head_stats(const Trace& trace) {
   std::vector<HeadStats> habits;
+  const auto is_of_model = [](const Step& step) {
+    return step.name.find('.') != std::string::npos;
+  };
+  const bool has_model = std::ranges::any_of(
+      trace.steps, [&](const Step& step) { return is_attention(step) && is_of_model(step); });
   for (const Step& step : trace.steps) {
     if (!is_attention(step)) continue;
     const auto contribution = contribution_of(step, trace);
     for (std::size_t m = 0; m < step.output.matrices(); ++m) {
       habits.push_back(head_stats_of(step, m));
+      habits.back().is_variant = has_model && !is_of_model(step);
       if (contribution) habits.back().helps = helps(*contribution, m);
     }
   }
+  std::ranges::stable_partition(habits, std::logical_not<>(), &HeadStats::is_variant);
   return habits;
 }
 

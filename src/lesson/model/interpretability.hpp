@@ -54,6 +54,7 @@ struct HeadStats {
   /// First-order increase of the loss if the head's context were zeroed: −Σ d_context ∘ context
   /// over all its cells. 0 without gradients.
   double helps = 0;
+  bool is_variant = false;  ///< a lesson's own step beside those of its model (`h0.…`)
 };
 
 /// A measure to sort heads by: its name and its member of HeadStats. The largest come first; for
@@ -69,7 +70,8 @@ std::span<const HeadMeasure> head_measures();
 std::span<const HeadMeasure> head_measures(const Trace& trace);
 
 /// Returns the statistics of all heads of all attention weights in the trace, in order. A step
-/// counts if its operation makes weights and its matrices are queries by keys.
+/// counts if its operation makes weights and its matrices are queries by keys. Those of a model
+/// come before a lesson's variants of them.
 std::vector<HeadStats> head_stats(const Trace& trace);
 
 /// Returns in words where more than half of the attention goes: "mostly the token before"; empty if

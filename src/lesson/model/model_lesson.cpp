@@ -103,17 +103,16 @@ namespace {
 
 constexpr ModelWords words_of_shift{
     "Leave out the last row",
-    "Each row is to foretell the token that comes next. After the last token of the text nothing "
-    "is known to come, so its row is left out of the loss.",
+    "Each row predicts the next token. What comes after the last token of the text is not known, "
+    "so its row is left out of the loss.",
     "No number changes."};
 
 constexpr ModelWords words_of_loss{
-    "How far off the model is",
-    "Softmax turns each row of logits into shares of 1. The loss of a row is minus the logarithm "
-    "of the share that its target got, and the loss of the text is the mean of its rows'. From "
-    "here on the gradients walk the same way back: each says how much the loss would grow with a "
-    "number.",
-    "If all of k tokens got the same share, the loss would be ln k."};
+    "Make the loss",
+    "Softmax turns each row of logits into probabilities. The loss of a row is minus the logarithm "
+    "of its target's probability, and the loss of the text is the mean over its rows. The backward "
+    "pass starts here: each gradient says how much the loss would grow with a number.",
+    "If all k tokens had the same probability, the loss would be ln k."};
 
 // Returns the text's ids, labelled with their tokens.
 Tensor read_ids(const Lesson& lesson) {

@@ -221,11 +221,10 @@ constexpr Mistake mask_mistakes[] = {
 
 // Hidden cells get 0. The masked scores show which those are, whatever the kind of mask.
 struct GradMasked {
-  static constexpr GradientWords words{
-      "Back through the mask",
-      "A score that was hidden has no part in what came after: its gradient is 0. The others pass "
-      "as they are.",
-      "The zeros stand where the mask was."};
+  static constexpr GradientWords words{"Back through the mask",
+                                       "A hidden score does not change the loss, so its gradient "
+                                       "is 0. The other gradients stay as they are.",
+                                       "The zeros are where the mask is."};
   static constexpr Role needs[] = {Role::output};
 
   static constexpr std::string_view code = "{np}.where({2} == -{np}.inf, 0, {0})";
@@ -333,7 +332,7 @@ void check_padding(const Call& call) {
   const Tensor& scores = *call.inputs[0];
   const Tensor& ids = *call.inputs[1];
   if (ids.axes.back().labels.empty() && !call.options->if_number("pad")) {
-    refuse(call, fmt::format("{} has no words beside its ids, so the padding can't be told by its "
+    refuse(call, fmt::format("{} has no words beside its ids, so the padding can't be found by its "
                              "word; write its id: pad = 0",
                              call.names[1]));
   }
@@ -465,7 +464,7 @@ struct Mask {
 
 constinit const Operation mask_operation = operation_of<Mask>({
     .name = "mask",
-    .title = "Hide what must not be seen",
+    .title = "Hide the keys that must not be seen",
     .says =
         "Hidden scores become minus infinity. Softmax turns that into a weight of exactly 0, and "
         "the rest of the row still sums to 1.",

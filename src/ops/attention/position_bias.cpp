@@ -142,8 +142,8 @@ struct RelativeBias {
 struct GradTable : OwnCells {
   static constexpr GradientWords words{"Back to the table of distances",
                                        "A number of the table was added to all scores of its "
-                                       "distance: their gradients are added up.",
-                                       "Distances that the text does not have get 0."};
+                                       "distance, so its gradient is the sum of theirs.",
+                                       "Distances that do not occur in the text get 0."};
   static constexpr Role needs[] = {Role::other};
 
   static std::string code_of(const Call& call) {
@@ -186,7 +186,8 @@ struct GradTable : OwnCells {
 struct GradBiased : IdentityBackward {
   static constexpr GradientWords words{
       "Back to the scores before the bias",
-      "What was added does not depend on the score: the gradient passes.", "The same numbers."};
+      "The number that was added does not depend on the score, so the gradient stays as it is.",
+      "The same numbers."};
 };
 
 constexpr OptionRule alibi_options[] = {align_option};
@@ -330,7 +331,8 @@ constexpr Mistake alibi_mistakes[] = {
      [](const StepView& step) -> Versions {
        return {with_each(step, [](double, double slope) { return -slope; })};
      }},
-    {"alibi.slopes", "The slopes are not 2^(−8k/h): of heads counted from 0, or left out.",
+    {"alibi.slopes",
+     "The slopes are not 2^(−8k/h): the heads were counted from 0, or the slopes left out.",
      "Heads count from 1; the last one's slope is 2^(−8).", other_slopes},
 };
 
@@ -338,8 +340,8 @@ constexpr Mistake alibi_mistakes[] = {
 struct GradSlopes : OwnCells {
   static constexpr GradientWords words{
       "Back to the slopes",
-      "A steeper slope takes more from every score of its head, the further apart the two tokens "
-      "are: the gradients times the distances are added up, with the other sign.",
+      "A steeper slope lowers each score of its head by the distance of the two tokens. So the "
+      "gradients are multiplied by the distances and added up, with the other sign.",
       "One number for each head."};
   static constexpr Role needs[] = {Role::other};
 
@@ -376,17 +378,19 @@ struct GradSlopes : OwnCells {
 struct GradLowered : IdentityBackward {
   static constexpr GradientWords words{
       "Back to the scores before the penalty",
-      "The penalty does not depend on the score: the gradient passes.", "The same numbers."};
+      "The penalty does not depend on the score, so the gradient stays as it is.",
+      "The same numbers."};
 };
 
 }  // namespace
 
 constinit const Operation relative_bias_operation = operation_of<RelativeBias>({
     .name = "relative_bias",
-    .title = "Add what each distance is worth",
-    .says = "Each score gets a learned number for the distance between query and key. Small "
-            "distances have one each; large ones share it, in buckets that grow.",
-    .notice = "Cells along a diagonal get the same.",
+    .title = "Add a number for each distance (relative bias)",
+    .says = "To each score a learned number is added, which depends on the distance between query "
+            "and key. Each small distance has a number of its own. Large distances share one, in "
+            "buckets that get wider.",
+    .notice = "The same number is added to all cells of a diagonal.",
     .operands = R"(["scores", "table"])",
     .options = relative_bias_options,
     .backward = backward_by<GradBiased, GradTable>,
@@ -395,8 +399,8 @@ constinit const Operation relative_bias_operation = operation_of<RelativeBias>({
 constinit const Operation alibi_operation = operation_of<Alibi>({
     .name = "alibi",
     .title = "Lower the scores of far keys (ALiBi)",
-    .says = "Each score loses a penalty that grows with the distance between query and key. Each "
-            "head has a slope of its own: some look far, others only near.",
+    .says = "From each score a penalty is subtracted that grows with the distance between query "
+            "and key. Each head has a slope of its own: some heads look far, others only near.",
     .notice = "A token's own score is the same as before.",
     .operands = R"(["scores"] or ["scores", "slopes"])",
     .options = alibi_options,

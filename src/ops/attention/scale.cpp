@@ -8,7 +8,7 @@ namespace {
 
 constexpr OptionRule softcap_options[] = {
     {.name = "cap",
-     .help = "what no score goes beyond, on either side of 0",
+     .help = "the limit of the scores, above 0 and below",
      .numbers = OptionRule::Numbers::positive,
      .required = true},
 };
@@ -61,7 +61,7 @@ constexpr Mistake softcap_mistakes[] = {
      [](const Cell<double>& c) {
        return std::clamp(c(0)(c.row, c.column), -cap_of(*c.call), cap_of(*c.call));
      }},
-    {"softcap.after-mask", "The mask came first, so -cap stands where -inf is due.",
+    {"softcap.after-mask", "The mask came first, so -cap stands where -inf should be.",
      "First cap, then hide.", after_mask},
 };
 
@@ -69,9 +69,9 @@ constexpr Mistake softcap_mistakes[] = {
 struct GradCapped {
   static constexpr GradientWords words{
       "Back through the cap",
-      "Near 0 a score passes nearly as it is, and so does its gradient; the nearer it came to the "
-      "cap, the less of its gradient is left.",
-      "No number is further from 0 than what arrived."};
+      "A score close to 0 hardly changed, and neither does its gradient. The closer a score came "
+      "to the cap, the less of its gradient is left.",
+      "No number is further from 0 than the gradient that it comes from."};
   static constexpr Role needs[] = {Role::output};
 
   static Form form(const Call& call) {
@@ -116,7 +116,7 @@ double query_width(const Call& call) {
   const Tensor& scores = *call.inputs[0];
   if (scores.dot_width != 0) return static_cast<double>(scores.dot_width);
   if (scores.axes.back().name == "key") {
-    refuse(call, fmt::format("no queries stand behind {}, so d_k is not known; say what to divide "
+    refuse(call, fmt::format("{} comes from no queries, so d_k is not known; write what to divide "
                              "by: by = \"sqrt(64)\"",
                              call.names[0]));
   }
@@ -236,7 +236,7 @@ constexpr Mistake scale_mistakes[] = {
      "Scaling makes the scores smaller.", multiplied<true>},
     {"scale.multiplied", "{0} was multiplied instead of divided: this step is {formula}.",
      "Divide every number.", multiplied<false>},
-    {"scale.by-sqrt-n", "The scores were divided by √n, n being how many tokens there are.",
+    {"scale.by-sqrt-n", "The scores were divided by √n, the root of the number of tokens.",
      "d_k is the width of a query.", by_sqrt_n},
     needless_mask(),
 };
@@ -260,9 +260,8 @@ constexpr EquivalentPlacement on_the_queries{
 struct GradScaled {
   static constexpr GradientWords words{
       "Back through the scale",
-      "The scores were divided by a number, so that a change of them counts for less by just as "
-      "much: the gradient is divided by it, too.",
-      "It is divided by the same number as on the way there."};
+      "The scores were divided by a number, so the gradient is divided by the same number.",
+      "It is the same number as in the forward pass."};
 
   static Divisor divisor(const Call& call) { return divisor_of(forward_call(call, {self})); }
 
@@ -291,7 +290,7 @@ constexpr Mistake scale_backward_mistakes[] = {
     {"backward.scale-skipped", "The gradient was not divided as the scores were.",
      "The scores were divided on the way there; so is their gradient.", Skip{}},
     {"backward.scale-twice", "The gradient was divided twice.",
-     "It goes once through the scale, as the scores did.", divided_again<2>},
+     "Scale it once, as the scores were.", divided_again<2>},
     {"scale.multiplied", "The gradient was multiplied where it is to be divided.",
      "The scores were divided; so is their gradient.", divided_again<-1>},
 };
@@ -300,10 +299,10 @@ constexpr Mistake scale_backward_mistakes[] = {
 
 constinit const Operation softcap_operation = operation_of<Softcap>({
     .name = "softcap",
-    .title = "Keep the scores below a cap",
-    .says = "Large scores are bent towards a cap that none goes beyond, so that no key gets nearly "
-            "all of the weight. Small ones stay nearly as they are.",
-    .notice = "Signs and order stay; the larger a score, the more it loses.",
+    .title = "Cap the scores",
+    .says = "Each score s becomes cap · tanh(s / cap). Large scores come close to the cap and none "
+            "exceeds it, so no key gets nearly all of the attention. Small scores hardly change.",
+    .notice = "Signs and order stay; the larger a score, the more it shrinks.",
     .operands = R"(["scores"])",
     .options = softcap_options,
     .mistakes = softcap_mistakes,
@@ -313,11 +312,10 @@ constinit const Operation softcap_operation = operation_of<Softcap>({
 constinit const Operation scale_operation = operation_of<Scale>({
     .name = "scale",
     .title = "Scale the scores",
-    .says =
-        "Every score is divided by the same number, √d_k unless the lesson says otherwise. A sum "
-        "of d_k products grows like √d_k; dividing keeps the scores in a range where softmax "
-        "still tells large from larger.",
-    .notice = "The order within each row has not changed, only the distances have.",
+    .says = "Every score is divided by the same number, √d_k unless the lesson says otherwise. A "
+            "sum of d_k products grows like √d_k. Without the division softmax would give nearly "
+            "all to one key.",
+    .notice = "The order within each row stays; only the gaps shrink.",
     .operands = R"(["scores"])",
     .options = scale_options,
     .equivalent_placement = on_the_queries,

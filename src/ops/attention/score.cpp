@@ -88,7 +88,7 @@ Versions unprojected(const StepView& step) {
 constexpr Mistake score_mistakes[] = {
     {"score.not-transposed", "{0} was multiplied by {1} instead of {1}ᵀ.",
      "A score is a row of queries times a row of keys.", Instead{&matmul_operation}},
-    {"score.swapped", "This is {1}·{0}ᵀ: queries and keys have changed places.",
+    {"score.swapped", "This is {1}·{0}ᵀ: queries and keys are swapped.",
      "Rows of the scores belong to queries, columns to keys.", swapped},
     {"score.same-operand", "The queries were multiplied with themselves: {0}·{0}ᵀ.",
      "A query meets the keys.", Operand{1, queries}},
@@ -106,16 +106,16 @@ constexpr Mistake score_mistakes[] = {
 struct GradQueries : ProductGradient<GradFirst<ScoreAxes>> {
   static constexpr GradientWords words{
       "Back to the queries",
-      "A query met every key. So its gradient is all keys added up, each as often as the gradient "
-      "of the score between the two says.",
-      "A query whose scores have no gradient learns nothing."};
+      "A query was multiplied with every key. So its gradient is the sum of all keys, each times "
+      "the gradient of the score of the two.",
+      "A query whose scores have gradient 0 has gradient 0, too."};
 };
 
 struct GradKeys : ProductGradient<GradSecond<ScoreAxes>> {
   static constexpr GradientWords words{
       "Back to the keys",
-      "A key met every query. So its gradient is all queries added up, each as often as the "
-      "gradient of the score between the two says: the gradients of the scores are turned over.",
+      "A key was multiplied with every query. So its gradient is the sum of all queries, each "
+      "times the gradient of the score of the two: the gradients of the scores are transposed.",
       "A key that is hidden from every query gets 0."};
 };
 
@@ -123,10 +123,9 @@ struct GradKeys : ProductGradient<GradSecond<ScoreAxes>> {
 
 constinit const Operation score_operation = operation_of<Score>({
     .name = "score",
-    .title = "Score every query against every key",
-    .says =
-        "Each query is multiplied with each key, feature by feature, and the products are added: "
-        "a dot product. A large score means that the query looks for what this key offers.",
+    .title = "Score every query with every key",
+    .says = "Each query is multiplied with each key, feature by feature, and the products are "
+            "added. This is a dot product. A large score means that the query matches the key.",
     .notice = "Which key does each query match best?",
     .operands = R"(["Q", "K"])",
     .mistakes = score_mistakes,

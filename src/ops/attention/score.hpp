@@ -33,7 +33,7 @@ Versions needless_causal_mask(const StepView& step);
 constexpr Mistake needless_mask(const Change& change = needless_causal_mask) {
   return {"mask.needless",
           "Keys were hidden at a step that hides none.",
-          "Is a mask due here?",
+          "Does this step have a mask?",
           change,
           {.infinities = true}};
 }

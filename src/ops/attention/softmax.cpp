@@ -347,7 +347,7 @@ constexpr Mistake softmax_mistakes[] = {
     {"sink.scaled", "The sink was divided by √d_k, as scores are.",
      "The sink is a score already: it is not scaled.", Operand{1, scaled_sinks}},
     {"sink.in-values", "The sink was kept as a column of its own.",
-     "It takes its share of the sum, and then goes.", sinks_kept},
+     "It is part of the sum, and gets no column.", sinks_kept},
     needless_mask(Operand{0, masked_scores}),
     other_heads,
 };
@@ -360,9 +360,9 @@ void softmax_of_row(std::span<const double> scores, std::span<double> weights, b
 
 constinit const Operation softmax_operation = operation_of<Softmax>({
     .name = "softmax",
-    .title = "Turn scores into weights",
-    .says = "Softmax makes every number positive (e to its power) and divides by the sum, so that "
-            "the weights of a query add up to 1. Larger scores get more than their share.",
+    .title = "Turn scores into attention weights",
+    .says = "Softmax raises e to each number and divides by the sum of the row. So all attention "
+            "weights are positive, and those of a query sum to 1.",
     .notice = "Which weight is the largest for each query, and by how much?",
     .operands = R"(["scores"] or ["scores", "sinks"])",
     .options = line_options,

@@ -34,11 +34,10 @@ Interval share_of_change(Interval a, Interval d, Interval rest) {
 struct SoftmaxBackward {
   static constexpr GradientWords words{
       "Back through softmax",
-      "A score that grows raises its own weight and lowers all others of its row, since they sum "
-      "to 1. So the row's mean of the weights' gradients, each counted as often as its weight "
-      "says, "
-      "is subtracted from each of them; what is left is multiplied by the weight.",
-      "Each row sums to 0, but where a sink has its share: what one score gains, the others lose."};
+      "A larger score makes its own attention weight larger and all others of its row smaller, "
+      "since they sum to 1. So the row's weighted mean of the gradients is subtracted from each of "
+      "them. The rest is multiplied by the attention weight.",
+      "Each row sums to 0 (unless a sink takes part): what one score gains, the others lose."};
   static constexpr Role needs[] = {Role::output};
 
   static Form form(const Call& call) {
@@ -139,12 +138,10 @@ constexpr Mistake softmax_backward_mistakes[] = {
 struct GradNormalised {
   static constexpr GradientWords words{
       "Back through the division by the sum",
-      "A number that grows raises its own share and lowers all others of its row. So the row's "
-      "mean "
-      "of the gradients, each counted as often as its share says, is subtracted from each of them; "
-      "what is left is divided by the row's sum.",
-      "To make all numbers of a row larger by the same factor changes no share, and counts for "
-      "nothing."};
+      "A larger number makes its own quotient larger and all others of its row smaller. So the "
+      "row's mean of the gradients, weighted by the quotients, is subtracted from each of them. "
+      "The rest is divided by the row's sum.",
+      "One factor for all numbers of a row would change no quotient."};
   static constexpr Role needs[] = {Role::output};
 
   static Form form(const Call& call) {
@@ -169,10 +166,9 @@ struct GradNormalised {
 struct GradSinks : OwnCells {
   static constexpr GradientWords words{
       "Back to the sinks",
-      "A larger sink takes weight from all keys of its head's rows. So in each row the gradients "
-      "of "
-      "the weights, each counted as often as its weight says, are added up and multiplied by the "
-      "sink's share, with the other sign; then the rows are added up.",
+      "A larger sink lowers all attention weights of its head. So the gradients of each row are "
+      "multiplied by their attention weights and added up. The sum is multiplied by the weight of "
+      "the sink, with the other sign. Then the rows are added up.",
       "One number for each head."};
   static constexpr Role needs[] = {Role::output};
 
@@ -224,10 +220,9 @@ struct GradShared : CellwiseGradient<"{0} / {2}",
                                      },
                                      Role::other> {
   static constexpr GradientWords words{
-      "Back to what was divided",
-      "What is divided by a number changes the quotient by so much less: the gradient is divided, "
-      "too.",
-      "Divided by the same sums."};
+      "Back to the dividend",
+      "The number was divided, so its gradient is divided by the same number.",
+      "The sums are those of the forward pass."};
 
   static Form form(const Call& call) {
     return {{"row column", "row column", axes_that_repeat(*call.inputs[saved_other])},
@@ -239,8 +234,8 @@ struct GradShared : CellwiseGradient<"{0} / {2}",
 struct GradSums {
   static constexpr GradientWords words{
       "Back to the sums",
-      "A larger sum makes every quotient of its row smaller: the gradients times the quotients are "
-      "added up and divided by the sum, with the other sign.",
+      "A larger sum makes every quotient of its row smaller. So the gradients times the quotients "
+      "are added up and divided by the sum, with the other sign.",
       "One number for each row."};
   static constexpr Role needs[] = {Role::output};
 

@@ -101,9 +101,9 @@ constexpr Mistake shift_mistakes[] = {
 struct GradShifted {
   static constexpr GradientWords words{
       "Back through the subtraction of the largest",
-      "The largest number was subtracted from its whole row, itself too: the sum of the row's "
-      "gradients is subtracted from its own.",
-      "Where a softmax followed, the row's gradients sum to 0, and nothing changes here."};
+      "The largest number was subtracted from its whole row, itself included. So the sum of the "
+      "row's gradients is subtracted from its gradient.",
+      "If a softmax followed, the row's gradients sum to 0, and nothing changes here."};
 
   static constexpr std::string_view code =
       "m = {1} == {1}.{amax}({keep}); {=}{0} - {0}.sum({keep}) * m / m.sum({keep})";
@@ -170,7 +170,7 @@ constexpr Mistake exp_mistakes[] = {
     {"softmax.base-2", "2 was raised to the numbers instead of e.", "e ≈ 2.718.", power_by<base_2>},
     {"softmax.base-2", "10 was raised to the numbers instead of e.", "e ≈ 2.718.",
      power_by<base_10>},
-    {"softmax.negative", "The sign was turned: e^(−x).", "A larger number gets a larger power.",
+    {"softmax.negative", "The sign is wrong: e^(−x).", "A larger number gets a larger power.",
      power_by<negative>},
     {"softmax.no-exp", "The numbers were left as they were, without e^x.",
      "e to the power of each number.", power_by<no_exp>},
@@ -181,9 +181,8 @@ constexpr Mistake exp_mistakes[] = {
 // The derivative of e^x is e^x, the step's result.
 struct GradExp : CellwiseGradient<"{0} ∘ {2}", std::multiplies<>{}, Role::output> {
   static constexpr GradientWords words{
-      "Back through e^x",
-      "e^x climbs as steeply as it is high: the gradient is multiplied by e^x itself.",
-      "What became 0 sends nothing back."};
+      "Back through e^x", "The derivative of e^x is e^x, so the gradient is multiplied by e^x.",
+      "Where e^x is 0, the gradient is 0."};
 };
 
 // True if the sums, those of all tiles, are an operand.
@@ -339,10 +338,10 @@ constexpr Mistake normalise_mistakes[] = {
 
 constinit const Operation shift_operation = operation_of<Shift>({
     .name = "shift",
-    .title = "Subtract the largest number of each row",
+    .title = "Subtract each row's largest number",
     .says =
         "The largest number of each row is subtracted from the whole row. Softmax gives the same "
-        "weights either way, but e to the power of 0 or less can never grow too large.",
+        "weights with it and without, but e to the power of 0 or less can never get too large.",
     .notice = "Each row now has 0 as its largest number.",
     .operands = R"(["scores"])",
     .options = line_options,
@@ -353,9 +352,8 @@ constinit const Operation shift_operation = operation_of<Shift>({
 constinit const Operation exp_operation = operation_of<Exp>({
     .name = "exp",
     .title = "Raise e to each number",
-    .says =
-        "e ≈ 2.718 is raised to the power of each number. The result is never negative: 0 turns "
-        "into 1, -1 into 0.3679, minus infinity into exactly 0.",
+    .says = "e ≈ 2.718 is raised to the power of each number. The result is never negative: 0 "
+            "becomes 1, -1 becomes 0.3679, minus infinity becomes exactly 0.",
     .notice = "The order of the numbers stays; the gaps between them do not.",
     .operands = R"(["shifted"])",
     .least = 0,
@@ -366,9 +364,8 @@ constinit const Operation exp_operation = operation_of<Exp>({
 constinit const Operation normalise_operation = operation_of<Normalise>({
     .name = "normalise",
     .title = "Divide each row by its sum",
-    .says =
-        "Every number is divided by the sum of its row, so that each row becomes shares of 1; or "
-        "by sums that were worked out beside it.",
+    .says = "Every number is divided by the sum of its row, so that each row sums to 1. Where the "
+            "step names sums, it divides by those.",
     .notice = "Each row sums to 1.",
     .operands = R"(["exps"] or ["O", "l"])",
     .options = line_options,

@@ -40,19 +40,19 @@ Versions rotated_values(const StepView& step) {
 }
 
 constexpr Mistake weighted_sum_mistakes[] = {
-    {"weighted-sum.transposed", "The weights were used on their side: Aᵀ·V.",
-     "A row of weights belongs to one query.", Operand{0, transposed_weights}},
+    {"weighted-sum.transposed", "The attention weights were transposed: Aᵀ·V.",
+     "A row of attention weights belongs to one query.", Operand{0, transposed_weights}},
     {"weighted-sum.keys", "The keys were mixed instead of the values: A·K.",
-     "The weights mix the values V.", Operand{1, keys}},
+     "The attention weights mix the values V.", Operand{1, keys}},
     {"weighted-sum.embeddings", "The embeddings were mixed instead of the values: A·X.",
-     "The weights mix the values V.", Operand{1, embeddings}},
-    {"weighted-sum.scores", "The scores were used in place of the weights.",
+     "The attention weights mix the values V.", Operand{1, embeddings}},
+    {"weighted-sum.scores", "The scores were used instead of the attention weights.",
      "First softmax, then the sum.", Operand{0, scores_instead}},
     {"rope.values-too", "The values were turned as well, as the keys are.",
      "Only queries and keys are turned; the values are mixed as they are.",
      Operand{1, rotated_values}},
-    {"sink.in-values", "The sink's share was given to a value.",
-     "What goes to the sink is not mixed into anything.", Operand{0, sinks_in_values}},
+    {"sink.in-values", "The sink's attention weight was given to a value.",
+     "The sink has no value.", Operand{0, sinks_in_values}},
     tiled_heads,
     first_head_only,
     repeated_tokens,
@@ -61,17 +61,17 @@ constexpr Mistake weighted_sum_mistakes[] = {
 
 struct GradWeights : ProductGradient<GradFirst<WeightsTimesValues>> {
   static constexpr GradientWords words{
-      "Back to the weights",
-      "How much the loss would change if a query took more of a value: the gradient of its context "
-      "times that value, feature by feature, added up.",
-      "Which key should each query have taken less of?"};
+      "Back to the attention weights",
+      "This says how much the loss would change if a query took more of a value. It is the dot "
+      "product of the context's gradient and that value.",
+      "Of which key should each query have taken less?"};
 };
 
 struct GradValues : ProductGradient<GradSecond<WeightsTimesValues>> {
   static constexpr GradientWords words{
       "Back to the values",
-      "A value went to every query, as often as its weight said. The gradients come back by the "
-      "same weights and are added up.",
+      "A value went to every query, times an attention weight. So its gradient is the sum of the "
+      "queries' gradients, times the same weights.",
       "A value that no query looked at gets 0."};
 };
 
@@ -79,10 +79,10 @@ struct GradValues : ProductGradient<GradSecond<WeightsTimesValues>> {
 
 constinit const Operation weighted_sum_operation = operation_of<WeightedSum>({
     .name = "weighted_sum",
-    .title = "Mix the values with the weights",
-    .says = "Every token's new vector is the sum of all the value vectors, each taken as often as "
-            "its weight says. A weight of 0 leaves a token out; a weight of 1 copies it.",
-    .notice = "Each number lies between the smallest and the largest of that feature's values.",
+    .title = "Mix the values",
+    .says = "Each row of the result is the sum of all values, each multiplied by its attention "
+            "weight. A weight of 0 leaves a value out; a weight of 1 copies it.",
+    .notice = "Each number lies between the smallest and the largest value of its column.",
     .operands = R"(["A", "V"])",
     .mistakes = weighted_sum_mistakes,
     .backward = backward_by<GradWeights, GradValues>,

@@ -9,16 +9,16 @@ using Subtract = Pairwise<"{0} − {1}", std::minus<>{}, [](Interval) -> Interva
 // C = A − B: dA = dC, dB = −dC.
 struct GradMinuend : IdentityBackward {
   static constexpr GradientWords words{
-      "Back to what was subtracted from",
-      "It changes the difference by as much as it changes itself: the gradient passes.",
+      "Back to the first matrix",
+      "The difference changes by as much as this number does, so the gradient stays as it is.",
       "The same numbers."};
 };
 
 struct GradSubtrahend : CellwiseGradient<"−{0}", [](const auto& change) { return 0.0 - change; }> {
   static constexpr GradientWords words{
-      "Back to what was subtracted",
-      "The more is subtracted, the less is left: the gradient comes back with the other sign.",
-      "Every sign is turned."};
+      "Back to the second matrix",
+      "The more is subtracted, the smaller the difference: the gradient gets the other sign.",
+      "Every sign changes."};
 };
 
 // Division by 0 has no value, not an infinite one.
@@ -39,10 +39,9 @@ using Divide =
 // C = A / B: dA = dC / B, dB = −dC ∘ C / B.
 struct GradNumerator : CellwiseGradient<"{0} / {2}", std::divides<>{}, Role::other> {
   static constexpr GradientWords words{
-      "Back to what was divided",
-      "What is divided by a number changes the quotient by so much less: the gradient is divided, "
-      "too.",
-      "Divided by the same numbers."};
+      "Back to the dividend",
+      "The number was divided, so its gradient is divided by the same number.",
+      "The numbers are those of the forward pass."};
 };
 
 struct GradDivisor : CellwiseGradient<"−{0} ∘ {2} / {1}",
@@ -51,10 +50,10 @@ struct GradDivisor : CellwiseGradient<"−{0} ∘ {2} / {1}",
                                       },
                                       Role::self, Role::output> {
   static constexpr GradientWords words{
-      "Back to what it was divided by",
-      "A larger divisor makes the quotient smaller: the gradient is multiplied by the quotient, "
+      "Back to the divisor",
+      "A larger divisor makes the quotient smaller. So the gradient is multiplied by the quotient, "
       "divided by the divisor, and gets the other sign.",
-      "The larger the divisor, the less a change of it counts."};
+      "The larger the divisor, the smaller its gradient."};
 };
 
 template <class N>
@@ -74,9 +73,9 @@ struct GradMaximum : CellwiseGradient<"{0}, where {1} > {2}",
   static constexpr std::string_view code = "{0} * (({1} > {2}) + ({1} == {2}) / 2)";
   static constexpr GradientWords words{
       "Back to the larger of two",
-      "Only the larger of the two is seen in the result: it gets the gradient, and the other gets "
-      "0. Two that are equal share it.",
-      "A cell that was not the larger one learns nothing."};
+      "The result is the larger of the two. So the larger one gets the gradient, and the other "
+      "gets 0. Two that are equal share it.",
+      "A cell that was not the larger one has gradient 0."};
 };
 
 constexpr OptionRule gradient_step_options[] = {
@@ -118,14 +117,14 @@ constexpr Mistake gradient_step_mistakes[] = {
 struct GradWeight : IdentityBackward {
   static constexpr GradientWords words{
       "Back to the weight before the step",
-      "The step moves the weight by what does not depend on it: the gradient passes.",
+      "The step does not depend on the weight itself, so the gradient stays as it is.",
       "The same numbers."};
 };
 
 struct GradOfGradient {
   static constexpr GradientWords words{"Back to the gradient of the step",
                                        "The step goes against the gradient, by the rate.",
-                                       "The sign is turned."};
+                                       "The sign changes."};
 
   static Form form(const Call& call) {
     return {{"row column"}, "row column", fmt::format("−{} · {{0}}", rate_of(call))};
@@ -168,29 +167,29 @@ constexpr Mistake add_mistakes[] = {
 struct GradAdd : IdentityBackward {
   static constexpr GradientWords words{
       "Back through a sum",
-      "What was added changes the sum by as much as it changes itself: the gradient passes as it "
-      "is. Where one row stood for many, theirs are added up.",
-      "A residual is a road on which no gradient gets lost."};
+      "The sum changes by as much as this matrix does, so the gradient stays as it is. If one row "
+      "was repeated, the gradients of its copies are added up.",
+      "Along a residual the gradient does not get smaller."};
 };
 
 }  // namespace
 
 constinit const Operation subtract_operation = operation_of<Subtract>({
     .name = "subtract",
-    .title = "Subtract, cell by cell",
-    .says = "From each cell of the first matrix the cell in the same place of the second is taken. "
-            "One row, one column or one number repeats.",
-    .notice = "Where the two are equal, 0 is left.",
+    .title = "Subtract cell by cell",
+    .says = "From each cell the cell in the same place of the second matrix is subtracted. A "
+            "second matrix of one row, one column or one number is repeated.",
+    .notice = "Where the two are equal, the result is 0.",
     .operands = R"(["A", "B"])",
     .backward = backward_by<Repeated<GradMinuend>, Repeated<GradSubtrahend>>,
 });
 
 constinit const Operation divide_operation = operation_of<Divide>({
     .name = "divide",
-    .title = "Divide, cell by cell",
-    .says = "Each cell of the first matrix is divided by the cell in the same place of the second. "
-            "One row, one column or one number repeats.",
-    .notice = "Divided by less than 1, a number grows.",
+    .title = "Divide cell by cell",
+    .says = "Each cell is divided by the cell in the same place of the second matrix. A second "
+            "matrix of one row, one column or one number is repeated.",
+    .notice = "To divide by a number between 0 and 1 makes the result larger.",
     .operands = R"(["A", "B"])",
     .undefined = "a number was divided by 0; look for zeros in the second operand",
     .backward = backward_by<Repeated<GradNumerator>, Repeated<GradDivisor>>,
@@ -198,10 +197,10 @@ constinit const Operation divide_operation = operation_of<Divide>({
 
 constinit const Operation maximum_operation = operation_of<Maximum>({
     .name = "maximum",
-    .title = "Take the larger of two, cell by cell",
-    .says = "Of the two cells in the same place the larger one stays. One row, one column or one "
-            "number repeats: beside 0 it is ReLU.",
-    .notice = "No cell is below either of its two.",
+    .title = "Take the larger of two cells",
+    .says = "The result has the larger of the two cells in the same place. A second matrix of one "
+            "row, one column or one number is repeated. With 0 this is ReLU.",
+    .notice = "No cell is smaller than either of the two.",
     .operands = R"(["A", "B"])",
     .backward = backward_by<GradMaximum>,
 });
@@ -209,8 +208,8 @@ constinit const Operation maximum_operation = operation_of<Maximum>({
 constinit const Operation gradient_step_operation = operation_of<GradientStep>({
     .name = "gradient_step",
     .title = "Take a step against the gradient",
-    .says = "Each number moves against its gradient, the further the steeper the loss is there: "
-            "that is how a model learns.",
+    .says = "Each number moves against its gradient: the larger the gradient, the further. That is "
+            "how a model learns.",
     .notice = "Where the gradient is 0, nothing moves.",
     .operands = R"(["W", "d_W"])",
     .options = gradient_step_options,
@@ -220,10 +219,10 @@ constinit const Operation gradient_step_operation = operation_of<GradientStep>({
 
 constinit const Operation add_operation = operation_of<Add>({
     .name = "add",
-    .title = "Add, cell by cell",
-    .says = "Two matrices of the same size are added, each cell to the cell in the same place. One "
-            "row, one column or one number repeats.",
-    .notice = "Every number comes from just two others.",
+    .title = "Add cell by cell",
+    .says = "Each cell is added to the cell in the same place. A second matrix of one row, one "
+            "column or one number is repeated.",
+    .notice = "Every number is the sum of just two others.",
     .operands = R"(["A", "B"])",
     .mistakes = add_mistakes,
     .backward = backward_by<Repeated<GradAdd>>,

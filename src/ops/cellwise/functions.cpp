@@ -31,10 +31,10 @@ struct GradRelu
                        [](const auto& change, const auto& x) { return if_positive(change, x); },
                        Role::self> {
   static constexpr std::string_view code = "{0} * ({1} > 0)";
-  static constexpr GradientWords words{
-      "Back through ReLU",
-      "Where the number was kept, its gradient passes; where it became 0, nothing does.",
-      "A neuron that is off for every token learns nothing."};
+  static constexpr GradientWords words{"Back through ReLU",
+                                       "Where the number was kept, its gradient stays as it is. "
+                                       "Where it became 0, the gradient is 0.",
+                                       "A column that is 0 for every token has gradient 0."};
 };
 
 constexpr std::string_view look_up_function = "Which function does this step name?";
@@ -144,8 +144,8 @@ Interval slope_range(Interval x, bool exact) {
 struct GradGelu {
   static constexpr GradientWords words{
       "Back through GELU",
-      "The gradient is multiplied by how steeply GELU climbs at each number: nearly 1 far to the "
-      "right, nearly 0 far to the left, and a little below 0 on the way there.",
+      "The gradient is multiplied by the slope of GELU at each number. The slope is nearly 1 for "
+      "large numbers, nearly 0 for large negative ones, and a little below 0 in between.",
       "Where is the slope negative?"};
 
   static std::string code_of(const Call& call) {
@@ -245,11 +245,10 @@ N share_slope(const N& y) {
 Interval share_slope(Interval y) { return range_with_turns(y, {0.5}, share_slope<double>); }
 
 struct GradLog : CellwiseGradient<"{0} / {1}", std::divides<>{}, Role::self> {
-  static constexpr GradientWords words{"Back through the logarithm",
-                                       "A logarithm climbs the less steeply the larger its number "
-                                       "is: the gradient is divided by the "
-                                       "number.",
-                                       "Small numbers get large gradients."};
+  static constexpr GradientWords words{
+      "Back through the logarithm",
+      "The derivative of ln x is 1/x, so the gradient is divided by the number.",
+      "Small numbers get large gradients."};
 };
 
 struct GradSqrt
@@ -258,7 +257,7 @@ struct GradSqrt
                        Role::output> {
   static constexpr GradientWords words{
       "Back through the root",
-      "A root climbs the less steeply the larger it is: the gradient is divided by twice the root.",
+      "The derivative of √x is 1/(2√x), so the gradient is divided by twice the root.",
       "Small numbers get large gradients."};
 };
 
@@ -268,10 +267,9 @@ struct GradSigmoid
                        Role::output> {
   static constexpr GradientWords words{
       "Back through the sigmoid",
-      "The sigmoid climbs most steeply where it is a half, and hardly near 0 and 1: the gradient "
-      "is "
-      "multiplied by the sigmoid and by 1 less the sigmoid.",
-      "No number is further from 0 than a quarter of what arrived."};
+      "The derivative of the sigmoid σ is σ · (1 − σ), so the gradient is multiplied by that. It "
+      "is largest where the sigmoid is a half.",
+      "No gradient keeps more than a quarter of its size."};
 };
 
 struct GradTanh : CellwiseGradient<"{0} ∘ (1 − {2} ∘ {2})",
@@ -281,18 +279,18 @@ struct GradTanh : CellwiseGradient<"{0} ∘ (1 − {2} ∘ {2})",
                                    Role::output> {
   static constexpr GradientWords words{
       "Back through tanh",
-      "tanh climbs most steeply at 0, and hardly where it is near 1 or -1: the gradient is "
-      "multiplied by 1 less the square of tanh.",
-      "No number is further from 0 than what arrived."};
+      "The derivative of tanh is 1 − tanh², so the gradient is multiplied by that. It is 1 at 0, "
+      "and nearly 0 where tanh is close to 1 or -1.",
+      "No number is further from 0 than the gradient that it comes from."};
 };
 
 }  // namespace
 
 constinit const Operation relu_operation = operation_of<Relu>({
     .name = "relu",
-    .title = "Keep what is positive (ReLU)",
-    .says = "Negative numbers become 0, the others stay as they are.",
-    .notice = "How many numbers are left?",
+    .title = "Apply ReLU",
+    .says = "Negative numbers become 0; the others stay.",
+    .notice = "How many numbers are not 0?",
     .operands = R"(["H"])",
     .mistakes = activation_mistakes,
     .backward = backward_by<GradRelu>,
@@ -302,10 +300,10 @@ constinit const Operation relu_operation = operation_of<Relu>({
 
 constinit const Operation gelu_operation = operation_of<Gelu>({
     .name = "gelu",
-    .title = "Let through what is positive, softly (GELU)",
-    .says = "Large positive numbers pass, large negative ones become 0, and near 0 the change is "
-            "smooth.",
-    .notice = "Compare with ReLU: small negative numbers leave a little behind.",
+    .title = "Apply GELU",
+    .says = "Large positive numbers hardly change, large negative ones become nearly 0, and in "
+            "between the change is smooth.",
+    .notice = "Compare with ReLU: small negative numbers do not become exactly 0.",
     .operands = R"(["H"])",
     .options = gelu_options,
     .mistakes = activation_mistakes,
@@ -315,9 +313,10 @@ constinit const Operation gelu_operation = operation_of<Gelu>({
 constinit const Operation log_operation = operation_of<Log>({
     .name = "log",
     .title = "Take the natural logarithm of each number",
-    .says = "The power to which e ≈ 2.718 must be raised to give the number. Only numbers above 0 "
-            "have one: 1 turns into 0, what is less into a negative number.",
-    .notice = "Ten times as large is 2.3026 more.",
+    .says =
+        "The natural logarithm is the power to which e ≈ 2.718 must be raised to give the number. "
+        "Only numbers above 0 have one: that of 1 is 0, those of smaller numbers are negative.",
+    .notice = "A number ten times as large has a logarithm that is 2.3026 larger.",
     .operands = R"(["A"])",
     .undefined = "only numbers above 0 have a logarithm",
     .backward = backward_by<GradLog>,
@@ -326,9 +325,9 @@ constinit const Operation log_operation = operation_of<Log>({
 constinit const Operation sqrt_operation = operation_of<Sqrt>({
     .name = "sqrt",
     .title = "Take the square root of each number",
-    .says = "The number that, multiplied by itself, gives the number. Only numbers from 0 up have "
-            "one.",
-    .notice = "Four times as large is twice as large here.",
+    .says =
+        "The square root, multiplied by itself, gives the number. Only numbers from 0 up have one.",
+    .notice = "A number four times as large has a root twice as large.",
     .operands = R"(["A"])",
     .undefined = "only numbers from 0 up have a square root",
     .backward = backward_by<GradSqrt>,
@@ -336,19 +335,19 @@ constinit const Operation sqrt_operation = operation_of<Sqrt>({
 
 constinit const Operation sigmoid_operation = operation_of<Sigmoid>({
     .name = "sigmoid",
-    .title = "Turn each number into a share (sigmoid)",
-    .says = "1 / (1 + e^(−x)): large numbers come near to 1, large negative ones near to 0, and 0 "
-            "is in the middle.",
-    .notice = "A number and its negative make 1 together.",
+    .title = "Apply the sigmoid",
+    .says = "The sigmoid of x is 1 / (1 + e^(−x)). Large numbers come close to 1, large negative "
+            "ones close to 0, and 0 becomes a half.",
+    .notice = "The sigmoids of a number and of its negative sum to 1.",
     .operands = R"(["A"])",
     .backward = backward_by<GradSigmoid>,
 });
 
 constinit const Operation tanh_operation = operation_of<Tanh>({
     .name = "tanh",
-    .title = "Squeeze each number between -1 and 1 (tanh)",
-    .says = "The hyperbolic tangent: near 0 numbers stay nearly as they are, large ones come near "
-            "to 1 or -1.",
+    .title = "Apply tanh",
+    .says = "tanh is the hyperbolic tangent: numbers close to 0 hardly change, large ones come "
+            "close to 1 or -1.",
     .notice = "The sign stays.",
     .operands = R"(["A"])",
     .backward = backward_by<GradTanh>,

@@ -65,11 +65,11 @@ struct Embed {
 
 // Each token's gradient goes to the table's row that it looked up; a repeated row gets the sum.
 struct GradTable : OwnCells {
-  static constexpr GradientWords words{"Back to the table",
-                                       "Each token's gradient goes to the row of the table that it "
-                                       "fetched. A word that stands twice "
-                                       "in the text adds up both.",
-                                       "The rows of words that are not in the text get 0."};
+  static constexpr GradientWords words{
+      "Back to the table",
+      "Each token's gradient goes to the row of the table that it took. If a token occurs twice, "
+      "both gradients are added up.",
+      "The rows of words that are not in the text get 0."};
   static constexpr Role needs[] = {Role::other};
 
   static constexpr std::string_view code =
@@ -323,11 +323,10 @@ struct GradPositions : OwnCells {
 
 constinit const Operation embed_operation = operation_of<Embed>({
     .name = "embed",
-    .title = "Look up each token's embedding",
-    .says =
-        "The table has a list of numbers for each id. Each token fetches the list of its id: from "
-        "here on a token is a list of numbers.",
-    .notice = "The same token always fetches the same numbers, wherever it stands.",
+    .title = "Look up the token embeddings",
+    .says = "The table has a row of numbers for each id. Each token takes the row of its id, its "
+            "embedding.",
+    .notice = "The same token always has the same numbers, wherever it stands.",
     .operands = R"(["token_ids", "table"])",
     .takes_ids = true,
     .backward = backward_by<NoGradient, GradTable>,
@@ -335,9 +334,9 @@ constinit const Operation embed_operation = operation_of<Embed>({
 
 constinit const Operation positions_operation = operation_of<Positions>({
     .name = "positions",
-    .title = "Say where each token stands",
-    .says = "Attention by itself does not see order. So each position gets a vector of its own, to "
-            "be added to the token that stands there.",
+    .title = "Make the position embeddings",
+    .says = "Attention by itself does not see order. So each position has a row of its own, which "
+            "will be added to the token that stands there.",
     .notice = "Positions that have the same numbers can't be told apart.",
     .operands = R"(["E"] or ["E", "table"])",
     .options = positions_options,

@@ -228,9 +228,8 @@ struct Tokenise {
 constinit const Operation tokenise_operation = operation_of<Tokenise>({
     .name = "tokenise",
     .title = "Cut the text into tokens",
-    .says =
-        "The text is cut into tokens, and each token gets a number, its id: the place it has in "
-        "the vocabulary, counted from 0.",
+    .says = "The text is cut into tokens. Each token gets a number, its id: its place in the "
+            "vocabulary, counted from 0.",
     .notice = "The same token has the same id wherever it stands.",
     .min_operands = 0,
     .max_operands = 0,

@@ -102,8 +102,8 @@ constexpr Mistake repeat_mistakes[] = {
 // The gradient of a head: the sum over its copies.
 struct GradGroup : OwnCells {
   static constexpr GradientWords words{
-      "Back to the head that a group shares",
-      "Every copy of a head sends a gradient back: those of a group are added up.",
+      "Back to the head that the group shares",
+      "Every copy of a head has a gradient. Those of a group are added up.",
       "There are as many heads as before they were repeated."};
 
   static std::string code_of(const Call& call) {
@@ -141,9 +141,9 @@ constexpr Mistake repeat_backward_mistakes[] = {
 
 constinit const Operation repeat_kv_operation = operation_of<RepeatKv>({
     .name = "repeat_kv",
-    .title = "Give every query head a copy of its group's head",
+    .title = "Repeat each head for its group of query heads",
     .says = "There are fewer heads of keys and values than of queries: a group of query heads "
-            "shares one. Here each is repeated as often as its group has members, in a row.",
+            "shares one. Here each head is repeated once for each member of its group, in a row.",
     .notice = "Neighbours are equal: heads 1 and 2 of a group of two are the same.",
     .operands = R"(["K"])",
     .options = repeat_options,

@@ -42,8 +42,7 @@ constexpr Mistake sum_heads_mistakes[] = {
 // Every head was added, so each gets the whole gradient.
 struct GradHeads : OwnCells {
   static constexpr GradientWords words{
-      "Back to each head",
-      "Every head's numbers were added: each gets the gradient of the sum, whole.",
+      "Back to each head", "All heads were added up, so each gets the whole gradient of the sum.",
       "All heads get the same."};
 
   static constexpr std::string_view code = "{0}[..., None, :, :] * {np}.ones_like({1})";
@@ -97,17 +96,17 @@ struct SwitchOff {
 struct GradOthers : SwitchOff, OwnCells {
   static constexpr GradientWords words{
       "Back to the heads that are on",
-      "The head that was switched off has no part in the loss: its gradient is 0.",
-      "The gradients of the other heads pass as they are."};
+      "The head that was switched off does not change the loss, so its gradient is 0.",
+      "The gradients of the other heads stay as they are."};
 };
 
 }  // namespace
 
 constinit const Operation sum_heads_operation = operation_of<SumHeads>({
     .name = "sum_heads",
-    .title = "Add up what the heads propose",
-    .says = "Each head proposes a change to every token's vector. The changes are added.",
-    .notice = "The same as joining the heads and multiplying with the whole of W_O.",
+    .title = "Add up the heads",
+    .says = "Each head proposes a change to every token's row. The changes are added.",
+    .notice = "This equals joining the heads and multiplying by the whole of W_O.",
     .operands = R"(["changes"])",
     .mistakes = sum_heads_mistakes,
     .backward = backward_by<GradHeads>,
@@ -116,9 +115,8 @@ constinit const Operation sum_heads_operation = operation_of<SumHeads>({
 constinit const Operation switch_off_operation = operation_of<SwitchOff>({
     .name = "switch_off",
     .title = "Switch one head off",
-    .says =
-        "What one head found becomes 0; the other heads stay as they are. What the model can no "
-        "longer do, it did with that head.",
+    .says = "All numbers of one head become 0; the other heads stay. What the model can't do "
+            "without the head shows what the head is for.",
     .notice = "Only one head has changed.",
     .operands = R"(["context"])",
     .options = switch_off_options,

@@ -51,7 +51,7 @@ Versions with_other_heads(const StepView& step);
 
 inline constexpr Mistake other_heads{
     "heads.other", "Another head's numbers were taken: each head works on its own.",
-    "Which head stands behind each number?", with_other_heads};
+    "Which head does each number belong to?", with_other_heads};
 
 /// Returns the numbers in the right result's `shape` without transposing axes: the commonest slip
 /// of programs that split features into heads, `x.view(heads, n, d_k)`, or join them.

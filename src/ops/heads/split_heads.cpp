@@ -227,7 +227,7 @@ constexpr Mistake concat_heads_mistakes[] = {
 struct GradJoined : OwnCells {
   static constexpr GradientWords words{
       "Back to the heads",
-      "The heads stood side by side: each gets the gradients of its own columns.",
+      "The heads stood side by side, so each gets the gradients of its own columns.",
       "No number changes; only where it stands."};
 
   static std::string code_of(const Call& call) {
@@ -365,8 +365,8 @@ constexpr Mistake split_heads_mistakes[] = {
 // The gradients of the heads, joined as they were split.
 struct GradSplit : OwnCells {
   static constexpr GradientWords words{
-      "Back from the heads",
-      "Each head's gradient goes to the features that the head was cut from.",
+      "Back to the columns of all heads",
+      "Each head's gradient goes to the columns that the head was cut from.",
       "No number changes; only where it stands."};
 
   static std::string code_of(const Call& call) {
@@ -391,8 +391,8 @@ struct GradSplit : OwnCells {
 constinit const Operation concat_heads_operation = operation_of<ConcatHeads>({
     .name = "concat_heads",
     .title = "Put the heads side by side",
-    .says = "What the heads found is written next to each other, head 1 first: each token has one "
-            "long row again.",
+    .says = "The heads' columns are written side by side, head 1 first. Each token has one long "
+            "row again.",
     .notice = "No number changes; the first columns are head 1's.",
     .operands = R"(["context"] or ["context_1", "context_2"])",
     .max_operands = 1024,

@@ -87,17 +87,17 @@ constexpr Mistake accumulate_grad_mistakes[] = {
 
 constinit const Operation grad_seed_operation = operation_of<GradSeed>({
     .name = backward_name,
-    .title = "Where the way back begins",
-    .says = "If the loss grows by something, it grows by just that: its gradient by itself is 1.",
-    .notice = "From here on each gradient is worked out from the one before.",
+    .title = "Start the backward pass",
+    .says = "The gradient of the loss with respect to itself is 1.",
+    .notice = "Each gradient that follows is worked out from those before it.",
 });
 
 constinit const Operation accumulate_grad_operation = operation_of<AccumulateGrad>({
     .name = backward_name,
-    .title = "Add up what comes back",
-    .says = "What was used more than once gets a gradient through each of its uses. They are "
-            "added up.",
-    .notice = "Which of the uses sends back the most?",
+    .title = "Add up the gradients of all uses",
+    .says =
+        "A matrix that is used more than once gets a gradient from each use. They are added up.",
+    .notice = "Which use has the largest gradient?",
     .max_operands = 1024,
     .mistakes = accumulate_grad_mistakes,
 });

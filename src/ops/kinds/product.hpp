@@ -132,7 +132,7 @@ struct ProductBackward {
 /// Mistakes of such a gradient.
 template <class Own>
 inline constexpr Mistake product_backward_mistakes[] = {
-    {"backward.transposed", "A matrix of the product was turned over where it should not be.",
+    {"backward.transposed", "A matrix of the product was transposed where it should not be.",
      "The gradient has its operand's shape: which side of which matrix meets which?",
      ProductBackward<Own>::with_transposed},
     {"backward.wrong-operand", "The gradient was multiplied by another matrix.",

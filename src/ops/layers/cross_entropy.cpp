@@ -195,9 +195,9 @@ std::string code_of_ids(const Call& call, std::size_t k) {
 struct CrossEntropyBackward {
   static constexpr GradientWords words{
       "Back from the loss to the logits",
-      "The probability that softmax gives, less what was due: 1 at the target, 0 elsewhere. Where "
-      "the loss is the mean of the rows, this is divided by their number.",
-      "Each row sums to 0. A minus stands where a larger logit would make the loss smaller."};
+      "The gradient is the probability that softmax gives, minus 1 at the target. If the loss is "
+      "the mean of the rows, this is divided by their number.",
+      "Each row sums to 0. Where it is negative, a larger logit would make the loss smaller."};
   static constexpr Role needs[] = {Role::other};
 
   static Call forward(const Call& call) { return forward_call(call, {self, saved_other}); }
@@ -299,7 +299,7 @@ constexpr std::string_view targets_from_one_hint = "The first column is that of 
 constexpr Mistake cross_entropy_backward_mistakes[] = {
     {"loss.targets-from-one", targets_from_one_says, targets_from_one_hint,
      Operand{saved_other, moved_ids<saved_other>}},
-    {"cross-entropy-backward.sign", "The sign is turned: target − softmax.",
+    {"cross-entropy-backward.sign", "The sign is wrong: target − softmax.",
      "The logit of the target should grow: its gradient is negative.", other_sign},
     {"cross-entropy-backward.no-target", "The softmax stands there without the target taken off.",
      "Subtract 1 at the target.", no_target},
@@ -427,10 +427,10 @@ constexpr Mistake cross_entropy_mistakes[] = {
 
 constinit const Operation cross_entropy_operation = operation_of<CrossEntropy>({
     .name = "cross_entropy",
-    .title = "How far off the prediction is (cross-entropy)",
+    .title = "Make the loss (cross-entropy)",
     .says = "Softmax turns each row of logits into probabilities. The loss of a row is minus the "
-            "logarithm of the one that its target got: 0 where that is 1, and it grows as that "
-            "gets smaller.",
+            "logarithm of its target's probability. It is 0 if the probability is 1, and grows as "
+            "the probability gets smaller.",
     .notice = "If all of k possibilities get the same probability, the loss is ln k.",
     .operands = R"(["logits", "targets"])",
     .options = cross_entropy_options,

@@ -70,11 +70,10 @@ struct GradSilu
                        Role::self> {
   static constexpr std::string_view code =
       "s = 1 / (1 + {np}.exp(-{1})); {=}{0} * s * (1 + {1} * (1 - s))";
-  static constexpr GradientWords words{
-      "Back through SiLU",
-      "The gradient is multiplied by how steeply SiLU climbs at each number, σ(x) being "
-      "1 / (1 + e^(−x)).",
-      "Where is the slope negative?"};
+  static constexpr GradientWords words{"Back through SiLU",
+                                       "The gradient is multiplied by the slope of SiLU at each "
+                                       "number, where σ(x) is 1 / (1 + e^(−x)).",
+                                       "Where is the slope negative?"};
 };
 
 using Multiply =
@@ -126,21 +125,21 @@ constexpr Mistake multiply_mistakes[] = {
 // C = A ∘ B: dA = dC ∘ B and dB = dC ∘ A.
 struct GradFactor : CellwiseGradient<"{0} ∘ {2}", std::multiplies<>{}, Role::other> {
   static constexpr GradientWords words{
-      "Back through a product, cell by cell",
-      "A number that was multiplied changes the product by as much as the other factor is: the "
-      "gradient is multiplied by the other factor. Where one number stood for many, theirs are "
-      "added up.",
-      "Where the other factor is 0, nothing comes back."};
+      "Back through a product cell by cell",
+      "The gradient is multiplied by the other factor. If one number was repeated, the gradients "
+      "of its copies are added up.",
+      "Where the other factor is 0, the gradient is 0."};
 };
 
 }  // namespace
 
 constinit const Operation silu_operation = operation_of<Silu>({
     .name = "silu",
-    .title = "Let through what is positive, softly (SiLU)",
-    .says = "Each number is multiplied by its sigmoid, 1 / (1 + e^(−x)), a share between 0 and 1. "
-            "Large positive numbers pass, large negative ones become nearly 0. Also called swish.",
-    .notice = "The lowest that a number can become is -0.2785, at x = -1.2785.",
+    .title = "Apply SiLU",
+    .says = "Each number is multiplied by its sigmoid, 1 / (1 + e^(−x)), which is between 0 and 1. "
+            "Large positive numbers hardly change, large negative ones become nearly 0. SiLU is "
+            "also called swish.",
+    .notice = "The smallest possible result is -0.2785, at x = -1.2785.",
     .operands = R"(["gate"])",
     .mistakes = silu_mistakes,
     .backward = backward_by<GradSilu>,
@@ -150,11 +149,11 @@ constinit const Operation silu_operation = operation_of<Silu>({
 
 constinit const Operation multiply_operation = operation_of<Multiply>({
     .name = "multiply",
-    .title = "Multiply, cell by cell",
+    .title = "Multiply cell by cell",
     .says =
-        "Two matrices of the same size are multiplied, each cell by the cell in the same place. "
-        "Unlike a matrix product, nothing is added up. One row, one column or one number repeats.",
-    .notice = "Where one of the two is near 0, so is the product: it works as a gate.",
+        "Each cell is multiplied by the cell in the same place. Unlike in a matrix product, "
+        "nothing is added up. A second matrix of one row, one column or one number is repeated.",
+    .notice = "Where one of the two is near 0, so is the product: that is how a gate works.",
     .operands = R"(["A", "B"])",
     .mistakes = multiply_mistakes,
     .backward = backward_by<Repeated<GradFactor>>,

@@ -295,11 +295,11 @@ constexpr Mistake layer_norm_mistakes[] = {
 
 constinit const Operation layer_norm_operation = operation_of<LayerNorm>({
     .name = "layer_norm",
-    .title = "Bring each token to mean 0 and variance 1",
+    .title = "Normalise each row (layer norm)",
     .says =
-        "From each row its mean is subtracted, and the rest is divided by its standard deviation "
-        "(the root of the mean square). Then a learned gain and bias for each feature.",
-    .notice = "Rows that differed only in size or offset come out alike.",
+        "Each row's mean is subtracted from it, and the row is divided by its standard deviation. "
+        "Then each column is multiplied by a learned gain, and a learned bias is added.",
+    .notice = "Rows that differ only in size or offset give the same result.",
     .operands = R"(["X", "gain", "bias"])",
     .options = layer_norm_options,
     .zero_division_hint = "a row whose numbers are all the same needs an eps above 0",

@@ -168,10 +168,10 @@ template <Norm norm>
 struct GradRow {
   static constexpr GradientWords words{
       "Back through the norm",
-      "A number of a row also moves the root that the whole row is divided by, and the mean where "
-      "that is subtracted. So the part of the gradients that only makes the whole row larger, or "
-      "moves all of it, is taken out.",
-      "A change that makes the whole row larger counts for nothing."};
+      "Each number of a row also changes the root that the whole row is divided by (and the mean, "
+      "if that is subtracted). So the part of the gradients that would only scale or shift the "
+      "whole row is removed.",
+      "To scale the whole row would not change the loss."};
   static constexpr Role needs[] = {Role{1}};
 
   static std::string code_of(const Call& call) {
@@ -234,11 +234,10 @@ struct GradRow {
 // The gradient of the gain: dY ∘ x̂, summed over the rows.
 template <Norm norm>
 struct GradGain {
-  static constexpr GradientWords words{
-      "Back to the gain",
-      "The gain met every row as it was normalised: the gradients times those numbers are added up "
-      "over the rows.",
-      "One number for each feature."};
+  static constexpr GradientWords words{"Back to the gain",
+                                       "The gain was multiplied with every normalised row. So the "
+                                       "gradients times those rows are added up.",
+                                       "One number for each feature."};
   static constexpr Role needs[] = {Role{0}};
 
   static std::string code_of(const Call& call) {
@@ -283,7 +282,7 @@ struct GradGain {
 struct GradBias : IdentityBackward {
   static constexpr GradientWords words{
       "Back to the bias",
-      "The bias was added to every row, so its gradient is the sum of all rows'.",
+      "The bias was added to every row, so its gradient is the sum over all rows.",
       "One number for each feature."};
 
   static constexpr std::string_view code = "{r0}";

@@ -15,25 +15,25 @@ struct RowsTimesRows : RowsTimesColumns {
 template <class Axes>
 struct GradRows : ProductGradient<GradFirst<Axes>> {
   static constexpr GradientWords words{
-      "Back to what was projected",
-      "Each number of a row went into every column of the projection, by the weight between the "
-      "two. The gradient comes back by the same weights.",
-      "The weight is turned over, compared with the way there."};
+      "Back to the rows before the weights",
+      "Each number of a row was multiplied by a row of weights. So its gradient is the sum of the "
+      "columns' gradients, times the same weights.",
+      "The weight matrix is transposed, compared with the forward pass."};
 };
 
 template <class Axes>
 struct GradWeight : ProductGradient<GradSecond<Axes>> {
   static constexpr GradientWords words{
       "Back to the weight",
-      "A weight was used once for every token: the gradient adds up, over the tokens, what went in "
-      "times the gradient of what came out.",
-      "It has the weight's own shape. One step of training subtracts a little of it."};
+      "Every token used the weight once. So its gradient is the sum over the tokens of the input "
+      "times the gradient of the output.",
+      "It has the shape of the weight. A step of training subtracts a little of it."};
 };
 
 struct GradBias : IdentityBackward {
   static constexpr GradientWords words{
       "Back to the bias",
-      "The bias was added to every token's row, so its gradient is the sum of all rows'.",
+      "The bias was added to every row, so its gradient is the sum over all rows.",
       "One number for each feature."};
 
   static constexpr std::string_view code = "{r0}";
@@ -233,7 +233,7 @@ Versions terms(const StepView& step) {
 }
 
 constexpr Mistake project_mistakes[] = {
-    {"project.transposed-weight", "The weight was used on its side: its transpose.",
+    {"project.transposed-weight", "The weight was transposed.",
      "Which way round is the weight: a row for each feature that goes in?", With{"layout"}},
     {"project.wrong-weight", "Another of the weights was used.",
      "Queries, keys and values each have a weight of their own.", wrong_weight},
@@ -257,11 +257,10 @@ constexpr Mistake project_mistakes[] = {
 
 constinit const Operation project_operation = operation_of<Project>({
     .name = "project",
-    .title = "Project into another space",
-    .says =
-        "Each token's vector is multiplied by a matrix of weights. Every token is treated alike "
-        "and by itself: tokens do not mix, features do.",
-    .notice = "As many tokens as before; each with as many numbers as the weights make.",
+    .title = "Multiply each row by the weights",
+    .says = "Each token's row is multiplied by a matrix of weights. Every row is worked out by "
+            "itself, in the same way: features mix, tokens do not.",
+    .notice = "The number of rows stays; the weights decide the number of columns.",
     .operands = R"(["X", "W"] or ["X", "W", "b"])",
     .options = project_options,
     .mistakes = project_mistakes,

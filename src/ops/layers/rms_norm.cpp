@@ -186,10 +186,11 @@ constexpr Mistake rms_norm_mistakes[] = {
 
 constinit const Operation rms_norm_operation = operation_of<RmsNorm>({
     .name = "rms_norm",
-    .title = "Bring each token to a mean square of 1 (RMS norm)",
-    .says = "Each row is divided by the root of the mean of its squares (root mean square: RMS). "
-            "Then a learned gain for each feature. No mean is subtracted, no bias added.",
-    .notice = "Rows that differed only in size come out alike; signs stay.",
+    .title = "Normalise each row (RMS norm)",
+    .says =
+        "Each row is divided by the root of the mean of its squares (root mean square: RMS). Then "
+        "each column is multiplied by a learned gain. No mean is subtracted and no bias added.",
+    .notice = "Rows that differ only in size give the same result; signs stay.",
     .operands = R"(["X", "gain"])",
     .options = rms_norm_options,
     .zero_division_hint = "a row of zeros needs an eps above 0",

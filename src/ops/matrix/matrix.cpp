@@ -16,17 +16,17 @@ struct Matmul : ProductMaths<RowsTimesColumns> {
 };
 
 struct GradLeft : ProductGradient<GradFirst<RowsTimesColumns>> {
-  static constexpr GradientWords words{
-      "Back to the left matrix",
-      "The gradient of a product goes back to its left matrix through the right one, turned over.",
-      "It has the left matrix's own shape."};
+  static constexpr GradientWords words{"Back to the left matrix",
+                                       "The gradient of the left matrix is the product's gradient "
+                                       "times the right matrix, transposed.",
+                                       "It has the shape of the left matrix."};
 };
 
 struct GradRight : ProductGradient<GradSecond<RowsTimesColumns>> {
-  static constexpr GradientWords words{
-      "Back to the right matrix",
-      "The gradient of a product goes back to its right matrix through the left one, turned over.",
-      "It has the right matrix's own shape."};
+  static constexpr GradientWords words{"Back to the right matrix",
+                                       "The gradient of the right matrix is the left matrix, "
+                                       "transposed, times the product's gradient.",
+                                       "It has the shape of the right matrix."};
 };
 
 struct Transpose {
@@ -42,9 +42,9 @@ struct Transpose {
 };
 
 struct GradTransposed : Transpose, OwnCells {
-  static constexpr GradientWords words{"Back through the turning over",
-                                       "The gradient is turned over as the matrix was.",
-                                       "The same numbers, each in its operand's place."};
+  static constexpr GradientWords words{"Back through the transpose",
+                                       "The gradient is transposed, as the matrix was.",
+                                       "The same numbers, each in the place of its cell before."};
 };
 
 // An empty row has no largest number and no mean.
@@ -109,11 +109,11 @@ Form form_of_gradient(const Call& call, std::string formula) {
 }
 
 struct GradMax {
-  static constexpr GradientWords words{"Back to the largest of each row",
-                                       "Only the largest number of a row is seen in the result: it "
-                                       "gets the gradient, and the others "
-                                       "get 0. Several that are equally large share it.",
-                                       "All of a row but its largest learns nothing."};
+  static constexpr GradientWords words{
+      "Back to the largest of each row",
+      "Only the largest number of a row is in the result. So it gets the gradient, and the others "
+      "get 0. Several that are equally large share it.",
+      "All numbers of a row but the largest have gradient 0."};
 
   static constexpr std::string_view code =
       "m = {1} == {1}.{amax}({keep}); {=}{0} * m / m.sum({keep})";
@@ -127,10 +127,9 @@ struct GradMax {
 
 struct GradSum {
   static constexpr GradientWords words{
-      "Back to what was added up",
-      "Each number of a row changes the sum by as much as it changes itself: all get the sum's "
-      "gradient.",
-      "The same in the whole row."};
+      "Back to the numbers of each row",
+      "The sum changes by as much as each number does, so all get the gradient of the sum.",
+      "It is the same in the whole row."};
 
   static constexpr std::string_view code = "{0} * {np}.ones_like({1})";
 
@@ -140,9 +139,9 @@ struct GradSum {
 
 struct GradMean {
   static constexpr GradientWords words{
-      "Back to what the mean was taken of",
-      "Each number of a row has its equal share of the mean: all get that share of its gradient.",
-      "The same in the whole row."};
+      "Back to the numbers of each row",
+      "Each of the n numbers of a row changes the mean by 1/n, so each gets 1/n of its gradient.",
+      "It is the same in the whole row."};
 
   static double count(const Call& call) {
     const Tensor& numbers = *call.inputs[self];
@@ -179,9 +178,9 @@ constinit const Operation matmul_operation = operation_of<Matmul>({
 
 constinit const Operation transpose_operation = operation_of<Transpose>({
     .name = "transpose",
-    .title = "Turn rows into columns",
-    .says = "The matrix is turned over: its first row becomes the first column, and so on.",
-    .notice = "The same numbers, each with its two indices exchanged.",
+    .title = "Transpose the matrix",
+    .says = "The first row becomes the first column, and so on.",
+    .notice = "The numbers are the same; the two indices of each are exchanged.",
     .operands = R"(["A"])",
     .backward = backward_by<GradTransposed>,
 });
@@ -189,8 +188,8 @@ constinit const Operation transpose_operation = operation_of<Transpose>({
 constinit const Operation row_max_operation = operation_of<RowMax>({
     .name = "row_max",
     .title = "Take the largest number of each row",
-    .says = "Of each row only its largest number stays, so that a column of them is left.",
-    .notice = "Which place in its row has each of them?",
+    .says = "The largest number of each row is taken. The result is one column.",
+    .notice = "In which column was each of them?",
     .operands = R"(["A"])",
     .options = line_options,
     .backward = backward_by<GradMax>,
@@ -199,8 +198,8 @@ constinit const Operation row_max_operation = operation_of<RowMax>({
 constinit const Operation row_sum_operation = operation_of<RowSum>({
     .name = "row_sum",
     .title = "Add up each row",
-    .says = "The numbers of each row are added up, so that a column of sums is left.",
-    .notice = "Dividing each row by its sum makes shares of 1.",
+    .says = "The numbers of each row are added up. The result is one column.",
+    .notice = "A row divided by its sum would sum to 1.",
     .operands = R"(["A"])",
     .options = line_options,
     .backward = backward_by<GradSum>,
@@ -209,8 +208,8 @@ constinit const Operation row_sum_operation = operation_of<RowSum>({
 constinit const Operation row_mean_operation = operation_of<RowMean>({
     .name = "row_mean",
     .title = "Take the mean of each row",
-    .says = "The numbers of each row are added up and divided by how many there are, so that a "
-            "column of means is left.",
+    .says = "The numbers of each row are added up and divided by how many there are. The result is "
+            "one column.",
     .notice = "Each mean lies between the smallest and the largest of its row.",
     .operands = R"(["A"])",
     .options = line_options,

@@ -156,14 +156,16 @@ struct AppendBackward {
 
 struct GradPast : AppendBackward<false> {
   static constexpr GradientWords words{
-      "Back to the rows of before",
-      "The rows stood first, as they were: they get their own gradients.", "No number changes."};
+      "Back to the earlier rows",
+      "These rows came first, unchanged: they get the gradients of their own places.",
+      "No number changes."};
 };
 
 struct GradNew : AppendBackward<true> {
   static constexpr GradientWords words{
-      "Back to the rows that were new",
-      "The rows stood last, as they were: they get their own gradients.", "No number changes."};
+      "Back to the new rows",
+      "These rows came last, unchanged: they get the gradients of their own places.",
+      "No number changes."};
 };
 
 constexpr OptionRule take_options[] = {
@@ -247,9 +249,9 @@ struct Take {
 // Cells that were taken get their gradient, all others 0.
 struct GradTaken : OwnCells {
   static constexpr GradientWords words{
-      "Back to what a part was taken of",
-      "The part that was taken gets its gradients; what stayed behind has no part in the loss.",
-      "The zeros stand where nothing was taken."};
+      "Back to the whole matrix",
+      "The part that was taken gets its gradients. The rest does not change the loss.",
+      "The zeros are where nothing was taken."};
 
   static std::string code_of(const Call& call) {
     const Tensor& all = *call.inputs[self];
@@ -275,10 +277,10 @@ struct GradTaken : OwnCells {
 
 constinit const Operation append_operation = operation_of<Append>({
     .name = "append",
-    .title = "Append the new tokens to the cache",
-    .says = "What was worked out for earlier tokens does not change when another one comes: it is "
-            "kept, and the new token's numbers are put behind it. That is the key/value cache.",
-    .notice = "What was there before is as it was.",
+    .title = "Add the new rows to the cache",
+    .says = "The rows of earlier tokens do not change when a new token comes. So they are kept, "
+            "and the new token's row is put below them. That is the key/value cache.",
+    .notice = "The earlier rows are the same as before.",
     .operands = R"(["past_K", "K_new"])",
     .mistakes = append_mistakes,
     .backward = backward_by<Repeated<GradPast>, Repeated<GradNew>>,
@@ -287,7 +289,7 @@ constinit const Operation append_operation = operation_of<Append>({
 constinit const Operation take_operation = operation_of<Take>({
     .name = "take",
     .title = "Take a part",
-    .says = "Some rows, columns or heads go on by themselves; the others stay behind.",
+    .says = "Some rows, columns or heads are taken out of the matrix.",
     .notice = "No number changes.",
     .operands = R"(["X"])",
     .options = take_options,

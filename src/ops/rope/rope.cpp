@@ -150,7 +150,7 @@ constexpr Mistake rope_mistakes[] = {
      "Normalise first, then turn: the gain is each feature's own.",
      Exchange{{&rms_norm_operation, &layer_norm_operation}}},
     {"cache.position-restarted", "The rows were turned as if the text began with them.",
-     "A new token stands behind all those before it.", With{"first", 0.0}},
+     "A new token comes after all earlier ones.", With{"first", 0.0}},
     {"cache.evicted-position", "The rows were turned by the number of rows that the cache keeps.",
      "Rows that were dropped still count: the position is the token's own.", by_rows_kept},
 };
@@ -249,10 +249,10 @@ std::string code_of_rotation(const Call& call, const RopeOptions& rope, const st
 
 // A rotation's transpose is the rotation by the opposite angle.
 struct GradRotated {
-  static constexpr GradientWords words{
-      "Turn the gradient back",
-      "Each pair was turned by its position's angle; its gradient is turned back by the same.",
-      "No pair changes its length."};
+  static constexpr GradientWords words{"Turn the gradient back",
+                                       "Each pair was turned by the angle of its position. Its "
+                                       "gradient is turned back by the same angle.",
+                                       "No pair changes its length."};
 
   static std::string code_of(const Call& call) {
     return code_of_rotation(call, RopeOptions::of(forward(call)), "{r2}", "-");
@@ -281,11 +281,10 @@ struct GradRotated {
 
 // A given angle moves its pair along a circle: dθ = dY_2 · Y_1 − dY_1 · Y_2.
 struct GradAngles {
-  static constexpr GradientWords words{
-      "Back to the angles",
-      "A larger angle moves its pair along the circle: what the loss gains is the gradient along "
-      "that way.",
-      "A pair at the centre has no way to go."};
+  static constexpr GradientWords words{"Back to the angles",
+                                       "A larger angle moves its pair along a circle. The gradient "
+                                       "in that direction is the gradient of the angle.",
+                                       "A pair (0, 0) does not move, so its angle has gradient 0."};
   static constexpr Role needs[] = {Role::output};
 
   static std::string code_of(const Call& call) {
@@ -321,7 +320,7 @@ Versions rotated_forward(const StepView& step) {
 
 constexpr Mistake rope_backward_mistakes[] = {
     {"rope.skipped", "The gradient was not turned back.",
-     "What was turned on the way there is turned back by the same angle.", Skip{}},
+     "What was turned in the forward pass is turned back by the same angle.", Skip{}},
     {"rope.sign", "The gradient was turned on instead of back.", "Back is the other way round: −θ.",
      rotated_forward},
 };
@@ -411,11 +410,11 @@ struct Rope {
 
 constinit const Operation rope_operation = operation_of<Rope>({
     .name = "rope",
-    .title = "Turn each pair of features by the position (RoPE)",
-    .says = "The features are taken in pairs, and each pair is turned, as the hand of a clock, by "
-            "an angle that grows with the token's position: the first pair fast, the last one "
-            "slowly. What a query and a key that are turned so have in common depends on how far "
-            "apart they stand, not on where.",
+    .title = "Turn each pair of features by its position (RoPE)",
+    .says =
+        "The features are taken in pairs. Each pair is turned by an angle that grows with the "
+        "token's position: the first pair fast, the last one slowly. The dot product of a query "
+        "and a key that are both turned depends on their distance, not on where they stand.",
     .notice = "No pair changes its length; a token at position 0 stays as it is.",
     .operands = R"(["Q"] or ["Q", "angles"])",
     .options = rope_options,

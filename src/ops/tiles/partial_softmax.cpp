@@ -88,9 +88,9 @@ constexpr Mistake log_sum_exp_mistakes[] = {
 struct GradScoresOfSum {
   static constexpr GradientWords words{
       "Back to the scores, by their softmax",
-      "A score that grows moves the log-sum-exp by its share of the row's powers, which is its "
-      "softmax: the gradient is multiplied by that.",
-      "Each row sums to what arrived."};
+      "The derivative of a row's log-sum-exp with respect to a score is that score's softmax. So "
+      "the gradient is multiplied by the softmax.",
+      "Each row sums to the gradient of its log-sum-exp."};
   static constexpr Role needs[] = {Role::output};
 
   static Form form(const Call&) {
@@ -104,16 +104,15 @@ struct GradScoresOfSum {
 
 // L = m + ln l: dm = dL, dl = dL / l.
 struct GradMaximum : IdentityBackward {
-  static constexpr GradientWords words{
-      "Back to the maximum", "The maximum was added: the gradient passes.", "The same numbers."};
+  static constexpr GradientWords words{"Back to the maximum",
+                                       "The maximum was added, so the gradient stays as it is.",
+                                       "The same numbers."};
 };
 
 struct GradSumOfPowers : CellwiseGradient<"{0} / {1}", std::divides<>{}, Role::self> {
-  static constexpr GradientWords words{"Back to the sum",
-                                       "A logarithm climbs the less steeply the larger its number "
-                                       "is: the gradient is divided by the "
-                                       "sum.",
-                                       "Divided by the same numbers."};
+  static constexpr GradientWords words{
+      "Back to the sum", "The derivative of ln x is 1/x, so the gradient is divided by the sum.",
+      "The numbers are those of the forward pass."};
 
   static Form form(const Call&) { return {{"query 1"}, "query 1", "{0} / {1}"}; }
 };
@@ -167,7 +166,7 @@ constexpr Mistake tile_weights_mistakes[] = {
 struct GradTileScores : CellwiseGradient<"{0} ∘ {2}", std::multiplies<>{}, Role::output> {
   static constexpr GradientWords words{
       "Back through the tile's powers",
-      "e^x climbs as steeply as it is high: the gradient is multiplied by the power itself.",
+      "The derivative of e^x is e^x, so the gradient is multiplied by the power itself.",
       "A hidden score gets 0."};
 
   static Form form(const Call&) { return {{"query key"}, "query key", "{0} ∘ {2}"}; }
@@ -178,8 +177,8 @@ struct GradTileMaximum
                        Role::output> {
   static constexpr GradientWords words{
       "Back to the maximum",
-      "The maximum is subtracted from all scores of its row: it gets what they get together, with "
-      "the other sign.",
+      "The maximum was subtracted from all scores of its row. So its gradient is the sum of "
+      "theirs, with the other sign.",
       "In the end the maximum cancels out: its gradients sum to 0."};
 
   static Form form(const Call&) {
@@ -192,11 +191,12 @@ struct GradTileMaximum
 
 constinit const Operation log_sum_exp_operation = operation_of<LogSumExp>({
     .name = "log_sum_exp",
-    .title = "The logarithm of the sum of all powers",
-    .says = "The largest number plus the logarithm of the sum of e to each number less that one: "
-            "ln of the sum of all e^x, which would overflow by itself. A score less this number is "
-            "the logarithm of its softmax.",
-    .notice = "A little above the largest number, and more the more numbers are near it.",
+    .title = "Make the log-sum-exp of each row",
+    .says = "The result is ln of the sum of all e^x of a row. To avoid an overflow, the row's "
+            "largest number is subtracted first and added again at the end. A score minus this "
+            "result is the logarithm of its softmax.",
+    .notice = "It is a little above the largest number of the row; the more numbers are close to "
+              "that, the further above.",
     .operands = R"(["S"] or ["m", "l"])",
     .mistakes = log_sum_exp_mistakes,
     .backward = log_sum_exp_backward,
@@ -204,11 +204,11 @@ constinit const Operation log_sum_exp_operation = operation_of<LogSumExp>({
 
 constinit const Operation tile_weights_operation = operation_of<TileWeights>({
     .name = "tile_weights",
-    .title = "e to each score of the tile, less the maximum so far",
-    .says = "As softmax does, but with the largest score so far instead of that of the whole row, "
-            "which nothing has seen yet. These are no weights yet: what they sum to is known only "
-            "after the last tile.",
-    .notice = "None is above 1, and 1 stands where the maximum so far is.",
+    .title = "Raise e to each score of the tile",
+    .says =
+        "As in softmax, the maximum is subtracted first, but here it is the largest score so far. "
+        "These are not attention weights yet: their sum is known only after the last tile.",
+    .notice = "No number is above 1; where the score is the maximum so far it is 1.",
     .operands = R"(["S", "m"])",
     .least = 0,
     .mistakes = tile_weights_mistakes,
@@ -308,7 +308,7 @@ constexpr Mistake merge_mistakes[] = {
      "The output with the larger log-sum-exp counts for more.",
      merged_by<[](const auto& p) { return (p.output_1 + p.output_2) / 2; }>},
     {"flash.output-not-rescaled", "The two outputs were added as they are.",
-     "Each is multiplied by its share first.",
+     "Each is first multiplied by its fraction of the sum.",
      merged_by<[](const auto& p) { return p.output_1 + p.output_2; }>},
     {"flash.rescaled-backwards", "Each output was multiplied by the other's share.",
      "The share of an output goes by its own log-sum-exp.", merged_by<[](Parts<double> p) {
@@ -337,8 +337,8 @@ N share_of(const N& own, const N& other) {
 struct GradPart {
   static constexpr GradientWords words{
       "Back to a part's output",
-      "A part counts for its share of the powers: its gradient is that share of what arrives.",
-      "The two parts' gradients sum to what arrived."};
+      "Each part makes up a fraction of the merged output, and gets that fraction of its gradient.",
+      "The gradients of the two parts sum to that of the merged output."};
   // What the rule saves: both log-sum-exps.
   static constexpr std::size_t own_lse = saved(0), other_lse = saved(1);
 
@@ -359,10 +359,10 @@ struct GradPart {
 struct GradShare {
   static constexpr GradientWords words{
       "Back to a part's log-sum-exp",
-      "A larger log-sum-exp gives its part more and the other one less. How far the part's own "
-      "output is from the merged one, times what arrives, is added up over the features and "
-      "multiplied by the part's share.",
-      "The two are each other's negative."};
+      "A larger log-sum-exp gives its part more weight and the other part less. So the difference "
+      "between the part's output and the merged one is multiplied by the gradient and added up. "
+      "The sum is multiplied by the part's fraction.",
+      "The gradients of the two parts have opposite signs."};
   // What the rule saves: the other part's log-sum-exp, the part's output and the merged one.
   static constexpr std::size_t other_lse = saved(0), part = saved(1), merged = saved(2);
 
@@ -393,11 +393,11 @@ BackwardRule merge_backward(const OperandRef& use) {
 
 constinit const Operation merge_operation = operation_of<Merge>({
     .name = "merge",
-    .title = "Put two partial outputs together by their log-sum-exp",
-    .says = "Two parts of the keys were worked apart, each with an output of its own. Each output "
-            "counts for its share of all powers of e, which its log-sum-exp keeps. What comes out "
-            "is as if there had been no parts.",
-    .notice = "Each number lies between its two.",
+    .title = "Merge two partial outputs",
+    .says = "Each part of the keys has an output and a log-sum-exp of its own. The log-sum-exp "
+            "says how much of all powers of e belongs to the part, and the outputs are mixed by "
+            "that. The result is that of all keys at once.",
+    .notice = "Each number lies between those of the two parts.",
     .operands = R"(["O_1", "L_1", "O_2", "L_2"])",
     .mistakes = merge_mistakes,
     .backward = merge_backward,

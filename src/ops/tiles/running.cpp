@@ -50,8 +50,7 @@ constexpr Mistake running_max_mistakes[] = {
 struct GradTileScores {
   static constexpr GradientWords words{
       "Back to the largest score",
-      "Only the largest score so far is seen in the result: if the tile has it, it gets the "
-      "gradient.",
+      "Only the largest score so far is in the result. If the tile has it, it gets the gradient.",
       "In the end the maximum cancels out: its gradients sum to 0."};
 
   static bool has_before(const Call& call) { return call.inputs.size() > saved_other; }
@@ -83,7 +82,7 @@ struct GradTileScores {
 struct GradMaximumBefore {
   static constexpr GradientWords words{
       "Back to the maximum before",
-      "Where the maximum did not rise, the one from before gets the gradient.",
+      "Where the maximum did not rise, the earlier maximum gets the gradient.",
       "0 where the tile has a larger score."};
   static constexpr Role needs[] = {Role::other};
 
@@ -119,9 +118,9 @@ N factor(const Cell<N>& c, std::size_t then, std::size_t now) {
 template <class Axes>
 struct GradBefore {
   static constexpr GradientWords words{
-      "Back to what was found before",
-      "It was rescaled to the new maximum, and its gradient is, too, by the same factor.",
-      "Where the maximum did not rise, the gradient passes as it is."};
+      "Back to the result before the tile",
+      "It was rescaled to the new maximum. Its gradient is multiplied by the same factor.",
+      "Where the maximum did not rise, the gradient stays as it is."};
   static constexpr Role needs[] = {Role{1}, Role{2}};
 
   static Form form(const Call&) {
@@ -139,8 +138,8 @@ template <class Axes>
 struct GradMaximum {
   static constexpr GradientWords words{
       "Back to the maximum before",
-      "The factor e^(m_old − m) grows with the old maximum, as fast as it is large: the gradients "
-      "times what was rescaled are added up.",
+      "The derivative of the factor e^(m_old − m) is the factor itself. So the gradients are "
+      "multiplied by what was rescaled, and added up.",
       "In the end the maximum cancels out: its gradients sum to 0."};
   static constexpr Role needs[] = {Role{2}, Role{0}};
 
@@ -162,9 +161,8 @@ template <class Axes>
 struct GradNewMaximum : GradMaximum<Axes> {
   static constexpr GradientWords words{
       "Back to the new maximum",
-      "The factor e^(m_old − m) shrinks with the new maximum, as fast as it is large: the "
-      "gradients "
-      "times what was rescaled are added up, with the other sign.",
+      "The derivative of the factor e^(m_old − m) by m is the factor with the other sign. So the "
+      "gradients are multiplied by what was rescaled, and subtracted.",
       "In the end the maximum cancels out: its gradients sum to 0."};
   static constexpr Role needs[] = {Role{1}, Role{0}};
 
@@ -187,9 +185,9 @@ struct OfOutput {
 
 // Each term of the sum gets the sum's gradient.
 struct GradTile {
-  static constexpr GradientWords words{"Back to the tile's weights",
-                                       "Each of them was added to the sum: all get its gradient.",
-                                       "The same in the whole row."};
+  static constexpr GradientWords words{
+      "Back to the tile's weights", "Each of them was added to the sum, so all get its gradient.",
+      "It is the same in the whole row."};
 
   static constexpr std::string_view code = "{0} * {np}.ones_like({1})";
 
@@ -204,16 +202,16 @@ struct GradTile {
 struct GradWeights : ProductGradient<GradFirst<WeightsTimesValues>> {
   static constexpr GradientWords words{
       "Back to the tile's weights",
-      "How much the loss would change if a query took more of a value: the gradient of its output "
-      "times that value, feature by feature, added up.",
-      "The tile's keys alone are needed."};
+      "This says how much the loss would change if a query took more of a value. It is the dot "
+      "product of the output's gradient and that value.",
+      "Only the tile's own values are needed."};
 };
 
 struct GradValues : ProductGradient<GradSecond<WeightsTimesValues>> {
   static constexpr GradientWords words{
       "Back to the tile's values",
-      "A value went to every query, as often as its weight said. The gradients come back by the "
-      "same weights and are added up.",
+      "A value went to every query, times an attention weight. So its gradient is the sum of the "
+      "queries' gradients, times the same weights.",
       "A value that no query looked at gets 0."};
 };
 
@@ -402,9 +400,9 @@ constexpr Mistake running_output_mistakes[] = {
 
 constinit const Operation running_max_operation = operation_of<RunningMax>({
     .name = "running_max",
-    .title = "The largest score of each row so far",
-    .says = "Attention in tiles sees a few keys at a time. Of each query the largest score so far "
-            "is kept: that of the tile, or the one from before where it is larger.",
+    .title = "Take the largest score of each row so far",
+    .says = "Attention in tiles works with a few keys at a time. For each query we keep the "
+            "largest score so far: the tile's largest, or the one from before if that is larger.",
     .notice = "From tile to tile it can only rise.",
     .operands = R"(["S"] or ["m", "S"])",
     .mistakes = running_max_mistakes,
@@ -413,10 +411,10 @@ constinit const Operation running_max_operation = operation_of<RunningMax>({
 
 constinit const Operation running_sum_operation = operation_of<RunningSum>({
     .name = "running_sum",
-    .title = "The sum so far, rescaled to the new maximum",
-    .says = "What was added up before went by an older maximum. Multiplied by e to the old maximum "
-            "less the new one it is as if the new one had been known from the start; then the "
-            "tile's numbers are added.",
+    .title = "Add the tile to the sum so far",
+    .says = "The sum so far was made with the old maximum. It is multiplied by e^(old maximum − "
+            "new maximum), as if the new one had been known from the start. Then the tile's "
+            "numbers are added.",
     .notice = "Where the maximum did not rise, the factor is 1.",
     .operands = R"(["P"] or ["l", "m_old", "m", "P"])",
     .least = 0,
@@ -426,12 +424,11 @@ constinit const Operation running_sum_operation = operation_of<RunningSum>({
 
 constinit const Operation running_output_operation = operation_of<RunningOutput>({
     .name = "running_output",
-    .title = "The values mixed so far, rescaled to the new maximum",
-    .says = "What was mixed before went by an older maximum. Multiplied by e to the old maximum "
-            "less the new one it is as if the new one had been known from the start; then the "
-            "tile's weights mix the tile's values. Divided by the sum of all weights, the last one "
-            "is what plain attention gives.",
-    .notice = "No tile is needed again after it was added.",
+    .title = "Add the tile's values to the output so far",
+    .says = "The output so far was made with the old maximum. It is multiplied by e^(old maximum − "
+            "new maximum), then the tile's values are added, each times its weight. After the last "
+            "tile the output is divided by the sum, and plain attention's result is left.",
+    .notice = "After a tile is added, it is not needed again.",
     .operands = R"(["P", "V"] or ["O", "m_old", "m", "P", "V"])",
     .mistakes = running_output_mistakes,
     .backward = running_output_backward,

@@ -45,8 +45,9 @@ std::string projection(const std::string& w) {
 }  // namespace
 
 TEST_CASE("a symmetric weight hides that it was turned, and other numbers would show it") {
-  CHECK(hidden_in(projection("[[1, 3], [3, 2]]")) ==
-        "8: Q comes out right with project.transposed-weight; other numbers would show it\n");
+  CHECK(
+      hidden_in(projection("[[1, 3], [3, 2]]")) ==
+      "8: Q is right even with project.transposed-weight; other numbers would show the mistake\n");
   CHECK(hidden_in(projection("[[1, 3], [0, 2]]")).empty());
 }
 
@@ -76,8 +77,8 @@ of = ["Q", "K"]
 name = "scaled_scores"
 op = "scale"
 of = ["scores"]
-)") == "23: scaled_scores comes out right with scale.by-sqrt-d-model, scale.by-sqrt-n; other sizes "
-       "would show it\n");
+)") == "23: scaled_scores is right even with scale.by-sqrt-d-model, scale.by-sqrt-n; other sizes "
+       "would show the mistake\n");
 }
 
 TEST_CASE("a matrix scored with itself has no wrong way round, and nothing is said of it") {
@@ -94,10 +95,9 @@ of = ["X", "X"]
 
 TEST_CASE("a number with many digits is told among short ones") {
   CHECK(long_in(projection("[[1, 0.333], [12, 0.25]]")) ==
-        "5: W[1,2] is 0.333: long for work by hand; whole numbers and halves go faster\n");
+        "5: W[1,2] is 0.333: slow by hand; whole numbers and halves are faster\n");
   CHECK(long_in(projection("[[1, 0.333], [123, 0.25]]")) ==
-        "5: W[1,2] is 0.333 (and 1 more): long for work by hand; whole numbers and halves go "
-        "faster\n");
+        "5: W[1,2] is 0.333 (and 1 more): slow by hand; whole numbers and halves are faster\n");
   CHECK(long_in(projection("[[1, -0.25], [12, 99]]")).empty());
 }
 

@@ -30,7 +30,7 @@ TEST_CASE("changed cells are listed with what they were") {
   CHECK(changes(trace_of("[[1, 5], [3, 4]]"), trace_of("[[1, 2], [3, 4]]")) ==
         "changed: 1 of 4 cells: [cat,2] 2 → 5");
   CHECK(changes(trace_of("[[1, 2], [3, 4]]"), trace_of("[[1, 2], [3, 4]]")) ==
-        "changed: nothing; every number is the lesson's own");
+        "changed: nothing; all numbers are the lesson's");
 }
 
 TEST_CASE("a change has decimals enough to be seen") {
@@ -47,7 +47,7 @@ TEST_CASE("a long list of changes ends after six") {
 
 TEST_CASE("what has another size or other words is not compared cell by cell") {
   CHECK(changes(trace_of("[[1, 2, 3], [4, 5, 6]]"), trace_of("[[1, 2], [3, 4]]")) ==
-        "changed: this is 2×2 in the lesson itself");
+        "changed: 2×2 in the original lesson");
   CHECK(changes(trace_of("[[1, 2], [3, 4]]", R"(["cat", "dog"])"), trace_of("[[1, 2], [3, 4]]")) ==
-        "changed: these are other words than the lesson's own");
+        "changed: the words are not the lesson's");
 }

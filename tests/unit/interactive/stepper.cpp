@@ -63,7 +63,7 @@ TEST_CASE("the first step at 40 columns") {
                                        "  └────────────┘",
                                        "",
                                        "1/2  scores",
-                                       "  Score every query against every key",
+                                       "  Score every query with every key",
                                        "  X → [scores] → halves",
                                        "",
                                        "  X (2×2) · Xᵀ (2×2) → scores (2×2)",

@@ -84,7 +84,7 @@ TEST_CASE("a mask that does not fit is refused") {
 
 TEST_CASE("ids without words need the padding's id") {
   const std::string expected =
-      "step: B has no words beside its ids, so the padding can't be told by its word; write its "
+      "step: B has no words beside its ids, so the padding can't be found by its word; write its "
       "id: "
       "pad = 0";
   CHECK(refusal("mask", {matrix(square), vector({5, 0, 0})}, padding()) == expected);

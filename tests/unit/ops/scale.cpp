@@ -48,7 +48,7 @@ TEST_CASE("queries that are scaled before the product have d_k for their own wid
 TEST_CASE("scores without queries behind them have no d_k to scale by") {
   const qkv::Tensor given = named(matrix({{1, 2}, {3, 4}}), {"query", "key"});
   const std::string expected =
-      "step: no queries stand behind A, so d_k is not known; say what to divide by: by = "
+      "step: A comes from no queries, so d_k is not known; write what to divide by: by = "
       "\"sqrt(64)\"";
   CHECK(refusal("scale", {given}) == expected);
   CHECK(refusal("scale", {given}, by("d_k")) == expected);

@@ -71,7 +71,7 @@ TEST_CASE("a worksheet has the givens filled in and the steps blank, heads by th
 TEST_CASE("the page has a grid for each matrix: givens filled, steps empty") {
   const std::string page = page_of(load(two_heads));
   CHECK_THAT(page, Contains("<h1 dir=\"auto\">Two heads</h1>"));
-  CHECK_THAT(page, Contains("<h2>1. Q: <bdi>Project into another space</bdi></h2>"));
+  CHECK_THAT(page, Contains("<h2>1. Q: <bdi>Make the queries</bdi></h2>"));
   CHECK_THAT(page, Contains("X (2×2) · W_Q (2×2×1) → Q (2×2×1)"));
   CHECK_THAT(page, Contains("<td>0.5</td>"));
   CHECK(count(page, "<table>") == 5);

@@ -108,10 +108,10 @@ step = [{name = "A", op = "softmax", of = ["scores"]}]
   const auto shown = [&](bool intermediates) {
     return step_text(it.lesson, it.trace, it.trace.steps[0], {.intermediates = intermediates});
   };
-  CHECK(shown(false).find("on the way: ") == std::string::npos);
+  CHECK(shown(false).find("intermediate: ") == std::string::npos);
   CHECK(shown(false).find("  intermediates: qkv run small --step A --intermediates\n") !=
         std::string::npos);
-  CHECK(shown(true).find("  on the way: minus the largest\n") != std::string::npos);
+  CHECK(shown(true).find("  intermediate: minus the largest\n") != std::string::npos);
   CHECK(shown(true).find("--intermediates") == std::string::npos);
 }
 

@@ -85,9 +85,8 @@ TEST_CASE("a final 5 is rounded away from zero, as at school") {
 }
 
 TEST_CASE("an exponent is put in words, with the first number that has one") {
-  CHECK(exponent_legend("gives 2.26e-06 and 1e-05") ==
-        "(2.26e-06: the point belongs 6 places further to the left, 0.00000226.)");
-  CHECK(exponent_legend("4e-77") == "(4e-77: the point belongs 77 places further to the left.)");
+  CHECK(exponent_legend("gives 2.26e-06 and 1e-05") == "(2.26e-06 means 0.00000226.)");
+  CHECK(exponent_legend("4e-77") == "(4e-77 means 4 / 10^77.)");
   CHECK(exponent_legend("the-fat-cat e-mail 1e+07 e^(-2)").empty());
 }
 
