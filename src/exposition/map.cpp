@@ -1,6 +1,7 @@
 #include "exposition/map.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -280,34 +281,31 @@ class PlaceOnMap {
                                       map.boxes.begin());
   }
 
+  // What does not fit is left out: the way here, the way on, the boxes beside.
   std::string line(std::size_t columns) const {
     if (place_ == map_.boxes.size()) return {};
     std::vector<std::string> before = names_before();
     std::vector<std::string> after = names_after();
     if (before.empty() && after.empty()) return {};
-    std::string text = joined(before, after);
-    while (width(text) > columns && (before.size() > 2 || after.size() > 1)) {
+    for (std::size_t beside = 5;;) {
+      const std::string text =
+          fmt::format("{}{}{}{}{}", fmt::join(before, arrow), before.empty() ? "" : arrow,
+                      boxes_beside(beside), after.empty() ? "" : arrow, fmt::join(after, arrow));
+      if (width(text) <= columns) return text;
       if (before.size() > 2) {
         if (before[1] == gap) before.erase(before.begin() + 2);
         before[1] = gap;
-      } else {
+      } else if (after.size() > 1) {
         after = {std::string(gap)};
+      } else if (beside > 1) {
+        beside = 1;
+      } else {
+        return shortened(text, columns);
       }
-      text = joined(before, after);
     }
-    return text;
   }
 
  private:
-  std::string joined(const std::vector<std::string>& before,
-                     const std::vector<std::string>& after) const {
-    std::string text;
-    for (const std::string& name : before) text += name + std::string(arrow);
-    text += boxes_beside();
-    for (const std::string& name : after) text += std::string(arrow) + name;
-    return text;
-  }
-
   // Outside of a further layer, the map's boxes are not the step's.
   std::string name_of(const MapBox& box) const {
     if (is_first_) return box.name;
@@ -344,8 +342,7 @@ class PlaceOnMap {
   }
 
   // The boxes with the same column and first origin, the step's own in brackets.
-  std::string boxes_beside() const {
-    constexpr std::size_t most = 5;
+  std::string boxes_beside(std::size_t most) const {
     const MapBox& own = map_.boxes[place_];
     std::vector<std::size_t> beside;
     if (!own.from.empty()) {
