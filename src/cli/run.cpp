@@ -66,6 +66,8 @@ std::optional<Bookmark> read_bookmark() {
     const std::vector<StepRecipe> steps = find_lesson(found.lesson).lesson.recipe.steps;
     const bool knows = std::ranges::find(steps, found.step, &StepRecipe::name) != steps.end();
     if (!knows) found.step = steps.front().name;
+    const bool is_start = found.lesson == course.front().name && found.step == steps.front().name;
+    if (is_start) return {};  // a walk begins there in any case
     return found;
   } catch (const InputError&) {
     return {};  // there is none, or it cannot be read

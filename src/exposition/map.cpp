@@ -1,13 +1,13 @@
 #include "exposition/map.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
 
-#include "text/strings.hpp"
 #include "text/wrapping.hpp"
 
 namespace qkv::inline exposition {
@@ -85,7 +85,9 @@ class MapBuilder {
       map_.boxes[place].to.push_back(map_.boxes.size());
       box.column = std::max(box.column, map_.boxes[place].column + 1);
     }
+    box.start = box.from.empty() ? map_.boxes.size() : map_.boxes[box.from.front()].start;
     places_[key.value_or(box.name)] = map_.boxes.size();
+    map_.names.add(box.name);
     map_.boxes.push_back(std::move(box));
   }
 
@@ -193,29 +195,28 @@ class ChainWriter {
       : map_(map), columns_(columns), placed_(map.boxes.size()) {}
 
   Lines lines() && {
-    std::size_t left = map_.boxes.size();
-    for (std::size_t b = 0; b < map_.boxes.size(); ++b) {
+    for (std::size_t b = 0; b < map_.boxes.size() && lines_.size() <= max_map_lines; ++b) {
       if (placed_[b]) continue;
-      if (lines_.size() > max_map_lines) {
-        lines_.push_back(fmt::format("  … and {}", pluralise(left, "more step")));
-        break;
-      }
-      const Lines chain = wrapped(chain_from(b, left), std::max<std::size_t>(columns_, 16) - 4);
+      const Lines chain = wrapped(chain_from(b), std::max<std::size_t>(columns_, 16) - 4);
       for (std::size_t i = 0; i < chain.size(); ++i) {
         lines_.push_back((i == 0 ? "  " : "    ") + with_plain_blanks(chain[i]));
       }
+    }
+    if (lines_.size() > max_map_lines) {
+      lines_.resize(max_map_lines);
+      lines_.push_back(fmt::format("  … ({} boxes in all)", map_.boxes.size()));
     }
     return std::move(lines_);
   }
 
  private:
   // A box, and each time the first box that then has all its origins above it or before it.
-  std::string chain_from(std::size_t box, std::size_t& left) {
+  std::string chain_from(std::size_t box) {
     const std::vector<std::size_t>& from = map_.boxes[box].from;
     std::string text = from.empty() ? "" : map_.boxes[from.front()].name + std::string(step_to);
-    text += link(box, from.empty() ? std::nullopt : std::optional(from.front()), left);
+    text += link(box, from.empty() ? std::nullopt : std::optional(from.front()));
     while (const auto next = next_of(box)) {
-      text += std::string(step_to) + link(*next, box, left);
+      text += std::string(step_to) + link(*next, box);
       box = *next;
     }
     return text;
@@ -230,9 +231,8 @@ class ChainWriter {
   }
 
   // `[scores 7×7] with Q`; lines do not end within the box.
-  std::string link(std::size_t place, std::optional<std::size_t> after, std::size_t& left) {
+  std::string link(std::size_t place, std::optional<std::size_t> after) {
     placed_[place] = true;
-    --left;
     const MapBox& box = map_.boxes[place];
     std::string text =
         fmt::format("[{}{}{}]", box.name, box.shape.empty() ? "" : no_break_space, box.shape);
@@ -256,7 +256,7 @@ std::string map_text(const LessonMap& map, std::size_t columns) {
   Lines lines = drawn_map(map, columns);
   if (lines.empty()) lines = ChainWriter(map, columns).lines();
   if (map.layers > 1) {
-    lines.push_back(fmt::format("  {} is one of {} layers, one after the other: × {}", map.layer,
+    lines.push_back(fmt::format("  {} stands for {} layers, one after the other: × {}", map.layer,
                                 map.layers, map.layers));
   }
   std::string text;
@@ -276,38 +276,38 @@ class PlaceOnMap {
   PlaceOnMap(const LessonMap& map, std::string_view step)
       : map_(map), layer_(layer_of_step(step)), is_first_(layer_.empty() || layer_ == map.layer) {
     const std::string name = in_layer(std::string(step), map.layer);
-    place_ = static_cast<std::size_t>(std::ranges::find(map.boxes, name, &MapBox::name) -
-                                      map.boxes.begin());
+    place_ = map.names.place(name).value_or(map.boxes.size());
   }
 
+  // What does not fit is left out: the way here, the way on, the boxes beside.
   std::string line(std::size_t columns) const {
     if (place_ == map_.boxes.size()) return {};
     std::vector<std::string> before = names_before();
     std::vector<std::string> after = names_after();
     if (before.empty() && after.empty()) return {};
-    std::string text = joined(before, after);
-    while (width(text) > columns && (before.size() > 2 || after.size() > 1)) {
+    for (std::size_t beside = 5;;) {
+      const std::string text =
+          fmt::format("{}{}{}{}{}", fmt::join(before, arrow), before.empty() ? "" : arrow,
+                      boxes_beside(beside), after.empty() ? "" : arrow, fmt::join(after, arrow));
+      if (width(text) <= columns) return text;
       if (before.size() > 2) {
-        if (before[1] == gap) before.erase(before.begin() + 2);
-        before[1] = gap;
-      } else {
+        const long cut = before[0] == gap ? 1 : 2;
+        if (before[0] == gap || before[1] == gap) {
+          before.erase(before.begin() + cut);
+        } else {
+          before[1] = gap;
+        }
+      } else if (after.size() > 1) {
         after = {std::string(gap)};
+      } else if (beside > 1) {
+        beside = 1;
+      } else {
+        return shortened(text, columns);
       }
-      text = joined(before, after);
     }
-    return text;
   }
 
  private:
-  std::string joined(const std::vector<std::string>& before,
-                     const std::vector<std::string>& after) const {
-    std::string text;
-    for (const std::string& name : before) text += name + std::string(arrow);
-    text += boxes_beside();
-    for (const std::string& name : after) text += std::string(arrow) + name;
-    return text;
-  }
-
   // Outside of a further layer, the map's boxes are not the step's.
   std::string name_of(const MapBox& box) const {
     if (is_first_) return box.name;
@@ -324,9 +324,8 @@ class PlaceOnMap {
       if (names.back() == gap) break;
     }
     if (!box->from.empty() && names.back() != gap) {
-      while (!box->from.empty()) box = &map_.boxes[box->from.front()];
       names.back() = gap;
-      names.push_back(name_of(*box));
+      names.push_back(name_of(map_.boxes[box->start]));
     }
     std::ranges::reverse(names);
     return names;
@@ -344,8 +343,7 @@ class PlaceOnMap {
   }
 
   // The boxes with the same column and first origin, the step's own in brackets.
-  std::string boxes_beside() const {
-    constexpr std::size_t most = 5;
+  std::string boxes_beside(std::size_t most) const {
     const MapBox& own = map_.boxes[place_];
     std::vector<std::size_t> beside;
     if (!own.from.empty()) {

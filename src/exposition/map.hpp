@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "text/strings.hpp"
 #include "trace/trace.hpp"
 
 namespace qkv::inline exposition {
@@ -16,12 +17,14 @@ struct MapBox {
   std::vector<std::size_t> from = {};  ///< the boxes that it is computed from: arrows to it
   std::vector<std::size_t> to = {};    ///< the boxes that are computed from it
   std::size_t column = 0;              ///< the most arrows that lead here from a start
+  std::size_t start = 0;               ///< where one ends that goes to first origins only
 };
 
 /// The steps of a lesson as boxes, in its order: each stands after those that it is computed from.
 /// Weights have no boxes. Of a model's layers, the first stands for all that are built alike.
 struct LessonMap {
   std::vector<MapBox> boxes;
+  NameIndex names;         ///< of the boxes
   std::string layer = {};  ///< the layer that stands for all: "h0"; empty if there are no layers
   std::size_t layers = 0;  ///< how many layers there are
 };

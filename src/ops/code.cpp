@@ -28,10 +28,16 @@ constexpr CodeWord code_words[] = {
     {"pick", "np.take_along_axis", "torch.take_along_dim"},
 };
 
+// Words that a Python program cannot, or here should not, use as names.
+constexpr std::string_view reserved_words =
+    " False None True and as assert async await break class continue def del elif else except "
+    "finally for from global if import in is lambda math nonlocal not np or pass raise return "
+    "torch try while with yield ";
+
 std::string identifier(std::string_view name) {
   std::string text(name);
   std::ranges::replace(text, '.', '_');
-  return text;
+  return reserved_words.find(fmt::format(" {} ", text)) == text.npos ? text : text + "_";
 }
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
@@ -237,20 +243,23 @@ class CodeWriter {
 
 // True if a row that is all hidden, or 0 divided by 0, has 0 in the result and not nan.
 bool has_rows_of_zeros(const Call& call, const Tensor& result, bool divides) {
-  const auto all = [](const Tensor& tensor, double number) {
-    if (tensor.values.size() > small_tensor_limit || tensor.rank() < 2) return false;
+  const auto is_small = [](const Tensor& tensor) {
+    return tensor.values.size() <= small_tensor_limit && tensor.columns() > 0;
+  };
+  const auto has_row_of = [&](const Tensor& tensor, double number) {
+    if (!is_small(tensor)) return false;
     const std::span<const double> cells(tensor.values);
     for (std::size_t i = 0; i < cells.size(); i += tensor.columns()) {
       const auto row = cells.subspan(i, tensor.columns());
-      if (std::ranges::count(row, number) == static_cast<long>(row.size())) return true;
+      if (std::ranges::all_of(row, [&](double x) { return x == number; })) return true;
     }
     return false;
   };
-  const auto hidden = [&](const Tensor* input) { return all(*input, -infinity); };
-  const bool is_finite = std::ranges::all_of(std::span<const double>(result.values),
-                                             [](double x) { return std::isfinite(x); });
-  return is_finite && !call.inputs.empty() &&
-         (std::ranges::any_of(call.inputs, hidden) || (divides && all(*call.inputs.back(), 0)));
+  const auto is_finite = [](double x) { return std::isfinite(x); };
+  if (!is_small(result) || call.inputs.empty()) return false;
+  if (!std::ranges::all_of(std::span<const double>(result.values), is_finite)) return false;
+  return (divides && has_row_of(*call.inputs.back(), 0)) ||
+         std::ranges::any_of(call.inputs, [&](auto* of) { return has_row_of(*of, -infinity); });
 }
 
 }  // namespace

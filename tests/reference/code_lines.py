@@ -9,6 +9,7 @@ tests/data/lessons/good, and models of each family with random weights.
 """
 
 import json
+import keyword
 import math
 import re
 import sys
@@ -27,12 +28,26 @@ import llama  # noqa: E402
 
 TOLERANCE = 1e-9  # of the largest finite magnitude of a matrix
 IDS = "3,18,0,3,11,7,22"
+RESERVED = """
+[[given]]
+name = "lambda"
+value = [[1, 2], [3, 4]]
+[[step]]
+name = "np"
+op = "softmax"
+of = "lambda"
+[[step]]
+name = "in"
+op = "matmul"
+of = ["np", "lambda"]
+"""
 STEP = re.compile(r"^(\d+)/\d+  (\S+)")
 LINE = re.compile(r"^ {6}(NumPy|PyTorch) {2,4}(\S.*)$")
 
 
 def identifier(name):
-    return name.replace(".", "_")
+    name = name.replace(".", "_")
+    return name + "_" if keyword.iskeyword(name) or name in ("np", "torch", "math") else name
 
 
 def printed_lines(*lesson):
@@ -127,6 +142,9 @@ def main(program, *lessons):
         good = sorted((ROOT / "tests" / "data" / "lessons" / "good").glob("*.toml"))
         counts += [check(path.name, path) for path in good]
         with tempfile.TemporaryDirectory() as folder:
+            reserved = Path(folder) / "reserved.toml"
+            reserved.write_text(RESERVED)
+            counts += [check("reserved words", reserved)]
             counts += [check(name, *named) for name, named in models(Path(folder))]
     steps, faults = (sum(column) for column in zip(*counts))
     print(f"{len(counts)} lessons and models, {steps} steps, {faults} faults")

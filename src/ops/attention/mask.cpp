@@ -356,9 +356,10 @@ std::string form_by_place(const Call& call, std::string_view kind) {
 std::string code_of_places(const Call& call, std::string_view kind) {
   const MaskPattern seen = mask_pattern_of(call, kind);
   const auto below = [&](std::size_t keys, std::size_t fewer) {
-    return fmt::format("{{np}}.tril({{np}}.ones(({}, {})), {})", call.inputs[0]->rows(),
+    const long diagonal = static_cast<long>(seen.first + keys) - static_cast<long>(fewer);
+    return fmt::format("{{np}}.tril({{np}}.ones(({}, {})){})", call.inputs[0]->rows(),
                        call.inputs[0]->columns(),
-                       static_cast<long>(seen.first + keys) - static_cast<long>(fewer));
+                       diagonal == 0 ? "" : fmt::format(", {}", diagonal));
   };
   if (seen.kind == MaskPattern::Kind::prefix) {
     return fmt::format("({} > 0) | ({{arange {}}} < {})", below(0, 0), seen.keys, seen.prefix);

@@ -224,7 +224,8 @@ def what_is_no_place_in_the_course_is_not_gone_on_from():
     with tempfile.TemporaryDirectory() as state:
         left = Path(state) / "qkv" / "walk"
         left.parent.mkdir()
-        for bytes_ in (b"", b"/etc/passwd 1\n", b"../rope Q\n", b"\xff\x00\x1b[2J", b"rope " * 9999):
+        for bytes_ in (b"", b"the-fat-cat token_ids\n", b"/etc/passwd 1\n", b"../rope Q\n",
+                       b"\xff\x00\x1b[2J", b"rope " * 9999):
             left.write_bytes(bytes_)
             with Terminal("run", XDG_STATE_HOME=state) as terminal:
                 terminal.wait_for(lambda t: b"The fat cat" in t.bytes)

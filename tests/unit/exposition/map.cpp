@@ -85,6 +85,8 @@ TEST_CASE("a step's place on the map is named between what comes before and afte
   CHECK(map_line(map, "context", 80) == "X → Q → scores → attention_weights → [context]");
   CHECK(map_line(map, "context", 44) == "X → … → attention_weights → [context]");
   CHECK(map_line(map, "Q", 30) == "X → [Q] K V → …");
+  CHECK(map_line(map, "Q", 14) == "X → [Q] → …");
+  CHECK(map_line(map, "attention_weights", 20) == "X → … → [attention_…");
   CHECK(map_line(map, "nothing", 80).empty());
 }
 
