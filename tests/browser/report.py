@@ -245,7 +245,7 @@ return Boolean(result.compareDocumentPosition(way) & Node.DOCUMENT_POSITION_FOLL
         self.browser.point(self.cell("scaled_scores, head 1", 3, 2))
         seen = self.panel()
         self.expect("its arithmetic", seen["lines"],
-                    ["= scores[head 1,cat,fat] / √2", "= 4 / √2", "= 4 / 1.4142", "= 2.8284"])
+                    ["= scores[head 1,cat,fat] / √2", "= 4 / √2", "= 4 / 1.4142", "≈ 2.8284"])
         self.expect("what is lit", seen["lit"], ["scores, head 1: cat 4.00"])
         self.expect("nothing can be changed where what follows is not there", self.browser.run(
             "return document.querySelector('.changeable').hidden"), True)
@@ -261,10 +261,10 @@ return Boolean(result.compareDocumentPosition(way) & Node.DOCUMENT_POSITION_FOLL
         seen = self.panel()
         self.expect("down, down, right", seen["cell"], "scaled_scores[head 1,cat,fat]")
         self.expect("its arithmetic", seen["lines"],
-                    ["= scores[head 1,cat,fat] / √2", "= 4 / √2", "= 4 / 1.4142", "= 2.8284"])
+                    ["= scores[head 1,cat,fat] / √2", "= 4 / √2", "= 4 / 1.4142", "≈ 2.8284"])
         self.expect("what a screen reader says", seen["said"],
                     "scaled_scores[head 1,cat,fat] = scores[head 1,cat,fat] / √2 = 4 / √2 = "
-                    "4 / 1.4142 = 2.8284")
+                    "4 / 1.4142 ≈ 2.8284")
         for keys, cell in [(["Home"], "cat,1"), (["End"], "cat,mat"), (["ArrowRight"], "cat,mat"),
                            (["Control+Home"], "1,1"), (["ArrowUp", "ArrowLeft"], "1,1"),
                            (["Control+End"], "mat,mat")]:
