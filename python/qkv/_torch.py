@@ -43,16 +43,17 @@ def record(module: Any, gradients: bool = False) -> Iterator[Dict[str, Any]]:
         A dictionary of the modules' paths and copies of their outputs; of a module that runs twice, the last one's.
     """
     steps: Dict[str, Any] = {}
-    last: list = [None, -1, None]  # the tensor that a module returned last, its version, and the copy
+    last: list = [None, None]  # the tensor that a module returned last, and its copy
 
     def hook_of(name: str) -> Any:
         def hook(_module: Any, _inputs: Any, output: Any) -> None:
             tensor = tensor_of(output)
             if tensor is None:
                 return
-            if tensor is not last[0] or tensor._version != last[1]:  # the outer module's output is often the inner's
-                last[:] = tensor, tensor._version, tensor.detach().clone()
-            steps[name] = last[2]
+            # An outer module often returns what its last part returned.
+            if tensor is not last[0] or not tensor.detach().equal(last[1]):
+                last[:] = tensor, tensor.detach().clone()
+            steps[name] = last[1]
             if gradients and tensor.requires_grad:
                 tensor.register_hook(lambda gradient: steps.__setitem__(name + ".grad", gradient.detach().clone()))
         return hook

@@ -14,26 +14,16 @@
 namespace qkv::inline model {
 namespace {
 
-constexpr std::string_view llama_tensors[] = {"input_layernorm.weight",
-                                              "self_attn.q_proj.weight",
-                                              "self_attn.q_proj.bias",
-                                              "self_attn.k_proj.weight",
-                                              "self_attn.k_proj.bias",
-                                              "self_attn.v_proj.weight",
-                                              "self_attn.v_proj.bias",
-                                              "self_attn.o_proj.weight",
-                                              "self_attn.o_proj.bias",
-                                              "self_attn.q_norm.weight",
-                                              "self_attn.k_norm.weight",
-                                              "post_attention_layernorm.weight",
-                                              "pre_feedforward_layernorm.weight",
-                                              "post_feedforward_layernorm.weight",
-                                              "mlp.gate_proj.weight",
-                                              "mlp.gate_proj.bias",
-                                              "mlp.up_proj.weight",
-                                              "mlp.up_proj.bias",
-                                              "mlp.down_proj.weight",
-                                              "mlp.down_proj.bias"};
+// clang-format off
+constexpr std::string_view llama_tensors[] = {
+    "input_layernorm.weight", "self_attn.q_proj.weight", "self_attn.q_proj.bias",
+    "self_attn.k_proj.weight", "self_attn.k_proj.bias", "self_attn.v_proj.weight",
+    "self_attn.v_proj.bias", "self_attn.o_proj.weight", "self_attn.o_proj.bias",
+    "self_attn.q_norm.weight", "self_attn.k_norm.weight", "post_attention_layernorm.weight",
+    "pre_feedforward_layernorm.weight", "post_feedforward_layernorm.weight", "mlp.gate_proj.weight",
+    "mlp.gate_proj.bias", "mlp.up_proj.weight", "mlp.up_proj.bias", "mlp.down_proj.weight",
+    "mlp.down_proj.bias"};
+// clang-format on
 constexpr std::string_view llama_buffers[] = {
     "self_attn.rotary_emb.inv_freq"};  // determined by the base
 
@@ -98,7 +88,10 @@ void check_llama_tensors(const Weights& weights, const Architecture& model) {
 const Family& family_of(const Weights& weights, const Config& config,
                         const ArchitectureChoice& choice) {
   const auto* entry = find_entry(config, "family");
-  if (!entry) entry = find_entry(config, "model_type");
+  const auto* type = find_entry(config, "model_type");
+  const bool type_counts =
+      type && type->second.is_configured && entry && !entry->second.is_configured;
+  if (!entry || type_counts) entry = type;
   std::vector<std::string_view> names;
   for (const Family& family : families()) {
     if (family.traits) names.push_back(family.name);

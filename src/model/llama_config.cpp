@@ -192,36 +192,18 @@ Options rotary_options(const Config& config, double longest) {
 
 using Windows = FamilyTraits::Windows;
 
+// clang-format off
 constexpr ConfigRule llama_config_rules[] = {
-    {"attention_bias"},
-    {"attn_logit_softcapping"},
-    {"final_logit_softcapping"},
-    {"head_dim"},
-    {"hidden_act"},
-    {"hidden_activation"},
-    {"hidden_size"},
-    {"intermediate_size"},
-    {"layer_types"},
-    {"max_window_layers"},
-    {"mlp_bias"},
-    {"model_type"},
-    {"num_attention_heads"},
-    {"num_hidden_layers"},
-    {"num_key_value_heads"},
-    {"partial_rotary_factor"},
-    {"query_pre_attn_scalar"},
-    {"rms_norm_eps"},
-    {"rope_parameters"},
-    {"rope_scaling"},
-    {"rope_theta"},
-    {"sliding_window"},
-    {"sliding_window_size"},
-    {"tie_word_embeddings"},
+    {"attention_bias"}, {"attn_logit_softcapping"}, {"final_logit_softcapping"}, {"head_dim"},
+    {"hidden_act"}, {"hidden_activation"}, {"hidden_size"}, {"intermediate_size"}, {"layer_types"},
+    {"max_window_layers"}, {"mlp_bias"}, {"model_type"}, {"num_attention_heads"},
+    {"num_hidden_layers"}, {"num_key_value_heads"}, {"partial_rotary_factor"},
+    {"query_pre_attn_scalar"}, {"rms_norm_eps"}, {"rope_parameters"}, {"rope_scaling"},
+    {"rope_theta"}, {"sliding_window"}, {"sliding_window_size"}, {"tie_word_embeddings"},
     {"use_bidirectional_attention", "false", "qkv hides what comes later"},
     {"use_mrope", "false", "qkv turns queries and keys by one position a token"},
-    {"use_sliding_window"},
-    {"vocab_size"},
-};
+    {"use_sliding_window"}, {"vocab_size"}};
+// clang-format on
 
 // Entries that only some families use are errors in the others, unless they are off.
 void refuse_idle_entries(const Config& config, const Family& family) {

@@ -104,7 +104,8 @@ def random_configurations_agree_with_pytorch(folder):
         if choose.random() < 0.3:
             weights["model.rotary_emb.inv_freq"] = torch.ones(4)
             weights["model.layers.1.self_attn.rotary_emb.inv_freq"] = torch.ones(4)
-        misleading = {"rms_norm_eps": "0.5", "rope_theta": "77", "num_attention_heads": "3"}
+        misleading = {"rms_norm_eps": "0.5", "rope_theta": "77", "num_attention_heads": "3",
+                      "family": "llama" if config["model_type"] == "gemma2" else "gemma2"}
         own = folder / str(seed)
         own.mkdir()
         try:

@@ -110,6 +110,23 @@ def a_module_s_outputs_and_gradients_are_recorded(_folder):
     assert torch.equal(steps["1"], module(rows).detach()) and not module[0]._forward_hooks
 
 
+def an_output_that_is_changed_on_the_way_is_recorded_twice(_folder):
+    class Doubled(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner, self.same = torch.nn.Linear(2, 2), torch.nn.Dropout(0.5).eval()
+
+        def forward(self, x):
+            y = self.same(self.inner(x))
+            y.data.mul_(2)
+            return y
+
+    module = torch.nn.Sequential(Doubled())
+    with qkv.record(module) as steps:
+        module(torch.ones(3, 2))
+    assert steps["0.same"] is steps["0.inner"] and torch.equal(steps["0"], 2 * steps["0.inner"])
+
+
 def blocks_of(page):
     """The Python of a page of the documentation, a text for each block."""
     return re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
@@ -169,6 +186,7 @@ CLAIMS = [
     dictionaries_are_compared,
     what_is_refused_is_an_error,
     a_module_s_outputs_and_gradients_are_recorded,
+    an_output_that_is_changed_on_the_way_is_recorded_twice,
 ]
 
 if __name__ == "__main__":
