@@ -230,7 +230,7 @@ std::string code_of_rotation(const Call& call, const RopeOptions& rope, const st
     angles = fmt::format("{{arange {}, {}}}[:, None] * {}", rope.first,
                          rope.first + static_cast<double>(rows.rows()), turns);
   }
-  const double factor = rope.attention_factor();
+  const double factor = rope.attention_factor;
   const std::string by = factor == 1 ? "" : fmt::format("{} * ", factor);
   std::string turned = "x * c - y * s, y * c + x * s";
   const std::string rest =
