@@ -1,6 +1,8 @@
 #pragma once
 
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +27,21 @@ using RequestedSteps = std::vector<std::string>;
 
 /// Returns the index of the step of that name or number; nothing if there is none.
 std::optional<std::size_t> step_index(const Recipe& recipe, std::string_view name_or_number);
+
+/// Liveness analysis of a recipe: which steps must be computed, and which tensors kept.
+struct Liveness {
+  Liveness(const Recipe& recipe, const RequestedSteps& asked);
+
+  std::vector<bool> needed;           ///< for each step
+  std::set<std::string_view> wanted;  ///< names of steps and givens
+  /// The requested tensors and the operands of their steps.
+  std::set<std::string_view> kept;
+  std::map<std::string_view, std::size_t> last_uses;  ///< operand → last needed user
+};
+
+/// Returns the attentions of which only the result is needed, each as step indices in order.
+std::vector<std::vector<std::size_t>> fused_attentions(const Recipe& recipe,
+                                                       const Liveness& liveness);
 
 /// Evaluates every step that can be evaluated and reports the others. Skips large steps on which
 /// nothing requested depends; small ones are cheap, and a lesson's prose may mention them. Unknown

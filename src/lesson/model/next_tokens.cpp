@@ -11,7 +11,7 @@
 #include "ops/catalogue.hpp"
 #include "ops/result.hpp"
 #include "text/error.hpp"
-#include "trace/needed_steps.hpp"
+#include "trace/evaluate.hpp"
 #include "trace/trace.hpp"
 
 namespace qkv::inline lesson {
