@@ -12,7 +12,6 @@
 #include "check/intake/name_schemes.hpp"
 #include "check/intake/step_names.hpp"
 #include "cli/command.hpp"
-#include "cli/lesson_options.hpp"
 #include "cli/options.hpp"
 #include "cli/screen.hpp"
 #include "cli/terminal.hpp"

@@ -9,7 +9,6 @@
 #include "check/compare/side.hpp"
 #include "check/intake/name_schemes.hpp"
 #include "cli/command.hpp"
-#include "cli/lesson_options.hpp"
 #include "cli/options.hpp"
 #include "formats/files/find_files.hpp"
 #include "formats/files/read_file.hpp"

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "cli/command.hpp"
-#include "cli/lesson_options.hpp"
 #include "cli/options.hpp"
 #include "document/latex.hpp"
 #include "exposition/arithmetic.hpp"

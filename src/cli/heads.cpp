@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "cli/command.hpp"
-#include "cli/lesson_options.hpp"
 #include "cli/options.hpp"
 #include "terminal/model_views.hpp"
 #include "text/error.hpp"

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "text/error.hpp"
+#include "text/number.hpp"
+#include "text/strings.hpp"
 #include "text/suggest.hpp"
 
 namespace qkv::inline cli {
@@ -43,6 +46,203 @@ std::vector<std::string> option_names(const CLI::Option& option) {
   for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
   if (names.empty()) names.push_back(option.get_name());
   return names;
+}
+
+namespace {
+
+// Splits at commas. An empty token counts, too, which CLI11's delimiter would drop: it is refused
+// when it is read.
+void add_words(std::vector<std::string>& words, std::string_view list) {
+  for (;;) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    words.emplace_back(list.substr(0, comma));
+    if (comma == list.size()) return;
+    list.remove_prefix(comma + 1);
+  }
+}
+
+// An error message, or empty if the text is a list of ids.
+std::string check_id_list(const std::string& text) {
+  std::vector<std::string> words;
+  add_words(words, text);
+  for (const std::string& word : words) {
+    const auto id = parse_number<std::uint32_t>(trimmed(word));
+    if (!id) return fmt::format("\"{}\" is no id; write whole numbers with commas: 3,1,4", word);
+  }
+  return {};
+}
+
+std::string check_targets(const std::string& text) {
+  const std::string fault = trimmed(text) == "next" ? "" : check_id_list(text);
+  return fault.empty() ? fault : fault + ", or next";
+}
+
+std::vector<std::size_t> ids_in(const std::string& list) {
+  std::vector<std::string> words;
+  add_words(words, list);
+  std::vector<std::size_t> ids;
+  for (const std::string& word : words)
+    ids.push_back(parse_number<std::size_t>(trimmed(word)).value());
+  return ids;
+}
+
+// What a model's files may not tell.
+void add_model_settings(CLI::App& app, ModelSettings& settings) {
+  app.add_option("--tokenizer", settings.tokenizer,
+                 "The model's tokenizer.json, or the directory of vocab.json and merges.txt")
+      ->type_name("PATH")
+      ->check(check_path);
+  const auto read_words = [&words = settings.vocabulary](const std::vector<std::string>& lists) {
+    for (const std::string& list : lists) add_words(words, list);
+  };
+  app.add_option_function<std::vector<std::string>>(
+         "--vocabulary", read_words, "The model's tokens in the order of their ids, from 0: A,B,C")
+      ->type_name("LIST")
+      ->allow_extra_args(false);
+  app.add_option("--model-heads", settings.heads,
+                 "Heads of a layer, if the model's file does not say")
+      ->type_name("N")
+      ->check(count_from(1));
+  std::vector<std::string> names;
+  for (const Family& family : families()) names.emplace_back(family.name);
+  app.add_option(
+         "--family", settings.family,
+         fmt::format("The model's family, if the file does not say: {}", fmt::join(names, ", ")))
+      ->type_name("NAME")
+      ->check(one_of(names));
+}
+
+}  // namespace
+
+void add_lesson_options(CLI::App& app, LessonSelection& choice, LessonArgument argument) {
+  CLI::Option* lesson = app.add_option("LESSON", choice.name,
+                                       "A lesson's name, or a lesson file; nothing with --model");
+  if (argument == LessonArgument::required) {
+    lesson->required();
+  } else {
+    choice.name = std::string(built_in_lessons().front().name);
+  }
+  app.add_option("--text", choice.changes.text,
+                 "Another sentence of words that the lesson knows (qkv lessons LESSON lists them)");
+  app.add_option(
+         "--set", choice.changes.set,
+         "Override a cell: 'W_Q[head 1,1,2]=0.5'; 'W_V[head 1,*,*]=0' sets all of head 1. Later "
+         "steps are recomputed. It also sets a step's option: Q_rope.pairing=halves")
+      ->type_name("CELL=VALUE")
+      ->allow_extra_args(false);
+  app.add_option("--patch", choice.changes.patch,
+                 "Replace a given or a step by a file's numbers: context=other.npy")
+      ->type_name("NAME=FILE")
+      ->allow_extra_args(false);
+  add_model_options(app, choice);
+}
+
+void add_model_options(CLI::App& app, LessonSelection& choice) {
+  app.option_defaults()->group(model_group);
+  app.add_option("--model", choice.model,
+                 "A trained model instead of a lesson: its .safetensors, index or directory")
+      ->type_name("FILE")
+      ->check(check_path);
+  const auto read_ids = [&ids = choice.changes.ids](const std::string& list) {
+    ids = ids_in(list);
+  };
+  app.add_option_function<std::string>("--ids", read_ids, "Token ids instead of a text: 3,1,4")
+      ->type_name("LIST")
+      ->check(check_id_list);
+  const auto read_targets = [&targets = choice.settings.targets](const std::string& list) {
+    const bool next_tokens = trimmed(list) == "next";
+    targets = {next_tokens, next_tokens ? std::vector<std::size_t>() : ids_in(list)};
+  };
+  app.add_option_function<std::string>(
+         "--targets", read_targets,
+         "Also run the backward pass: the target id for each token (4,1,2), or next (the text's "
+         "own next tokens); adds the loss and every gradient")
+      ->type_name("LIST")
+      ->check(check_targets);
+  app.add_option("--continue", choice.settings.new_tokens,
+                 "Let the model add N tokens to the text first, each time the likeliest")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024));
+  add_model_settings(app, choice.settings);
+  app.option_defaults()->group("Options");
+}
+
+std::string shell_words(const LessonSelection& lesson) {
+  const bool is_plain = lesson.model.empty() || is_model_file(lesson.name);
+  std::string words = (is_plain ? "" : "--model ") + shell_word(lesson.name);
+  if (lesson.changes.text) words += " --text " + shell_word(*lesson.changes.text);
+  if (lesson.changes.ids) words += fmt::format(" --ids {}", fmt::join(*lesson.changes.ids, ","));
+  for (const std::string& change : lesson.changes.set) words += " --set " + shell_word(change);
+  for (const std::string& change : lesson.changes.patch) words += " --patch " + shell_word(change);
+  const ModelSettings& model = lesson.settings;
+  if (model.tokenizer) words += " --tokenizer " + shell_word(*model.tokenizer);
+  if (!model.vocabulary.empty()) {
+    words += " --vocabulary " + shell_word(fmt::to_string(fmt::join(model.vocabulary, ",")));
+  }
+  if (model.heads) words += fmt::format(" --model-heads {}", *model.heads);
+  if (model.targets && model.targets->next_tokens) words += " --targets next";
+  if (model.targets && !model.targets->next_tokens) {
+    words += fmt::format(" --targets {}", fmt::join(model.targets->ids, ","));
+  }
+  if (model.new_tokens > 0) words += fmt::format(" --continue {}", model.new_tokens);
+  if (model.family) words += " --family " + shell_word(*model.family);
+  return words;
+}
+
+LoadedLesson load(const LessonSelection& choice, const RequestedSteps& wanted) {
+  const bool is_lesson = choice.model.empty() && !is_model_file(choice.name);
+  if (is_lesson && choice.settings.targets) {
+    throw InputError(
+        "--targets requires --model FILE; a lesson says in its [backward] where its gradients "
+        "begin");
+  }
+  if (choice.settings.targets && choice.settings.new_tokens > 0) {
+    throw InputError("write either --targets or --continue, not both");
+  }
+  ModelSettings continue_only;
+  continue_only.new_tokens = choice.settings.new_tokens;
+  if (is_lesson && choice.settings != continue_only) {
+    throw InputError(
+        "--tokenizer, --vocabulary, --model-heads and --family require --model FILE; a lesson has "
+        "them in its [model]");
+  }
+  if (is_lesson && choice.changes.ids) {
+    throw InputError("--ids requires --model FILE; a lesson reads its text");
+  }
+  if (choice.changes.ids && choice.changes.text) {
+    throw InputError("write either --text or --ids; the model reads one of the two");
+  }
+  const std::size_t new_tokens = choice.settings.new_tokens;
+  LoadedLesson loaded = !is_lesson
+                            ? load_model(choice.name, choice.changes, choice.settings, wanted)
+                        : new_tokens > 0 ? continue_lesson(choice.name, choice.changes, new_tokens)
+                                         : load_lesson(choice.name, choice.changes, wanted);
+  loaded.lesson.asked = shell_words(choice);
+  return loaded;
+}
+
+void add_head_option(CLI::App& app, std::optional<std::size_t>& head) {
+  app.add_option("--head", head, "Only this head; the first is 1")
+      ->type_name("N")
+      ->check(count_from(1));
+}
+
+std::optional<std::size_t> head_from(std::optional<std::size_t> number, const Trace& trace) {
+  if (!number) return {};
+  std::size_t most = 0;
+  for (const Step& step : trace.steps) {
+    for (const Axis& axis : step.output.axes) {
+      if (axis.name == "head") most = std::max(most, axis.size);
+    }
+  }
+  if (*number >= 1 && *number <= most) return *number - 1;
+  throw InputError(most == 0
+                       ? "--head: this lesson has no heads; leave it out"
+                       : fmt::format("--head {}: the heads count from 1 to {}", *number, most));
+}
+
+void add_digits_option(CLI::App& app, int& digits) {
+  app.add_option("--digits", digits, "Decimals to show (4)")->type_name("N")->check(decimals());
 }
 
 }  // namespace qkv::inline cli

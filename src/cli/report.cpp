@@ -8,7 +8,6 @@
 
 #include "cli/command.hpp"
 #include "cli/export.hpp"
-#include "cli/lesson_options.hpp"
 #include "cli/options.hpp"
 #include "cli/screen.hpp"
 #include "formats/files/write_file.hpp"

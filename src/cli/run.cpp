@@ -16,7 +16,6 @@
 
 #include "cli/command.hpp"
 #include "cli/export.hpp"
-#include "cli/lesson_options.hpp"
 #include "cli/options.hpp"
 #include "cli/screen.hpp"
 #include "cli/terminal.hpp"

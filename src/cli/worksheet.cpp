@@ -7,7 +7,6 @@
 
 #include "cli/command.hpp"
 #include "cli/export.hpp"
-#include "cli/lesson_options.hpp"
 #include "cli/options.hpp"
 #include "exporting/export_plan.hpp"
 #include "formats/files/output_directory.hpp"

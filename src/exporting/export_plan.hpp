@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "exposition/worksheet_part.hpp"
+#include "exposition/selection.hpp"
 #include "formats/files/manifest.hpp"
 #include "formats/format.hpp"
 #include "formats/handwork/csv.hpp"

@@ -6,7 +6,11 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/cell.hpp"
 #include "text/error.hpp"
+#include "text/number.hpp"
+#include "text/suggest.hpp"
+#include "trace/cell_reference.hpp"
 #include "trace/labels.hpp"
 
 namespace qkv::inline exposition {
@@ -123,6 +127,213 @@ Selection rows_around(std::size_t focus, std::size_t rows, std::size_t most) {
   const std::size_t shown = std::clamp<std::size_t>(most, 1, rows);
   const std::size_t before = std::min(focus, shown / 2);
   return contiguous_selection(std::min(focus - before, rows - shown), shown, rows);
+}
+
+namespace {
+
+using Uses = std::vector<CellUse>;
+
+std::size_t index_of(const Tensor& tensor, std::size_t matrix, std::size_t row,
+                     std::size_t column) {
+  return (matrix * tensor.rows() + row) * tensor.columns() + column;
+}
+
+bool is_of_tokens(const Axis& axis) {
+  constexpr std::string_view names[] = {"token", "query", "key", "position"};
+  return !axis.labels.empty() || std::ranges::find(names, axis.name) != std::end(names);
+}
+
+// Finds a token's row in every tensor; all rows belong to no token.
+class TokenRow {
+ public:
+  explicit TokenRow(std::string_view text) : text_(text), number_(parse_number<std::size_t>(text)) {
+    if (text.size() > 2 && text.starts_with('"') && text.ends_with('"')) {
+      text_ = text.substr(1, text.size() - 2);
+    }
+  }
+
+  // Returns for each cell of a tensor whether it is in the token's row.
+  std::vector<bool> cells_of(const Tensor& tensor) const {
+    std::vector<bool> cells(tensor.values.size(), text_.empty());
+    // Ids are one row under their words, a row for each sentence.
+    const bool are_ids = tensor.rank() == 1 || words_differ_by_row(tensor);
+    const Axis axis = are_ids ? tensor.axes.back() : tensor.row_axis();
+    for (std::size_t at = 0; !text_.empty() && at < cells.size(); at += tensor.columns()) {
+      const std::size_t row = at / tensor.columns() % tensor.rows();
+      const std::size_t matrix = at / tensor.columns() / tensor.rows();
+      const bool in_batch = !are_ids && tensor.leading_axes() > 0;
+      const auto place = place_in(axis, are_ids    ? row
+                                        : in_batch ? leading_index(tensor, matrix)[0]
+                                                   : 0);
+      for (std::size_t j = 0; j < tensor.columns(); ++j) {
+        cells[at + j] = place == (are_ids ? j : row);
+      }
+    }
+    return cells;
+  }
+
+  [[noreturn]] void refuse(const Trace& trace) const {
+    std::vector<std::string_view> known;
+    std::size_t most = 0;
+    for (const Step& step : trace.steps) {
+      const Axis axis = step.output.rank() == 1 ? step.output.axes.back() : step.output.row_axis();
+      if (!is_of_tokens(axis)) continue;
+      most = std::max(most, axis.size);
+      for (std::size_t i = 0; i < axis.size; ++i) known.push_back(axis.label(i));
+    }
+    const std::string near = number_ ? "" : suggest(text_, known);
+    throw InputError(fmt::format("--row {}: no such row in these steps; {}", text_,
+                                 near.empty() ? fmt::format("the tokens count from 1 to {}", most)
+                                              : fmt::format("did you mean \"{}\"?", near)));
+  }
+
+ private:
+  std::optional<std::size_t> place_in(const Axis& axis, std::size_t batch) const {
+    if (!is_of_tokens(axis)) return {};
+    if (number_) return *number_ - 1;
+    const std::vector<std::size_t> places = places_of_label(text_, axis, batch);
+    if (places.size() > 1) {
+      std::vector<std::size_t> numbers;
+      for (const std::size_t place : places) numbers.push_back(place + 1);
+      throw InputError(fmt::format("--row {0}: \"{0}\" stands at rows {1}; write the number", text_,
+                                   fmt::join(numbers, " and ")));
+    }
+    return places.empty() ? std::nullopt : std::optional(places.front());
+  }
+
+  std::string_view text_;
+  std::optional<std::size_t> number_;
+};
+
+// Marks the cells that the arithmetic of a step's cells reads.
+class ReadCells : public ExpressionDigests {
+ public:
+  explicit ReadCells(const Call& call) : call_(call) {
+    for (const Tensor* input : call.inputs) read_.emplace_back(input->values.size());
+  }
+
+  Digests of_cell(const CellPlace& place) override {
+    const Tensor& operand = *call_.inputs[place.operand];
+    read_[place.operand][index_of(operand, place.matrix, place.row, place.column)] = true;
+    return {};
+  }
+
+  const std::vector<std::vector<bool>>& all() const { return read_; }
+
+ private:
+  const Call& call_;
+  std::vector<std::vector<bool>> read_;
+};
+
+class PartMaker {
+ public:
+  PartMaker(const Trace& trace, const WorksheetRequest& request)
+      : trace_(trace), request_(request), row_(request.row) {}
+
+  WorksheetCells made() && {
+    for (std::size_t s = 0; s < trace_.steps.size(); ++s) ask(s);
+    if (cells_.asked == 0) refuse();
+    if (!request_.is_part()) {
+      for (const Given& given : trace_.givens) {
+        cells_.uses.emplace(given.name, Uses(given.tensor.values.size(), CellUse::given));
+      }
+      cells_.trace = trace_;
+      return std::move(cells_);
+    }
+    std::vector<std::size_t> places;
+    for (std::size_t s = 0; s < trace_.steps.size(); ++s) {
+      if (!cells_.has(trace_.steps[s].name, CellUse::asked)) continue;
+      places.push_back(s);
+      give_operands(trace_.steps[s]);
+    }
+    cells_.trace = only_steps(trace_, places);
+    return std::move(cells_);
+  }
+
+ private:
+  void ask(std::size_t place) {
+    const Step& step = trace_.steps[place];
+    const std::vector<std::size_t>& steps = request_.steps;
+    if (!steps.empty() && std::ranges::find(steps, place) == steps.end()) return;
+    const Tensor& tensor = step.output;
+    const std::vector<bool> in_row = row_.cells_of(tensor);
+    const std::size_t size = tensor.rows() * tensor.columns();
+    Uses uses(tensor.values.size(), CellUse::unused);
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+      const bool other_head = request_.head && head_of(tensor, i / size) != request_.head;
+      if (in_row[i] && !other_head) uses[i] = CellUse::asked;
+    }
+    const auto asked = std::ranges::count(uses, CellUse::asked);
+    cells_.asked += static_cast<std::size_t>(asked);
+    if (asked > 0) cells_.uses.emplace(step.name, std::move(uses));
+  }
+
+  [[noreturn]] void refuse() const {
+    if (!request_.row.empty() && !request_.head) row_.refuse(trace_);
+    throw InputError("none of these steps has that row and head, so there is nothing to ask for");
+  }
+
+  void give_operands(const Step& step) {
+    const Call call = trace_.call(step);
+    const Uses& uses = cells_.uses.at(step.name);
+    std::vector<std::vector<bool>> read;
+    {
+      ReadCells observer(call);
+      for (std::size_t i = 0; i < uses.size(); ++i) {
+        if (uses[i] != CellUse::asked) continue;
+        const CellReference at = cell_at(step.name, step.output, i);
+        step.operation->cell.expression({{&call, &step.output, at.matrix, at.row, at.column}});
+      }
+      read = observer.all();
+    }
+    for (std::size_t k = 0; k < step.of.size(); ++k) give(step.of[k], *call.inputs[k], read[k]);
+  }
+
+  // Ids, targets and masks are read, but are no part of the arithmetic.
+  void give(const std::string& name, const Tensor& tensor, const std::vector<bool>& read) {
+    const bool is_step = trace_.find_step(name);
+    const bool in_arithmetic = std::ranges::find(read, true) != read.end();
+    Uses& uses = cells_.uses.try_emplace(name, tensor.values.size(), CellUse::unused).first->second;
+    std::vector<bool> matrices(tensor.matrices(), !in_arithmetic);  // of givens, whole ones
+    const std::size_t size = tensor.rows() * tensor.columns();
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+      if (read[i]) matrices[i / size] = true;
+    }
+    const std::vector<bool> cells = is_step && !in_arithmetic ? row_.cells_of(tensor) : read;
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+      const bool is_needed = is_step ? cells[i] : matrices[i / size];
+      if (is_needed && uses[i] == CellUse::unused) uses[i] = CellUse::given;
+    }
+  }
+
+  const Trace& trace_;
+  const WorksheetRequest& request_;
+  TokenRow row_;
+  WorksheetCells cells_;
+};
+
+}  // namespace
+
+bool WorksheetCells::has(const std::string& name, CellUse use) const {
+  const auto found = uses.find(name);
+  return found != uses.end() && std::ranges::find(found->second, use) != found->second.end();
+}
+
+std::vector<CellUse> WorksheetCells::shown_uses(const std::string& name, const Tensor& tensor,
+                                                std::size_t matrix,
+                                                TokenLayout token_layout) const {
+  const std::size_t size = tensor.rows() * tensor.columns();
+  const std::span<const CellUse> own = std::span(uses.at(name)).subspan(matrix * size, size);
+  if (!is_shown_transposed(tensor, token_layout)) return {own.begin(), own.end()};
+  std::vector<CellUse> shown;
+  for (std::size_t i = 0; i < size; ++i) {
+    shown.push_back(own[i % tensor.rows() * tensor.columns() + i / tensor.rows()]);
+  }
+  return shown;
+}
+
+WorksheetCells worksheet_cells(const Trace& trace, const WorksheetRequest& request) {
+  return PartMaker(trace, request).made();
 }
 
 }  // namespace qkv::inline exposition

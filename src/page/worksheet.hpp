@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "exposition/worksheet_part.hpp"
+#include "exposition/selection.hpp"
 #include "lesson/lesson.hpp"
 #include "trace/trace.hpp"
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/attention/fused_attention.hpp"
 #include "support/calls.hpp"
 #include "text/error.hpp"
 #include "trace/labels.hpp"
@@ -47,6 +48,17 @@ std::string axes_of(const Tensor& tensor) {
 }
 
 }  // namespace
+
+TEST_CASE("only an attention's own operations have a part in it") {
+  const auto part_of = [](std::string_view name) { return attention_part(*find_operation(name)); };
+  CHECK(part_of("score") == AttentionPart::scores);
+  CHECK(part_of("scale") == AttentionPart::between);
+  CHECK(part_of("mask") == AttentionPart::between);
+  CHECK(part_of("softmax") == AttentionPart::weights);
+  CHECK(part_of("weighted_sum") == AttentionPart::result);
+  CHECK(part_of("matmul") == AttentionPart::none);
+  CHECK(part_of("add") == AttentionPart::none);
+}
 
 TEST_CASE("steps are worked out in order, each from those before it") {
   Steps steps;
