@@ -39,7 +39,7 @@ void sort_by(std::vector<HeadStats>& habits, std::string_view name) {
   } else {
     std::ranges::stable_sort(habits, std::greater<>(), measure->value);
   }
-  std::ranges::stable_partition(habits, std::logical_not<>(), &HeadStats::is_variant);
+  std::ranges::stable_sort(habits, {}, &HeadStats::is_variant);
 }
 
 // For a model with gradients, only what describes heads: the weights' gradients take gigabytes.

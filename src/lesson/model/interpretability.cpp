@@ -1,7 +1,6 @@
 #include "lesson/model/interpretability.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 
 #include "lesson/prose.hpp"
@@ -98,7 +97,7 @@ std::vector<HeadStats> head_stats(const Trace& trace) {
       if (contribution) habits.back().helps = helps(*contribution, m);
     }
   }
-  std::ranges::stable_partition(habits, std::logical_not<>(), &HeadStats::is_variant);
+  std::ranges::stable_sort(habits, {}, &HeadStats::is_variant);
   return habits;
 }
 
