@@ -454,9 +454,10 @@ std::string coverage_text(const Comparison& comparison, const ComparedSide& actu
     return fmt::format("{} {}", count, count == 1 ? one : more);
   };
   std::string text = counted(coverage.compared, "step was compared", "steps were compared");
-  text += coverage.missing.empty() ? "; all had an array"
-                                   : fmt::format("; {} more had no array: {}", coverage.missing.size(),
-                                                 abbreviated_list(coverage.missing));
+  text += coverage.missing.empty()
+              ? "; all had an array"
+              : fmt::format("; {} more had no array: {}", coverage.missing.size(),
+                            abbreviated_list(coverage.missing));
   text += coverage.unknown.empty()
               ? "; each array fits a step"
               : fmt::format("; {} no step: {}",

@@ -18,8 +18,7 @@ bool has(const std::string& text, std::string_view part) {
 
 TEST_CASE("the list of operations says of each what it takes and what may be written") {
   const std::string text = operations_text(80);
-  CHECK(
-      has(text, "score         Score every query with every key\n      of = [\"Q\", \"K\"]\n"));
+  CHECK(has(text, "score         Score every query with every key\n      of = [\"Q\", \"K\"]\n"));
   CHECK(has(text, "layout = \"in-out\" or \"out-in\": "));
   CHECK(has(text, "      heads = a whole number: how many heads to cut the matrix into (must be"));
 }
