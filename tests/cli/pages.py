@@ -11,15 +11,14 @@ has examples/ and lessons/ in it:
                    commands, each of which must succeed
     ```toml NAME   a lesson file, which the commands behind it find by that name; lint must like it
     ```sh          for the developer's own shell: not run
+    ```python      run by tests/python/package.py
 
 A command or an option of qkv's that stands in a sentence (`qkv run --step`) must exist, links must
 lead to a file, and docs/options.md must have all of them.
 """
 
-import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -65,12 +64,7 @@ def run_page(text, program):
                 (Path(folder) / name).write_text(body, encoding="utf-8")
                 lines, status = sessions.run(f"qkv lint {name}", folder, program)
                 faults.extend(lines if status else [])
-            elif kind == "python":
-                done = subprocess.run([sys.executable, "-c", body], cwd=folder, capture_output=True, text=True,
-                                      check=False, env={**os.environ, "PYTHONPATH": str(ROOT / "python"),
-                                                        "QKV": str(Path(program).resolve())})
-                faults.extend([done.stderr] if done.returncode else [])
-            elif kind not in ("sh", "text"):  # a text block is a picture
+            elif kind not in ("sh", "text", "python"):  # text: a picture
                 faults.append(f"```{kind} {name}: no kind of block that is tested; see tests/cli/pages.py")
             return block[0]
 
