@@ -180,8 +180,10 @@ std::string exponent_legend(std::string_view text) {
     while (begin > 0 && (is_digit(text[begin - 1]) || text[begin - 1] == '.')) --begin;
     std::size_t end = at + 2;
     while (end < text.size() && is_digit(text[end])) ++end;
-    if (begin == at || end < at + 4) continue;  // "the-fat", not a number
+    // "the-fat" is not a number, and no double has an exponent of more than three digits.
+    if (begin == at || end < at + 4 || end > at + 5) continue;
     const int places = std::stoi(std::string(text.substr(at + 2, end - at - 2)));
+    if (places == 0) continue;
     std::string digits(text.substr(begin, at - begin));
     const std::string_view whole = text.substr(begin, end - begin);
     if (places > longest_zeros) return fmt::format("({} means {} / 10^{}.)", whole, digits, places);

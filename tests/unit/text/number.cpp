@@ -88,6 +88,7 @@ TEST_CASE("an exponent is put in words, with the first number that has one") {
   CHECK(exponent_legend("gives 2.26e-06 and 1e-05") == "(2.26e-06 means 0.00000226.)");
   CHECK(exponent_legend("4e-77") == "(4e-77 means 4 / 10^77.)");
   CHECK(exponent_legend("the-fat-cat e-mail 1e+07 e^(-2)").empty());
+  CHECK(exponent_legend("1e-00 and 3e-99999999999").empty());
 }
 
 TEST_CASE("a matrix of whole numbers has no decimals") {
