@@ -187,7 +187,10 @@ void add_part_options(CLI::App& app, WorksheetOptions& options) {
       ->type_name("N")
       ->check(count_from(1));
   app.add_option("--row", options.row, "Ask for this token's row only: its label or its number")
-      ->type_name("TOKEN");
+      ->type_name("TOKEN")
+      ->check([](const std::string& row) -> std::string {
+        return row.empty() ? "the token is empty; write its label or its number" : "";
+      });
 }
 
 std::function<int()> set_up_worksheet(CLI::App& app, const CommonOptions&) {

@@ -203,8 +203,9 @@ std::string given_text(double value, const NumberStyle& style, bool in_blank_mat
   if (style.kind == NumberStyle::Kind::scientific) return cell_text(value, style);
   const std::string text = number(value, style.digits);
   const double rounded = std::stod(text);
-  if (!in_blank_matrix || rounded == 0) return text;
-  if (brief(value, few) == brief(value, style.digits)) return brief(value, few);
+  if (!in_blank_matrix) return text;
+  if (rounded == 0) return fmt::format("{:.1e}", value);
+  if (std::string exact = brief(value, few); std::stod(exact) == value) return exact;
   const int exponent = static_cast<int>(std::floor(std::log10(std::abs(rounded))));
   return fmt::format("{:.{}e}", rounded, std::max(0, style.digits + exponent));
 }
