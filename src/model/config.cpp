@@ -43,6 +43,9 @@ constexpr std::string_view idle[] = {
 constexpr std::string_view idle_objects[] = {"id2label.", "label2id.", "task_specific_params.",
                                              "auto_map.", "transformers.js_config."};
 
+// And objects whose entries are read.
+constexpr std::string_view read_objects[] = {"rope_scaling", "rope_parameters"};
+
 constexpr ConfigRule common[] = {
     {"add_cross_attention", "false", "qkv does not do attention to a second text"},
     {"bad_words_ids", "null", "qkv forbids no words"},
@@ -78,6 +81,9 @@ void refuse_unknown_config(const Config& config, std::span<const ConfigRule> rul
     if (!rule && key.find('.') != key.npos) {
       rule = rule_of(object_of(key), rules);
       if (!rule) rule = rule_of(object_of(key), common);
+      const bool is_read =
+          std::ranges::find(read_objects, object_of(key)) != std::end(read_objects);
+      if (rule && rule->only.empty() && !is_read) refuse_entry(fact, "qkv knows no such object");
     }
     if (rule && (rule->only.empty() || entry.text == rule->only || entry.text == "null")) continue;
     if (rule) refuse_entry(fact, rule->why);

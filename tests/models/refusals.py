@@ -176,6 +176,8 @@ def a_configuration_of_another_computation_is_refused(folder):
              "is true; qkv does not divide scores by the layer's number, too"),
             ('{"scale_attn_weights": false}',
              f"{config}: scale_attn_weights is false; qkv divides scores by √d_k"),
+            ('{"layer_norm_epsilon": {"x": 1}}',
+             f"{config}: layer_norm_epsilon.x is 1; qkv knows no such object"),
             ('{"layer_norm_epsilon": "x"}',
              f"{config}: layer_norm_epsilon is x; it must be a number above 0"),
             ('{"model_type": "openai-gpt"}', f"{config}: model_type is openai-gpt; its tensors are named "
