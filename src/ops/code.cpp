@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
 
 #include "ops/kinds/gradient.hpp"
@@ -211,12 +212,31 @@ class CodeWriter {
                    rows);
   }
 
+  // A template's own names have one letter each; one that an array here has gets an underscore.
+  std::string with_free_names(std::string_view text) const {
+    std::string code;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      code += text[i];
+      const auto is_part = [&](std::size_t at) {
+        return at < text.size() &&
+               (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_');
+      };
+      const bool is_name = text[i] >= 'a' && text[i] <= 'z' && !is_part(i - 1) && !is_part(i + 1) &&
+                           (i == 0 || text[i - 1] != '.');
+      const std::string_view letter = text.substr(i, 1);
+      if (is_name &&
+          (letter == call_.step || std::ranges::find(call_.names, letter) != call_.names.end()))
+        code += '_';
+    }
+    return code;
+  }
+
   std::string expanded(std::string_view text) const {
     constexpr std::string_view sign = "ᵀ";
     std::string code;
     while (!text.empty()) {
       const std::size_t from = std::min(text.find('{'), text.size());
-      code += text.substr(0, from);
+      code += with_free_names(text.substr(0, from));
       text.remove_prefix(from);
       if (text.empty()) break;
       const std::size_t end = text.find('}');
