@@ -172,7 +172,8 @@ Sides read_sides(const CompareOptions& options) {
 // Only a lesson can diagnose the errors of a dump.
 std::string check_command(const CompareOptions& options) {
   const bool actual = is_lesson(options.actual, options);
-  if (actual == is_lesson(options.desired, options)) return {};
+  const bool is_renamed = !options.maps.empty() || options.batch;  // check has no such options
+  if (is_renamed || actual == is_lesson(options.desired, options)) return {};
   LessonSelection lesson = options.lesson;
   lesson.name = actual ? options.actual : options.desired;
   return fmt::format("qkv check {} {}", shell_words(lesson),
@@ -252,8 +253,8 @@ int run(const CompareOptions& options, const CommonOptions& common) {
   }
   Comparison comparison = compare(sides.actual, sides.desired, tolerance, std::move(checked));
   if (options.strict && sides.lesson) refuse_coarser_types(program.whole, comparison);
-  if (options.bisect) comparison.bisection = bisect(comparison, sides.lesson->trace);
   require(required_of(options), reference_side(sides.actual, sides.desired), comparison);
+  if (options.bisect) comparison.bisection = bisect(comparison, sides.lesson->trace);
   for (const ComparedSide* side : {&sides.actual, &sides.desired}) print_notes(*side);
   if (options.json) {
     print(compared_json(comparison, sides.actual, sides.desired));
