@@ -250,6 +250,8 @@ StepReport report_of(const Interpretation& interpretation, std::size_t index,
     return report;
   }
   report.cells = counts_of(node.verdicts);
+  report.left_out =
+      static_cast<std::size_t>(std::ranges::count(node.submitted->cells, true, &Numeral::left_out));
   report.verdict = worst_of(report.cells);
   report.digits = node.units.decimals;
   report.basis = node.units.basis;

@@ -44,6 +44,7 @@ struct StepReport {
   std::optional<std::string> accepted_convention;   ///< "convention.columns", …
   std::string rounded_constant = {};                ///< "√2 as 1.41", by that convention
   VerdictCounts cells;
+  std::size_t left_out = 0;  ///< of the blank cells, those that were left out on purpose
   std::optional<FirstWrong> first;
   std::optional<Region> region;  ///< empty if the wrong cells form no block
   std::vector<Diagnosis> mistakes;

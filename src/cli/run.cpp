@@ -291,14 +291,16 @@ bool offer_bookmark(RunOptions& options) {
   if (!is_bare || !pauses(options) || !is_terminal()) return true;
   const std::optional<Bookmark> left = read_bookmark();
   if (!left) return true;
-  print(
-      fmt::format("Last time you were in the lesson {}, at {}.\n"
-                  "Enter goes on there, n starts {}, q quits: ",
-                  left->lesson, left->step, options.lesson.name));
-  flush_output();
-  const std::optional<std::string> answer = read_line();
-  if (!answer || trimmed(*answer) == "q") return false;
-  if (trimmed(*answer) == "n") return true;
+  print(fmt::format("Last time you were in the lesson {}, at {}.\n", left->lesson, left->step));
+  std::optional<std::string> answer;
+  do {
+    print(fmt::format("Enter goes on there; n and Enter start {}; q and Enter quit: ",
+                      options.lesson.name));
+    flush_output();
+    answer = read_line();
+    if (!answer || trimmed(*answer) == "q") return false;
+    if (trimmed(*answer) == "n") return true;
+  } while (!trimmed(*answer).empty());
   options.lesson.name = left->lesson;
   options.from = left->step;
   return true;

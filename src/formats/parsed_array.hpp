@@ -23,6 +23,7 @@ struct Numeral {
   std::uint16_t bad_text = 0;
   /// A NaN that a program computed, not a blank.
   bool computed = false;
+  bool left_out = false;  ///< blank on purpose: a dash, or a cell of a head without a file
 
   bool is_blank() const { return std::isnan(value) && bad_text == 0 && !computed; }
 };

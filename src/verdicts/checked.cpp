@@ -372,12 +372,22 @@ std::string others_text(const CheckReport& report, const CheckStyle& style) {
   }
   std::vector<std::string> blank;
   for (const StepReport& step : report.steps) {
-    if (step.cells.blank == 0) continue;
-    blank.push_back(fmt::format("{} of {} of {}", step.cells.blank,
-                                pluralise(step.verdicts.size(), "cell"), step.step));
+    if (step.cells.blank == step.left_out) continue;
+    blank.push_back(fmt::format("{} of {} of {}", step.cells.blank - step.left_out,
+                                pluralise(step.verdicts.size() - step.left_out, "cell"),
+                                step.step));
   }
   return text + list("· still blank", blank, style) + conventions_text(report, style) +
          list("Not submitted", report.missing, style);
+}
+
+// True if nothing is left to do in what was submitted: the other blanks are dashes.
+bool is_done_but_for_left_out(const CheckReport& report) {
+  const auto left_out = [](const StepReport& step) { return step.left_out; };
+  return std::ranges::any_of(report.steps, left_out) &&
+         std::ranges::all_of(report.steps, [](const StepReport& step) {
+           return step.cells.blank == step.left_out;
+         });
 }
 
 // The verdict in one sentence, with the first slip and its mistake.
@@ -404,7 +414,9 @@ std::string verdict_text(const CheckReport& report, const CheckStyle& style) {
   } else if (report.outcome == Outcome::undecided) {
     text += "; nothing is wrong, but rounding alone could have made these numbers";
   } else if (report.outcome == Outcome::incomplete) {
-    text += "; nothing is wrong so far";
+    text += is_done_but_for_left_out(report)
+                ? "; all that is to be filled in is right, the rest was left out"
+                : "; nothing is wrong so far";
   }
   text = paragraph(text, style, 0);
   if (!style.colour) return text;

@@ -89,7 +89,7 @@ void snap_to_decimals(SubmittedArray& submitted) {
 
 namespace {
 
-constexpr Numeral blank_cell{std::numeric_limits<double>::quiet_NaN(), 0, false};
+constexpr Numeral blank_cell{.value = std::numeric_limits<double>::quiet_NaN(), .left_out = true};
 
 // True for a row or column of as many numbers as the wanted row or column.
 bool is_one_line(const Shape& shape, const Shape& wanted) {

@@ -237,7 +237,9 @@ void clear_placeholders(ParsedArray& written) {
   for (Numeral& cell : written.cells) {
     if (cell.bad_text == 0) continue;
     const std::string_view text = written.bad_texts[cell.bad_text - 1U];
-    if (std::ranges::find(placeholders, text) != std::end(placeholders)) cell.bad_text = 0;
+    if (std::ranges::find(placeholders, text) == std::end(placeholders)) continue;
+    cell.bad_text = 0;
+    cell.left_out = text != "?";
   }
 }
 
