@@ -8,6 +8,7 @@
 
 #include "exposition/arithmetic.hpp"
 #include "exposition/exposition.hpp"
+#include "exposition/map.hpp"
 #include "formats/handwork/numeral.hpp"
 #include "page/html.hpp"
 #include "text/escape.hpp"
@@ -52,7 +53,8 @@ td.unused { border-color: #bbb; color: #666; text-align: center; }
 td.key { font-weight: bold; }
 .arithmetic p { margin: 0 0 0.8mm; padding-left: 6mm; text-indent: -6mm; font-size: 9pt; }
 @media print { .given td, td.given { background: none; } td.given { font-style: italic; } }
-code { font-family: "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: 9.5pt;
+pre { line-height: 1.15; overflow-x: auto; }
+code, pre { font-family: "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: 9.5pt;
        overflow-wrap: anywhere; }
 )";
 
@@ -185,6 +187,16 @@ std::string rules(const WorksheetStyle& look, std::size_t asked) {
       "done. The CSV files beside this page take the same numbers; then";
   return fmt::format("{}<p class=\"rules\">{} <code>{}</code> says where the first slip is.</p>\n",
                      count, how, html_text(look.check));
+}
+
+std::string map_html(const Trace& trace) {
+  constexpr std::size_t columns = 80;
+  const std::string map = map_text(map_of(trace), columns);
+  std::string lines;
+  for (std::string_view rest = map; !rest.empty(); rest.remove_prefix(rest.find('\n') + 1)) {
+    lines += html_text(rest.substr(0, rest.find('\n'))) + "\n";
+  }
+  return fmt::format("<pre>\n{}</pre>\n", lines);
 }
 
 // The text and its ids, if a step reads them.
@@ -338,7 +350,7 @@ std::string worksheet_page(const Lesson& lesson, const WorksheetCells& cells,
                       render(lesson_opening(lesson, worksheet_opening), writer),
                       is_key ? "<p class=\"who\"><b>Answers</b></p>\n"
                              : "<p class=\"who\"><span>Name</span><span>Date</span></p>\n");
-  text += rules(look, cells.asked) + words_html(cells.trace);
+  text += rules(look, cells.asked) + words_html(cells.trace) + map_html(cells.trace);
   for (const Step& step : cells.trace.steps) {
     text += step_html(
         describe_step(lesson, cells.trace, step, {.topics = worksheet_topics, .unshown = true}),
