@@ -415,7 +415,7 @@ std::string verdict_text(const CheckReport& report, const CheckStyle& style) {
     text += "; nothing is wrong, but rounding alone could have made these numbers";
   } else if (report.outcome == Outcome::incomplete) {
     text += is_done_but_for_left_out(report)
-                ? "; all that is to be filled in is right, the rest was left out"
+                ? "; all that was submitted is right, the rest was left out"
                 : "; nothing is wrong so far";
   }
   text = paragraph(text, style, 0);

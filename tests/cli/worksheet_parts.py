@@ -206,7 +206,7 @@ def by_hand(program, folder, lesson, head):
     left = [path.name for path, (_, places) in blanks_of(folder).items() if places]
     said = int(SAID.search(made.stderr).group(1))
     told = run(program, "check", lesson, folder).stdout
-    ends = "all that is to be filled in is right" in " ".join(told.split())
+    ends = "all that was submitted is right" in " ".join(told.split())
     right = right and ends and "still blank" not in told
     put_back = read_rows(numbers(folder, f"-Q{suffix}")[0])
     put_back[1 + cat][1] = ""
