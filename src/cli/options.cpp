@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "interactive/walkthrough.hpp"
 #include "text/error.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"
@@ -219,6 +220,24 @@ LoadedLesson load(const LessonSelection& choice, const RequestedSteps& wanted) {
                                          : load_lesson(choice.name, choice.changes, wanted);
   loaded.lesson.asked = shell_words(choice);
   return loaded;
+}
+
+void add_step_options(CLI::App& app, StepChoice& choice) {
+  CLI::Option* step =
+      app.add_option("--step", choice.steps, "Only this step (name or number; repeatable)")
+          ->allow_extra_args(false);
+  CLI::Option* from = app.add_option("--from", choice.from, "Start at this step")->excludes(step);
+  CLI::Option* to = app.add_option("--to", choice.to, "Stop after this step")->excludes(step);
+  for (CLI::Option* option : {step, from, to}) option->type_name("STEP")->check(check_step);
+}
+
+std::pair<std::size_t, std::size_t> range_of(const Trace& trace, const StepChoice& choice,
+                                             std::pair<std::size_t, std::size_t> all) {
+  if (!choice.from.empty()) all.first = step_index(trace, choice.from);
+  if (!choice.to.empty()) all.second = step_index(trace, choice.to);
+  if (all.first <= all.second) return all;
+  throw InputError(
+      fmt::format("--from {} comes after --to {}; exchange them", choice.from, choice.to));
 }
 
 void add_head_option(CLI::App& app, std::optional<std::size_t>& head) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lesson/library.hpp"
@@ -64,6 +65,20 @@ void add_lesson_options(CLI::App& app, LessonSelection& choice, LessonArgument a
 
 /// Declares --model and model options only.
 void add_model_options(CLI::App& app, LessonSelection& choice);
+
+/// The steps that a command is about, by name or number: some, or a range; empty for all.
+struct StepChoice {
+  std::vector<std::string> steps;
+  std::string from;
+  std::string to;
+};
+
+/// Declares --step, --from and --to.
+void add_step_options(CLI::App& app, StepChoice& choice);
+
+/// Returns the indices of the first and last step of a range; without an end, that of `all`.
+std::pair<std::size_t, std::size_t> range_of(const Trace& trace, const StepChoice& choice,
+                                             std::pair<std::size_t, std::size_t> all);
 
 /// Declares --head: the head to show.
 void add_head_option(CLI::App& app, std::optional<std::size_t>& head);

@@ -12,6 +12,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "cli/command.hpp"
@@ -167,13 +168,10 @@ void run_interactive(Walkthrough walk, const InteractiveOptions& choice, std::si
   }
 }
 
-struct RunOptions {
+struct RunOptions : StepChoice {
   bool is_lesson_named = false;
   LessonSelection lesson;
   int digits = 4;
-  std::vector<std::string> steps;
-  std::string from;
-  std::string to;
   std::optional<std::size_t> layer;  ///< from 0, as in a model's weight names
   std::optional<std::size_t> head;   ///< from 1
   bool pause = false;
@@ -221,12 +219,8 @@ StepRange requested_range(const Trace& trace, const RunOptions& options) {
   if (!options.steps.empty()) return range_of_names(trace, options.steps);
   StepRange step_range = options.layer ? layer_of(trace, *options.layer)
                                        : StepRange{.first = 0, .last = trace.steps.size() - 1};
-  if (!options.from.empty()) step_range.first = step_index(trace, options.from);
-  if (!options.to.empty()) step_range.last = step_index(trace, options.to);
-  if (step_range.first > step_range.last) {
-    throw InputError(
-        fmt::format("--from {} comes after --to {}; exchange them", options.from, options.to));
-  }
+  std::tie(step_range.first, step_range.last) =
+      range_of(trace, options, {step_range.first, step_range.last});
   return step_range;
 }
 
@@ -336,24 +330,12 @@ int run(RunOptions options, const CommonOptions& common) {
 std::function<int()> set_up_run(CLI::App& app, const CommonOptions& common) {
   const auto options = std::make_shared<RunOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::defaults_to_first);
-  CLI::Option* step =
-      app.add_option("--step", options->steps, "Only this step (name or number; repeatable)")
-          ->type_name("STEP")
-          ->check(check_step)
-          ->allow_extra_args(false);
-  app.add_option("--from", options->from, "Start at this step")
-      ->type_name("STEP")
-      ->check(check_step)
-      ->excludes(step);
-  app.add_option("--to", options->to, "Stop after this step")
-      ->type_name("STEP")
-      ->check(check_step)
-      ->excludes(step);
+  add_step_options(app, *options);
   app.add_option("--layer", options->layer, "Only this layer of a model; the first is 0")
       ->type_name("N")
       ->check(count_from(0))
       ->group(model_group)
-      ->excludes(step);
+      ->excludes("--step");
   add_head_option(app, options->head);
   app.add_flag("--intermediates", options->intermediates,
                "Also show intermediate matrices, such as softmax's differences and powers");

@@ -23,12 +23,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct WorksheetOptions {
+struct WorksheetOptions : StepChoice {
   LessonSelection lesson;
   std::string directory;
-  std::vector<std::string> steps;
-  std::string from;
-  std::string to;
   std::optional<std::size_t> head;  ///< from 1
   std::string row;
   bool answers = false;
@@ -104,13 +101,7 @@ WorksheetRequest requested(const WorksheetOptions& options, const Trace& trace) 
   WorksheetRequest request{.head = head_from(options.head, trace), .row = options.row};
   for (const std::string& step : options.steps) request.steps.push_back(step_index(trace, step));
   if (options.from.empty() && options.to.empty()) return request;
-  const std::size_t first = options.from.empty() ? 0 : step_index(trace, options.from);
-  const std::size_t last =
-      options.to.empty() ? trace.steps.size() - 1 : step_index(trace, options.to);
-  if (first > last) {
-    throw InputError(
-        fmt::format("--from {} comes after --to {}; exchange them", options.from, options.to));
-  }
+  const auto [first, last] = range_of(trace, options, {0, trace.steps.size() - 1});
   for (std::size_t s = first; s <= last; ++s) request.steps.push_back(s);
   return request;
 }
@@ -170,19 +161,7 @@ int run(const WorksheetOptions& options) {
 }
 
 void add_part_options(CLI::App& app, WorksheetOptions& options) {
-  CLI::Option* step =
-      app.add_option("--step", options.steps, "Ask for this step only (name or number; repeatable)")
-          ->type_name("STEP")
-          ->check(check_step)
-          ->allow_extra_args(false);
-  app.add_option("--from", options.from, "Ask from this step on")
-      ->type_name("STEP")
-      ->check(check_step)
-      ->excludes(step);
-  app.add_option("--to", options.to, "Ask up to this step")
-      ->type_name("STEP")
-      ->check(check_step)
-      ->excludes(step);
+  add_step_options(app, options);
   app.add_option("--head", options.head, "Ask for this head only, and only what has heads")
       ->type_name("N")
       ->check(count_from(1));
