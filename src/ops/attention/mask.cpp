@@ -314,7 +314,7 @@ std::string why_hidden(const CellBase& c) {
   return fmt::format("hidden: {} is 0 for {} and {}", c.call->names[1], query, key);
 }
 
-void check_operands(const Call& call) {
+void check_mask_operands(const Call& call) {
   const std::string_view kind = mask_kind(call);
   const std::size_t wanted = is_positional_mask(kind) ? 1 : 2;
   if (call.inputs.size() == wanted) return;
@@ -412,7 +412,7 @@ struct Mask {
   }
 
   static Tensor frame(const Call& call) {
-    check_operands(call);
+    check_mask_operands(call);
     Call shaped = call;
     if (mask_kind(call) == "padding") {
       check_padding(call);

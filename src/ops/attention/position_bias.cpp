@@ -139,7 +139,7 @@ struct RelativeBias {
 };
 
 // The gradient of a table's number: the sum over all scores that it was added to.
-struct GradTable : OwnCells {
+struct GradDistances : OwnCells {
   static constexpr GradientWords words{"Back to the table of distances",
                                        "A number of the table was added to all scores of its "
                                        "distance, so its gradient is the sum of theirs.",
@@ -393,7 +393,7 @@ constinit const Operation relative_bias_operation = operation_of<RelativeBias>({
     .notice = "The same number is added to all cells of a diagonal.",
     .operands = R"(["scores", "table"])",
     .options = relative_bias_options,
-    .backward = backward_by<GradBiased, GradTable>,
+    .backward = backward_by<GradBiased, GradDistances>,
 });
 
 constinit const Operation alibi_operation = operation_of<Alibi>({

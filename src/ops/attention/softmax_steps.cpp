@@ -292,7 +292,7 @@ Versions shares_of(const StepView& step) {
 }
 
 // Each cell is divided by the sum of that cell in all heads.
-Versions over_heads(const StepView& step) {
+Versions shares_over_heads(const StepView& step) {
   return by_heads(step.operand(), head_count(step.operand()), [](const Matrix& x) -> Matrix {
     const Matrix totals = sums(x, Along::columns);
     return xt::where(xt::equal(totals, 0.0), 0.0, x / totals);
@@ -323,7 +323,7 @@ constexpr Mistake normalise_mistakes[] = {
     {"softmax.base-2", "10 was raised to the scores instead of e.", "e ≈ 2.718.",
      shares_of<base_10>},
     {"softmax.heads", "The sums were taken over the heads.",
-     "The weights of one query sum to 1 in each head.", over_heads},
+     "The weights of one query sum to 1 in each head.", shares_over_heads},
     {"softmax.negative", "The scores went in with the wrong sign: e^(−x).",
      "A larger score gets a larger weight.", shares_of<negative>},
     unscaled("Softmax takes the scaled scores."),

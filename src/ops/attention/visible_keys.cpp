@@ -14,7 +14,7 @@ struct KindName {
   MaskPattern::Kind kind;
 };
 
-constexpr KindName kinds[] = {
+constexpr KindName kind_names[] = {
     {"causal", MaskPattern::Kind::causal},
     {"sliding_window", MaskPattern::Kind::sliding_window},
     {"prefix", MaskPattern::Kind::prefix},
@@ -47,11 +47,11 @@ KeyRange MaskPattern::operator()(std::size_t query) const {
 }
 
 bool is_positional_mask(std::string_view kind) {
-  return std::ranges::find(kinds, kind, &KindName::name) != std::end(kinds);
+  return std::ranges::find(kind_names, kind, &KindName::name) != std::end(kind_names);
 }
 
 MaskPattern mask_pattern_of(const Call& call, std::string_view kind) {
-  MaskPattern seen{.kind = std::ranges::find(kinds, kind, &KindName::name)->kind,
+  MaskPattern seen{.kind = std::ranges::find(kind_names, kind, &KindName::name)->kind,
                    .first = first_query(call),
                    .keys = call.inputs[0]->columns()};
   if (seen.kind == MaskPattern::Kind::sliding_window) {

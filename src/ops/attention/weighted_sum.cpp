@@ -10,7 +10,7 @@ using WeightedSum = ProductMaths<WeightsTimesValues>;  // [query key]·[key d_v]
 
 Versions transposed_weights(const StepView& step) { return {transposed(step.operand())}; }
 
-Versions keys(const StepView& step) {
+Versions keys_of_scores(const StepView& step) {
   const StepView* scores = upstream(step.inputs[0], score_operation);
   return scores ? Versions{scores->operand(1)} : Versions();
 }
@@ -43,7 +43,7 @@ constexpr Mistake weighted_sum_mistakes[] = {
     {"weighted-sum.transposed", "The attention weights were transposed: Aᵀ·V.",
      "A row of attention weights belongs to one query.", Operand{0, transposed_weights}},
     {"weighted-sum.keys", "The keys were mixed instead of the values: A·K.",
-     "The attention weights mix the values V.", Operand{1, keys}},
+     "The attention weights mix the values V.", Operand{1, keys_of_scores}},
     {"weighted-sum.embeddings", "The embeddings were mixed instead of the values: A·X.",
      "The attention weights mix the values V.", Operand{1, embeddings}},
     {"weighted-sum.scores", "The scores were used instead of the attention weights.",

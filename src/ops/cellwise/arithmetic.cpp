@@ -65,11 +65,11 @@ using Maximum = Pairwise<"max({0}, {1}), cell by cell",
                          [](const auto& a, const auto& b) { return larger(a, b); }>;
 
 // The larger one gets the gradient; of two equal ones each gets half.
-struct GradMaximum : CellwiseGradient<"{0}, where {1} > {2}",
-                                      [](const auto& change, const auto& own, const auto& other) {
-                                        return max_backward(change, own, other);
-                                      },
-                                      Role::self, Role::other> {
+struct GradLarger : CellwiseGradient<"{0}, where {1} > {2}",
+                                     [](const auto& change, const auto& own, const auto& other) {
+                                       return max_backward(change, own, other);
+                                     },
+                                     Role::self, Role::other> {
   static constexpr std::string_view code = "{0} * (({1} > {2}) + ({1} == {2}) / 2)";
   static constexpr GradientWords words{
       "Back to the larger of two",
@@ -114,7 +114,7 @@ constexpr Mistake gradient_step_mistakes[] = {
 };
 
 // W_new = W − rate · G: dW = dW_new, dG = −rate · dW_new.
-struct GradWeight : IdentityBackward {
+struct GradStepped : IdentityBackward {
   static constexpr GradientWords words{
       "Back to the weight before the step",
       "The step does not depend on the weight itself, so the gradient stays as it is.",
@@ -202,7 +202,7 @@ constinit const Operation maximum_operation = operation_of<Maximum>({
             "row, one column or one number is repeated. With 0 this is ReLU.",
     .notice = "No cell is smaller than either of the two.",
     .operands = R"(["A", "B"])",
-    .backward = backward_by<GradMaximum>,
+    .backward = backward_by<GradLarger>,
 });
 
 constinit const Operation gradient_step_operation = operation_of<GradientStep>({
@@ -214,7 +214,7 @@ constinit const Operation gradient_step_operation = operation_of<GradientStep>({
     .operands = R"(["W", "d_W"])",
     .options = gradient_step_options,
     .mistakes = gradient_step_mistakes,
-    .backward = backward_by<GradWeight, GradOfGradient>,
+    .backward = backward_by<GradStepped, GradOfGradient>,
 });
 
 constinit const Operation add_operation = operation_of<Add>({

@@ -111,11 +111,11 @@ struct GradTable : OwnCells {
   }
 };
 
-constexpr std::string_view methods[] = {"sinusoidal", "learned"};
+constexpr std::string_view position_methods[] = {"sinusoidal", "learned"};
 constexpr OptionRule positions_options[] = {
     {.name = "method",
      .help = "sines and cosines of the position, or the first rows of a learned table",
-     .list = methods},
+     .list = position_methods},
     {.name = "base",
      .help = "the largest wave is this many times as long as the shortest",
      .numbers = OptionRule::Numbers::positive},
@@ -126,7 +126,7 @@ bool is_learned(const Call& call) {
          "learned";
 }
 
-void check_operands(const Call& call) {
+void check_position_operands(const Call& call) {
   if (is_learned(call) != (call.inputs.size() == 2)) {
     refuse(call, is_learned(call)
                      ? "learned positions need their table: of = [\"token_embeddings\", "
@@ -223,7 +223,7 @@ struct Positions {
   }
 
   static Tensor compute(const Call& call) {
-    check_operands(call);
+    check_position_operands(call);
     const Tensor& tokens = *call.inputs[0];
     Axis rows = tokens.row_axis();
     if (tokens.rank() < 2) rows.name = "token";

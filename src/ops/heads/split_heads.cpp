@@ -16,7 +16,7 @@ std::size_t heads_in(const Call& call) {
   return joins_one_tensor(call) ? head_count(*call.inputs[0]) : call.inputs.size();
 }
 
-void check_operands(const Call& call) {
+void check_joined_operands(const Call& call) {
   const Tensor& first = *call.inputs[0];
   if (joins_one_tensor(call)) {
     refuse_without_heads(call,
@@ -132,7 +132,7 @@ struct ConcatHeads {
   }
 
   static Tensor compute(const Call& call) {
-    check_operands(call);
+    check_joined_operands(call);
     const Tensor& first = *call.inputs[0];
     AxisRoles axes(first);
     axes.columns = {.name = "h·" + axes.columns.name, .size = 0};

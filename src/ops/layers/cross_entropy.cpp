@@ -314,7 +314,7 @@ constexpr OptionRule cross_entropy_options[] = {
      .list = reductions},
 };
 
-void check_ids(const Call& call) {
+void check_target_ids(const Call& call) {
   const Tensor& logits = *call.inputs[0];
   const Tensor& targets = *call.inputs[1];
   for (std::size_t i = 0; i < targets.values.size(); ++i) {
@@ -340,7 +340,7 @@ void check_shares(const Call& call) {
   }
 }
 
-void check_operands(const Call& call) {
+void check_targets(const Call& call) {
   const Tensor& logits = *call.inputs[0];
   if (logits.columns() == 0 || (logits.rows() == 0 && reduction_of(call) == "mean")) {
     refuse(call, operand_text(call, 0) + " has no logits");
@@ -352,7 +352,7 @@ void check_operands(const Call& call) {
     refuse(call, fmt::format("{} must have one target for each row of {}", operand_text(call, 1),
                              operand_text(call, 0)));
   }
-  check_ids(call);
+  check_target_ids(call);
 }
 
 template <class N>
@@ -403,12 +403,12 @@ struct CrossEntropy {
 
   static Tensor compute(const Call& call) {
     Tensor result = output_of(call, form(call));
-    check_operands(call);
+    check_targets(call);
     return cell_by_cell(call, std::move(result), cell<double>);
   }
 };
 
-Versions base_2(const StepView& step) { return scaled(step, std::numbers::log2e); }
+Versions in_base_2(const StepView& step) { return scaled(step, std::numbers::log2e); }
 
 constexpr Mistake cross_entropy_mistakes[] = {
     {"loss.targets-from-one", targets_from_one_says, targets_from_one_hint,
@@ -416,7 +416,7 @@ constexpr Mistake cross_entropy_mistakes[] = {
     {"cross-entropy.no-minus", "The minus before the logarithm was left out.",
      "The logarithm of a share is negative; a loss is not.", other_sign},
     {"cross-entropy.base-2", "The logarithm to base 2 was taken.", "ln, the logarithm to base e.",
-     base_2},
+     in_base_2},
     {"cross-entropy.sum", "The losses of the rows were added up, not averaged.",
      "Divide by the number of rows.", reduced_otherwise<true, 0>},
     {"cross-entropy.sum", "The losses of the rows were averaged, not added up.",

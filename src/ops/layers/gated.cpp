@@ -53,20 +53,20 @@ constexpr Mistake silu_mistakes[] = {
 
 // The derivative of SiLU: σ(x) · (1 + x · (1 − σ(x))).
 template <class N>
-N slope(const N& x) {
+N silu_slope(const N& x) {
   const N share = sigmoid(x);
   return share * (N(1.0) + x * (N(1.0) - share));
 }
 
 // Falls, rises and falls again: extremes are at the ends or at the turning points.
-Interval slope(Interval x) {
+Interval silu_slope(Interval x) {
   constexpr double steepest = 2.399357280515467;
-  return range_with_turns(x, {-steepest, steepest}, slope<double>);
+  return range_with_turns(x, {-steepest, steepest}, silu_slope<double>);
 }
 
 struct GradSilu
     : CellwiseGradient<"{0} ∘ σ({1}) · (1 + {1} · (1 − σ({1})))",
-                       [](const auto& change, const auto& x) { return change * slope(x); },
+                       [](const auto& change, const auto& x) { return change * silu_slope(x); },
                        Role::self> {
   static constexpr std::string_view code =
       "s = 1 / (1 + {np}.exp(-{1})); {=}{0} * s * (1 + {1} * (1 - s))";
@@ -95,7 +95,7 @@ Versions with_gate(const StepView& step) {
   return versions;
 }
 
-Versions swapped(const StepView& step) {
+Versions gate_swapped(const StepView& step) {
   Versions versions;
   for (std::size_t k = 0; k < 2; ++k) {
     if (!is_gate(*step.inputs[k])) continue;
@@ -109,7 +109,8 @@ Versions swapped(const StepView& step) {
 }
 
 constexpr Mistake multiply_mistakes[] = {
-    {"swiglu.swapped", "SiLU was taken of the other factor.", "SiLU goes over the gate.", swapped},
+    {"swiglu.swapped", "SiLU was taken of the other factor.", "SiLU goes over the gate.",
+     gate_swapped},
     {"swiglu.of-product", "SiLU was taken of the product.",
      "First SiLU of the gate, then multiply.", Exchange{{&silu_operation}}},
     {"swiglu.sigmoid", "The gate's sigmoid was multiplied, without the gate itself.",

@@ -279,7 +279,7 @@ struct GradGain {
   }
 };
 
-struct GradBias : IdentityBackward {
+struct GradNormBias : IdentityBackward {
   static constexpr GradientWords words{
       "Back to the bias",
       "The bias was added to every row, so its gradient is the sum over all rows.",
@@ -322,7 +322,7 @@ constexpr Mistake norm_backward_mistakes[] = {
 template <Norm norm>
 BackwardRule norm_backward(const OperandRef& use) {
   return backward_by<WithMistakes<GradRow<norm>, norm_backward_mistakes<norm>>,
-                     Repeated<GradGain<norm>>, Repeated<GradBias>>(use);
+                     Repeated<GradGain<norm>>, Repeated<GradNormBias>>(use);
 }
 
 }  // namespace

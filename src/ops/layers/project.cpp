@@ -22,7 +22,7 @@ struct GradRows : ProductGradient<GradFirst<Axes>> {
 };
 
 template <class Axes>
-struct GradWeight : ProductGradient<GradSecond<Axes>> {
+struct GradProjection : ProductGradient<GradSecond<Axes>> {
   static constexpr GradientWords words{
       "Back to the weight",
       "Every token used the weight once. So its gradient is the sum over the tokens of the input "
@@ -30,7 +30,7 @@ struct GradWeight : ProductGradient<GradSecond<Axes>> {
       "It has the shape of the weight. A step of training subtracts a little of it."};
 };
 
-struct GradBias : IdentityBackward {
+struct GradProjectionBias : IdentityBackward {
   static constexpr GradientWords words{
       "Back to the bias",
       "The bias was added to every row, so its gradient is the sum over all rows.",
@@ -47,10 +47,11 @@ struct GradBias : IdentityBackward {
 /// The backward rule of project: to its rows, its weight in either layout, and its bias.
 BackwardRule project_backward(const OperandRef& use) {
   const bool out_in = use.options->word("layout", "in-out") == "out-in";
-  const auto rule =
-      out_in ? backward_by<GradRows<RowsTimesRows>, GradWeight<RowsTimesRows>, Repeated<GradBias>>
-             : backward_by<GradRows<RowsTimesColumns>, GradWeight<RowsTimesColumns>,
-                           Repeated<GradBias>>;
+  const auto rule = out_in
+                        ? backward_by<GradRows<RowsTimesRows>, GradProjection<RowsTimesRows>,
+                                      Repeated<GradProjectionBias>>
+                        : backward_by<GradRows<RowsTimesColumns>, GradProjection<RowsTimesColumns>,
+                                      Repeated<GradProjectionBias>>;
   return rule(use);
 }
 
@@ -152,7 +153,7 @@ Versions output_skipped(const StepView& step) {
 }
 
 // With a weight for each head, programs compute all heads in one product and then split it.
-Versions only_reshaped(const StepView& step) {
+Versions heads_reshaped(const StepView& step) {
   if (step.operand(1).matrices() < 2) return {};
   Call call = call_of(step);
   const Tensor heads = Project::compute(call);
@@ -239,7 +240,7 @@ constexpr Mistake project_mistakes[] = {
      "Queries, keys and values each have a weight of their own.", wrong_weight},
     {"project.missing-bias", "The bias was left out.", "After the product comes + b.",
      SkipOperand{2}},
-    {"heads.interleaved", only_reshaped_into_heads, cut_columns_into_heads, only_reshaped},
+    {"heads.interleaved", only_reshaped_into_heads, cut_columns_into_heads, heads_reshaped},
     {"output.skipped", "The output weight W_O was left out.",
      "What the heads found is still to be multiplied by W_O.", output_skipped},
     {"project.unknown-offset",

@@ -120,7 +120,7 @@ struct RmsNorm {
 };
 
 // How an RMS norm is computed, by a mistake in its place.
-struct NormVariant {
+struct RmsVariant {
   double eps;
   double offset;  // what is added to the gain
   bool gain = true;
@@ -133,11 +133,9 @@ struct NormVariant {
   };
 };
 
-NormVariant right_norm(const Call& call) {
-  return {.eps = eps_of(call), .offset = offset_of(call)};
-}
+RmsVariant right_rms(const Call& call) { return {.eps = eps_of(call), .offset = offset_of(call)}; }
 
-Tensor with_variant(const Call& call, const NormVariant& v) {
+Tensor with_rms_variant(const Call& call, const RmsVariant& v) {
   return by_operands(call, RmsNorm::form(call), [&](const Operands& of) {
     const Matrix own = of(0);
     const Matrix centred = own - means(own);
@@ -152,34 +150,34 @@ Tensor with_variant(const Call& call, const NormVariant& v) {
 }
 
 template <auto... changes>
-constexpr auto normed_with = with_parameters<right_norm, with_variant, changes...>;
+constexpr auto rms_with = with_parameters<right_rms, with_rms_variant, changes...>;
 
 constexpr Mistake rms_norm_mistakes[] = {
     {"rms-norm.mean-subtracted", "The mean was subtracted first, as layer norm does.",
      "RMS norm leaves the mean where it is.",
-     normed_with<[](NormVariant& v) { v.centred = v.squares_centred = true; },
-                 [](NormVariant& v) { v.centred = true; }>},
+     rms_with<[](RmsVariant& v) { v.centred = v.squares_centred = true; },
+              [](RmsVariant& v) { v.centred = true; }>},
     {"rms-norm.no-gain", "The gain was left out.", "After dividing comes · gain.",
-     normed_with<[](NormVariant& v) { v.gain = false; }>},
+     rms_with<[](RmsVariant& v) { v.gain = false; }>},
     {"rms-norm.unit-offset",
      "1 was added to the gain where it is not due, or left out where it is.",
      "Is the gain stored as it is, or less 1?", With{"unit_offset"}},
     {"rms-norm.eps", "Another ε was taken, or it was added to the root.",
      "Divide by √(mean square + ε), with the lesson's own ε.",
-     normed_with<[](NormVariant& v) {
+     rms_with<[](RmsVariant& v) {
        v.divisor = [](double s, double eps) { return std::sqrt(s) + eps; };
      },
-                 [](NormVariant& v) { return std::exchange(v.eps, 1e-5) != 1e-5; },
-                 [](NormVariant& v) { return std::exchange(v.eps, 1e-6) != 1e-6; }>},
+              [](RmsVariant& v) { return std::exchange(v.eps, 1e-5) != 1e-5; },
+              [](RmsVariant& v) { return std::exchange(v.eps, 1e-6) != 1e-6; }>},
     {"rms-norm.sum", "It was divided by the root of the sum of the squares.",
      "The root of their mean: divide the sum by the width first.",
-     normed_with<[](NormVariant& v) { v.summed = true; }>},
+     rms_with<[](RmsVariant& v) { v.summed = true; }>},
     {"rms-norm.squared", "It was divided by the mean square itself.",
      "Take its root before dividing.",
-     normed_with<[](NormVariant& v) { v.divisor = [](double s, double eps) { return s + eps; }; }>},
+     rms_with<[](RmsVariant& v) { v.divisor = [](double s, double eps) { return s + eps; }; }>},
     {"rms-norm.columns", "The columns were normalised instead of the rows.",
      "Each token is normalised by itself.",
-     normed_with<[](NormVariant& v) { v.along = Along::columns; }>},
+     rms_with<[](RmsVariant& v) { v.along = Along::columns; }>},
 };
 
 }  // namespace

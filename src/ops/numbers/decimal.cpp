@@ -10,13 +10,13 @@ namespace {
 constexpr int most_places = 18;
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
-constexpr auto powers = [] {
+constexpr auto powers_of_ten = [] {
   std::array<std::int64_t, most_places + 1> all{1};
   for (std::size_t i = 1; i < all.size(); ++i) all[i] = 10 * all[i - 1];
   return all;
 }();
 
-std::int64_t power(int places) { return powers[static_cast<std::size_t>(places)]; }
+std::int64_t power_of_ten(int places) { return powers_of_ten[static_cast<std::size_t>(places)]; }
 
 // Divides `number` by `factor` as often as possible, and returns how often.
 int take_out(std::int64_t& number, std::int64_t factor) {
@@ -67,7 +67,8 @@ Decimal Decimal::made_of(Decimal part) const {
 
 double Decimal::value() const {
   switch (kind_) {
-    case Kind::finite: return static_cast<double>(digits_) / static_cast<double>(power(places_));
+    case Kind::finite:
+      return static_cast<double>(digits_) / static_cast<double>(power_of_ten(places_));
     case Kind::infinite: return infinite;
     case Kind::minus_infinite: return -infinite;
     default: return std::numeric_limits<double>::quiet_NaN();
@@ -78,7 +79,7 @@ Decimal operator+(Decimal a, Decimal b) {
   if (!a.is_finite() || !b.is_finite()) return Decimal(a.value() + b.value()).made_of(a).made_of(b);
   if (a.places_ < b.places_) std::swap(a, b);
   std::int64_t digits = 0;
-  if (__builtin_mul_overflow(b.digits_, power(a.places_ - b.places_), &digits) ||
+  if (__builtin_mul_overflow(b.digits_, power_of_ten(a.places_ - b.places_), &digits) ||
       __builtin_add_overflow(digits, a.digits_, &digits)) {
     return Decimal::unknown();
   }
@@ -108,11 +109,11 @@ Decimal operator/(Decimal a, Decimal b) {
   const int more = std::max(twos, fives);
   if (rest != 1 || more > most_places) return Decimal::unknown();
   const int places = a.places_ - b.places_ + more;
-  const std::int64_t times = power(more) / lower;
+  const std::int64_t times = power_of_ten(more) / lower;
   if (places < -most_places || __builtin_mul_overflow(upper, times, &upper)) {
     return Decimal::unknown();
   }
-  if (places < 0 && __builtin_mul_overflow(upper, power(-places), &upper)) {
+  if (places < 0 && __builtin_mul_overflow(upper, power_of_ten(-places), &upper)) {
     return Decimal::unknown();
   }
   return Decimal::of(upper, std::max(0, places), std::max(a.most_, b.most_));

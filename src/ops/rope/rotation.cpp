@@ -18,7 +18,7 @@ struct ScalingName {
   bool wants_length;
 };
 
-constexpr ScalingName scalings[] = {
+constexpr ScalingName scaling_names[] = {
     {"none", Scaling::none, false}, {"linear", Scaling::linear, false},
     {"ntk", Scaling::ntk, false},   {"dynamic", Scaling::dynamic, true},
     {"yarn", Scaling::yarn, true},  {"llama3", Scaling::llama3, true},
@@ -26,7 +26,7 @@ constexpr ScalingName scalings[] = {
 
 const ScalingName& scaling_of(const Call& call) {
   const std::string_view word = call.options->word("scaling", "none");
-  return *std::ranges::find(scalings, word, &ScalingName::name);
+  return *std::ranges::find(scaling_names, word, &ScalingName::name);
 }
 
 std::size_t width_of(const Call& call) {

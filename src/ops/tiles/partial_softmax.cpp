@@ -103,7 +103,7 @@ struct GradScoresOfSum {
 };
 
 // L = m + ln l: dm = dL, dl = dL / l.
-struct GradMaximum : IdentityBackward {
+struct GradOfMaximum : IdentityBackward {
   static constexpr GradientWords words{"Back to the maximum",
                                        "The maximum was added, so the gradient stays as it is.",
                                        "The same numbers."};
@@ -119,7 +119,7 @@ struct GradSumOfPowers : CellwiseGradient<"{0} / {1}", std::divides<>{}, Role::s
 
 BackwardRule log_sum_exp_backward(const OperandRef& use) {
   if (use.operands == 1) return rule_of<GradScoresOfSum>(use);
-  return backward_by<GradMaximum, GradSumOfPowers>(use);
+  return backward_by<GradOfMaximum, GradSumOfPowers>(use);
 }
 
 struct TileWeights {

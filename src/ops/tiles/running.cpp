@@ -47,7 +47,7 @@ constexpr Mistake running_max_mistakes[] = {
 };
 
 // The gradient goes to the largest score or to the maximum before; equal ones share it.
-struct GradTileScores {
+struct GradScoresSoFar {
   static constexpr GradientWords words{
       "Back to the largest score",
       "Only the largest score so far is in the result. If the tile has it, it gets the gradient.",
@@ -103,7 +103,7 @@ struct GradMaximumBefore {
 
 BackwardRule running_max_backward(const OperandRef& use) {
   if (use.operands == 2 && use.operand == 0) return rule_of<GradMaximumBefore>(use);
-  BackwardRule rule = rule_of<GradTileScores>(use);
+  BackwardRule rule = rule_of<GradScoresSoFar>(use);
   if (use.operands == 2) rule.saved = {Role{0}};
   return rule;
 }
@@ -135,7 +135,7 @@ struct GradBefore {
 // The maximum before gets the gradient of its factor. The rule saves the new one, and what was
 // found before.
 template <class Axes>
-struct GradMaximum {
+struct GradOldMaximum {
   static constexpr GradientWords words{
       "Back to the maximum before",
       "The derivative of the factor e^(m_old − m) is the factor itself. So the gradients are "
@@ -158,7 +158,7 @@ struct GradMaximum {
 
 // The new maximum gets minus that.
 template <class Axes>
-struct GradNewMaximum : GradMaximum<Axes> {
+struct GradNewMaximum : GradOldMaximum<Axes> {
   static constexpr GradientWords words{
       "Back to the new maximum",
       "The derivative of the factor e^(m_old − m) by m is the factor with the other sign. So the "
@@ -167,11 +167,11 @@ struct GradNewMaximum : GradMaximum<Axes> {
   static constexpr Role needs[] = {Role{1}, Role{0}};
 
   static Form form(const Call&) {
-    return GradMaximum<Axes>::form_by("−row sums of {0} ∘ {3} ∘ e^({2} − {1})");
+    return GradOldMaximum<Axes>::form_by("−row sums of {0} ∘ {3} ∘ e^({2} − {1})");
   }
 
   static auto cell(const auto& c) {
-    return 0.0 - GradMaximum<Axes>::rescaled(c) * factor(c, saved(0), self);
+    return 0.0 - GradOldMaximum<Axes>::rescaled(c) * factor(c, saved(0), self);
   }
 };
 
@@ -199,7 +199,7 @@ struct GradTile {
 };
 
 // The tile adds P·V to the output.
-struct GradWeights : ProductGradient<GradFirst<WeightsTimesValues>> {
+struct GradTileWeights : ProductGradient<GradFirst<WeightsTimesValues>> {
   static constexpr GradientWords words{
       "Back to the tile's weights",
       "This says how much the loss would change if a query took more of a value. It is the dot "
@@ -207,7 +207,7 @@ struct GradWeights : ProductGradient<GradFirst<WeightsTimesValues>> {
       "Only the tile's own values are needed."};
 };
 
-struct GradValues : ProductGradient<GradSecond<WeightsTimesValues>> {
+struct GradTileValues : ProductGradient<GradSecond<WeightsTimesValues>> {
   static constexpr GradientWords words{
       "Back to the tile's values",
       "A value went to every query, times an attention weight. So its gradient is the sum of the "
@@ -218,16 +218,17 @@ struct GradValues : ProductGradient<GradSecond<WeightsTimesValues>> {
 /// The backward rule of running_sum: to the sum and the maximum before, the new one and the tile.
 BackwardRule running_sum_backward(const OperandRef& use) {
   if (use.operands == 1) return rule_of<GradTile>(use);
-  return backward_by<GradBefore<OfSum>, GradMaximum<OfSum>, GradNewMaximum<OfSum>, GradTile>(use);
+  return backward_by<GradBefore<OfSum>, GradOldMaximum<OfSum>, GradNewMaximum<OfSum>, GradTile>(
+      use);
 }
 
 /// The same of running_output, whose tile has weights and values.
 BackwardRule running_output_backward(const OperandRef& use) {
   const Role weights{use.operands - 2};
   const Role values{use.operands - 1};
-  if (Role{use.operand} == values) return {&gradient_operation<GradValues>, {weights}};
-  if (Role{use.operand} == weights) return {&gradient_operation<GradWeights>, {values}};
-  return backward_by<GradBefore<OfOutput>, GradMaximum<OfOutput>, GradNewMaximum<OfOutput>>(use);
+  if (Role{use.operand} == values) return {&gradient_operation<GradTileValues>, {weights}};
+  if (Role{use.operand} == weights) return {&gradient_operation<GradTileWeights>, {values}};
+  return backward_by<GradBefore<OfOutput>, GradOldMaximum<OfOutput>, GradNewMaximum<OfOutput>>(use);
 }
 
 struct RunningSum {
