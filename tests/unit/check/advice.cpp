@@ -5,6 +5,8 @@
 
 #include "trace/evaluate.hpp"
 
+namespace check_advice_tests {
+
 namespace {
 
 using namespace qkv;
@@ -116,3 +118,5 @@ TEST_CASE("a lesson of one query hears nothing of what only more rows would show
       "[[step]]\nname = \"A\"\nop = \"softmax\"\nof = [\"Q_rope\"]\n";
   CHECK(hidden_in(one_row) == "");
 }
+
+}  // namespace check_advice_tests

@@ -7,6 +7,8 @@
 
 #include "text/error.hpp"
 
+namespace check_comparison_tests {
+
 namespace {
 
 using namespace qkv;
@@ -121,3 +123,5 @@ TEST_CASE("a dump with nothing of the lesson in it is refused") {
 }
 
 }  // namespace
+
+}  // namespace check_comparison_tests

@@ -5,6 +5,8 @@
 
 #include "check/submissions.hpp"
 
+namespace check_diagnosis_tests {
+
 /// What diagnosis finds, what it is sure of, and how it says so. The numbers are by hand.
 
 namespace {
@@ -215,3 +217,5 @@ TEST_CASE("a head that was lost before the submitted step is found") {
 }
 
 }  // namespace
+
+}  // namespace check_diagnosis_tests

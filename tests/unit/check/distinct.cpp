@@ -6,6 +6,8 @@
 #include "lesson/lesson.hpp"
 #include "trace/evaluate.hpp"
 
+namespace check_distinct_tests {
+
 namespace {
 
 using namespace qkv;
@@ -91,3 +93,5 @@ of   = ["scores"]
 }
 
 }  // namespace
+
+}  // namespace check_distinct_tests

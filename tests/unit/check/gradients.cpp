@@ -2,6 +2,8 @@
 
 #include "check/submissions.hpp"
 
+namespace check_gradients_tests {
+
 /// Gradients that are handed in, and what must not fool the check.
 namespace {
 
@@ -88,3 +90,5 @@ TEST_CASE("numbers that round to 0 are none that dropout has dropped") {
 }
 
 }  // namespace
+
+}  // namespace check_gradients_tests

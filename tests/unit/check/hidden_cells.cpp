@@ -2,6 +2,8 @@
 
 #include "check/submissions.hpp"
 
+namespace check_hidden_cells_tests {
+
 /// Rows of which a mask leaves little to round.
 namespace {
 
@@ -130,3 +132,5 @@ of = ["exps"]
 }
 
 }  // namespace
+
+}  // namespace check_hidden_cells_tests

@@ -4,6 +4,8 @@
 
 #include "check/submissions.hpp"
 
+namespace check_marks_tests {
+
 namespace {
 
 using namespace qkv;
@@ -76,3 +78,5 @@ TEST_CASE("what depends on a changed given earns no share") {
   CHECK(marks.steps[1].marks == 2);
   CHECK(marks.taken == 0);
 }
+
+}  // namespace check_marks_tests

@@ -8,6 +8,8 @@
 #include "lesson/library.hpp"
 #include "ops/operation.hpp"
 
+namespace check_mistakes_tests {
+
 /// Laws of the check, over every operation and every mistake of small lessons.
 
 namespace {
@@ -186,3 +188,5 @@ TEST_CASE("whoever only rounds is never told wrong") {
 }
 
 }  // namespace
+
+}  // namespace check_mistakes_tests

@@ -4,6 +4,8 @@
 
 #include "check/submissions.hpp"
 
+namespace check_other_units_tests {
+
 using namespace qkv::test;
 
 namespace {
@@ -285,3 +287,5 @@ TEST_CASE("NaN is wrong unless every key of its row was hidden") {
       checked(two_words(), {{"attention_weights", "1,0\nnan,0.99"}});
   CHECK(verdicts(from_nothing, "attention_weights") == "cc wc");
 }
+
+}  // namespace check_other_units_tests

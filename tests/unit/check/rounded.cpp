@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace check_rounded_tests {
+
 namespace {
 
 using namespace qkv;
@@ -28,3 +30,5 @@ TEST_CASE("numbers that can't have more decimals were not rounded to those they 
   CHECK(!rounded_decimals(cells({300}), Precision::bfloat16));
   CHECK(!rounded_decimals(cells({16777216, 3, 33554432}), Precision::float32));
 }
+
+}  // namespace check_rounded_tests

@@ -4,6 +4,8 @@
 #include "check/tolerance/precision.hpp"
 #include "formats/arrays/dtype.hpp"
 
+namespace check_rounding_tests {
+
 /// How a program's arrays tell that they were rounded before they were saved, and what that is
 /// worth. The two words by hand stand in verdicts.cpp.
 namespace {
@@ -269,3 +271,5 @@ TEST_CASE("files that were exchanged do not make later numbers wrong") {
 }
 
 }  // namespace
+
+}  // namespace check_rounding_tests

@@ -11,6 +11,8 @@
 #include "lesson/library.hpp"
 #include "text/error.hpp"
 
+namespace check_submission_tests {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -249,3 +251,5 @@ TEST_CASE("copies that editors and systems keep are no part of the work") {
 }
 
 }  // namespace
+
+}  // namespace check_submission_tests

@@ -4,6 +4,8 @@
 #include <limits>
 #include <vector>
 
+namespace check_tolerance_tests {
+
 namespace {
 
 using namespace qkv;
@@ -66,3 +68,5 @@ TEST_CASE("in half precision numbers near 0 may be off by what the largest was r
 }
 
 }  // namespace
+
+}  // namespace check_tolerance_tests

@@ -4,6 +4,8 @@
 #include "check/submissions.hpp"
 #include "formats/arrays/dtype.hpp"
 
+namespace check_unfooled_tests {
+
 /// What looks right, or like a known mistake, and is not. The two words by hand stand in
 /// verdicts.cpp.
 namespace {
@@ -203,3 +205,5 @@ TEST_CASE("what would leave a number as it is explains nothing") {
 }
 
 }  // namespace
+
+}  // namespace check_unfooled_tests

@@ -3,6 +3,8 @@
 #include "check/submissions.hpp"
 #include "formats/arrays/dtype.hpp"
 
+namespace check_verdicts_tests {
+
 /// Two words by hand (checked with NumPy):
 ///   Q = 5 2    K = 0.5 1.6    V = 4 10    scores = 5.7 14.1    scaled_scores = 4.0305 9.9702
 ///       5 1        1.5 3.3        7  5             4.1 10.8                    2.8991 7.6368
@@ -421,3 +423,5 @@ TEST_CASE("a dropped term is named") {
 }
 
 }  // namespace
+
+}  // namespace check_verdicts_tests

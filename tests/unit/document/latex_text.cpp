@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace document_latex_text_tests {
+
 using qkv::latex_characters;
 using qkv::latex_prose;
 using qkv::latex_text;
@@ -37,3 +39,5 @@ TEST_CASE("in LaTeX that is there already only the characters change") {
   CHECK(latex_characters("\\text{猫\\_<}_{1}") ==
         "\\text{\\unicodechar{732B}{猫}\\_\\textless{}}_{1}");
 }
+
+}  // namespace document_latex_text_tests

@@ -8,6 +8,8 @@
 #include "lesson/library.hpp"
 #include "text/error.hpp"
 
+namespace exporting_export_plan_tests {
+
 namespace {
 
 using namespace qkv;
@@ -71,3 +73,5 @@ TEST_CASE("formats and steps that are not there are refused") {
 }
 
 }  // namespace
+
+}  // namespace exporting_export_plan_tests

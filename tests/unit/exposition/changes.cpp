@@ -6,6 +6,8 @@
 #include "lesson/lesson.hpp"
 #include "trace/evaluate.hpp"
 
+namespace exposition_changes_tests {
+
 namespace {
 
 using namespace qkv;
@@ -51,3 +53,5 @@ TEST_CASE("what has another size or other words is not compared cell by cell") {
   CHECK(changes(trace_of("[[1, 2], [3, 4]]", R"(["cat", "dog"])"), trace_of("[[1, 2], [3, 4]]")) ==
         "changed: the words are not the lesson's");
 }
+
+}  // namespace exposition_changes_tests

@@ -4,6 +4,8 @@
 
 #include "lesson/library.hpp"
 
+namespace exposition_chosen_cell_tests {
+
 using namespace qkv;
 
 TEST_CASE("no cell that the course works out is hidden by a mask") {
@@ -17,3 +19,5 @@ TEST_CASE("no cell that the course works out is hidden by a mask") {
     }
   }
 }
+
+}  // namespace exposition_chosen_cell_tests

@@ -6,6 +6,8 @@
 #include "lesson/lesson.hpp"
 #include "trace/evaluate.hpp"
 
+namespace exposition_map_tests {
+
 namespace {
 
 using namespace qkv;
@@ -100,3 +102,5 @@ TEST_CASE("a given with tokens is data, also where a step meets it later") {
   CHECK(map.boxes[2].name == "V");
   CHECK(map.boxes[3].from == std::vector<std::size_t>{1, 2});
 }
+
+}  // namespace exposition_map_tests

@@ -6,6 +6,8 @@
 #include "text/escape.hpp"
 #include "trace/evaluate.hpp"
 
+namespace exposition_sensitivity_tests {
+
 namespace {
 
 using namespace qkv;
@@ -92,3 +94,5 @@ TEST_CASE("gains times gradients add up to the gradient, at each step that all g
     }
   }
 }
+
+}  // namespace exposition_sensitivity_tests

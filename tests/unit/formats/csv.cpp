@@ -8,6 +8,8 @@
 #include "tensor/values.hpp"
 #include "text/error.hpp"
 
+namespace formats_csv_tests {
+
 namespace {
 
 using namespace qkv;
@@ -440,3 +442,5 @@ TEST_CASE("a file of titles alone is refused in words, where no row is expected 
   CHECK_THROWS_AS(read_csv("Scores\n", "Q.csv", {.expected = {{0, 0}}}), InputError);
   CHECK_THROWS_AS(read_csv("Scores\n", "Q.csv", {.expected = {{2, 2}}}), InputError);
 }
+
+}  // namespace formats_csv_tests

@@ -11,6 +11,8 @@
 #include "formats/files/write_file.hpp"
 #include "text/error.hpp"
 
+namespace formats_dump_tests {
+
 namespace {
 
 using namespace qkv;
@@ -144,3 +146,5 @@ TEST_CASE("a directory without matrices is refused") {
 }
 
 }  // namespace
+
+}  // namespace formats_dump_tests

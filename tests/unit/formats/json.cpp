@@ -8,6 +8,8 @@
 #include "tensor/values.hpp"
 #include "text/error.hpp"
 
+namespace formats_json_tests {
+
 namespace {
 
 using namespace qkv;
@@ -210,3 +212,5 @@ TEST_CASE("very many numbers that are too large take no longer than their length
 }
 
 }  // namespace
+
+}  // namespace formats_json_tests

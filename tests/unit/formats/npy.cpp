@@ -10,6 +10,8 @@
 #include "tensor/values.hpp"
 #include "text/error.hpp"
 
+namespace formats_npy_tests {
+
 namespace {
 
 using namespace qkv;
@@ -201,3 +203,5 @@ TEST_CASE(
   CHECK(std::vector<double>(read_back.values.begin(), read_back.values.end()) ==
         std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
 }
+
+}  // namespace formats_npy_tests

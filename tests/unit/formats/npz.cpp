@@ -9,6 +9,8 @@
 #include "formats/arrays/npy.hpp"
 #include "text/error.hpp"
 
+namespace formats_npz_tests {
+
 namespace {
 
 using namespace qkv;
@@ -207,3 +209,5 @@ TEST_CASE("arrays are written as numpy.savez writes them, the same bytes every t
 }
 
 }  // namespace
+
+}  // namespace formats_npz_tests

@@ -7,6 +7,8 @@
 
 #include "tensor/values.hpp"
 
+namespace formats_numeral_tests {
+
 namespace {
 
 using namespace qkv;
@@ -169,3 +171,5 @@ TEST_CASE("a fraction is as precise as its matrix, else as six digits") {
 }
 
 }  // namespace
+
+}  // namespace formats_numeral_tests

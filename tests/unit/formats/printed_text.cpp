@@ -8,6 +8,8 @@
 #include "tensor/values.hpp"
 #include "text/error.hpp"
 
+namespace formats_printed_text_tests {
+
 namespace {
 
 using namespace qkv;
@@ -216,3 +218,5 @@ TEST_CASE("a block of columns that lost a row is refused") {
 }
 
 }  // namespace
+
+}  // namespace formats_printed_text_tests

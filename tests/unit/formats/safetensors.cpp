@@ -7,6 +7,8 @@
 
 #include "text/error.hpp"
 
+namespace formats_safetensors_tests {
+
 namespace {
 
 using namespace qkv;
@@ -243,3 +245,5 @@ TEST_CASE("a dtype that is not known promises no more numbers than the file has 
 }
 
 }  // namespace
+
+}  // namespace formats_safetensors_tests

@@ -13,6 +13,8 @@
 #include "formats/files/read_file.hpp"
 #include "text/error.hpp"
 
+namespace formats_write_file_tests {
+
 namespace {
 
 using namespace qkv;
@@ -165,3 +167,5 @@ TEST_CASE("an unknown extension is refused with those that are known") {
 }
 
 }  // namespace
+
+}  // namespace formats_write_file_tests

@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace interactive_frame_tests {
+
 using namespace qkv;
 
 TEST_CASE("a command that is wider than the window goes on below, further in") {
@@ -39,3 +41,5 @@ TEST_CASE("the cursor shows only where somebody types") {
       frame_bytes({.lines = {"set: "}, .cursor = CursorPlace{0, 5}}, {.rows = 1, .columns = 9});
   CHECK(bytes.ends_with("\x1b[1;6H\x1b[?25h\x1b[?2026l"));
 }
+
+}  // namespace interactive_frame_tests

@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
+namespace interactive_keys_tests {
+
 using namespace qkv;
 using Kind = Key::Kind;
 
@@ -103,3 +105,5 @@ TEST_CASE("Ctrl keys edit as in a shell") {
 TEST_CASE("control characters never get into a line") {
   CHECK(typed("\x1b[200~a\x1b[2Jb\r\n\xff\x1b[201~").text == "a[2Jb");
 }
+
+}  // namespace interactive_keys_tests

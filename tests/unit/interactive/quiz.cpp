@@ -9,6 +9,8 @@
 #include "text/error.hpp"
 #include "tiny.hpp"
 
+namespace interactive_quiz_tests {
+
 using namespace qkv;
 using namespace qkv::test;
 
@@ -223,3 +225,5 @@ TEST_CASE("a question shows every number that is needed, in a narrow window, too
   CHECK(wide.find("A[1,7]") == std::string::npos);
   CHECK(wide.find("17.5") != std::string::npos);
 }
+
+}  // namespace interactive_quiz_tests

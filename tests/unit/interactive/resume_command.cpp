@@ -4,6 +4,8 @@
 
 #include "tiny.hpp"
 
+namespace interactive_resume_command_tests {
+
 using namespace qkv;
 using namespace qkv::test;
 
@@ -43,3 +45,5 @@ TEST_CASE("of several steps that were asked for, those that are left are asked f
   CHECK(resume_command(walk, {}, "") ==
         "To go on from here: qkv run tiny.toml --set 'X[1,1]=2' --step halves\n");
 }
+
+}  // namespace interactive_resume_command_tests

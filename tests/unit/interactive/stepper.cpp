@@ -7,6 +7,8 @@
 #include "text/error.hpp"
 #include "tiny.hpp"
 
+namespace interactive_stepper_tests {
+
 using namespace qkv;
 using namespace qkv::test;
 using Lines = std::vector<std::string>;
@@ -397,3 +399,5 @@ TEST_CASE("a quiz ends with what was right") {
   press(machine, "s\rn");
   CHECK(machine.frame().lines.front() == "1 of 2 right");
 }
+
+}  // namespace interactive_stepper_tests

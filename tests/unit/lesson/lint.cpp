@@ -16,6 +16,8 @@
 #include "lesson/library.hpp"
 #include "ops/catalogue.hpp"
 
+namespace lesson_lint_tests {
+
 using namespace qkv;
 namespace fs = std::filesystem;
 
@@ -177,3 +179,5 @@ TEST_CASE("docs/lessons.md lists every operation with its options") {
     }
   }
 }
+
+}  // namespace lesson_lint_tests

@@ -8,6 +8,8 @@
 #include "lesson/lint.hpp"
 #include "trace/evaluate.hpp"
 
+namespace lesson_new_lesson_tests {
+
 namespace {
 
 using namespace qkv;
@@ -126,3 +128,5 @@ TEST_CASE("a new lesson says how it is written, and which commands to try on it"
 }
 
 }  // namespace
+
+}  // namespace lesson_new_lesson_tests

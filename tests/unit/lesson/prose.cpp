@@ -6,6 +6,8 @@
 #include "text/number.hpp"
 #include "trace/evaluate.hpp"
 
+namespace lesson_prose_tests {
+
 namespace {
 
 // Two tokens: scores [[1, 5], [2, 8]]; masked [[1, -inf], [2, 8]]; weights [[0.5, 0.5], [0, 1]].
@@ -146,3 +148,5 @@ TEST_CASE("d_k is the width of a query, whichever way round its weight is stored
   CHECK(width_of("[[1, 0, 2], [0, 1, 1]]", "out-in") == 2);
   CHECK(width_of("[[1, 0], [0, 1], [1, 1]]", "in-out") == 2);
 }
+
+}  // namespace lesson_prose_tests

@@ -10,6 +10,8 @@
 #include "terminal/walk.hpp"
 #include "trace/evaluate.hpp"
 
+namespace lesson_stale_prose_tests {
+
 using namespace qkv;
 using Texts = std::vector<std::string>;
 
@@ -190,3 +192,5 @@ TEST_CASE("a walk that starts from a changed lesson marks what differs from the 
   CHECK(walk.own()->at("A").values == std::vector<double>{1, 0, 0, 2});
   CHECK(walk.trace().at("A").values == std::vector<double>{5, 0, 0, 2});
 }
+
+}  // namespace lesson_stale_prose_tests

@@ -15,6 +15,8 @@
 #include "support/samples.hpp"
 #include "text/error.hpp"
 
+namespace ops_backward_tests {
+
 using namespace qkv;
 using namespace qkv::test;
 
@@ -286,3 +288,5 @@ TEST_CASE("every gradient: whatever rounding does to what it is made of, the int
           }) == "");
   }
 }
+
+}  // namespace ops_backward_tests

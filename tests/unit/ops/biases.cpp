@@ -5,6 +5,8 @@
 
 #include "support/calls.hpp"
 
+namespace ops_biases_tests {
+
 using namespace qkv::test;
 
 namespace {
@@ -62,3 +64,5 @@ TEST_CASE("a sink takes its share of a row and gets no column") {
   CHECK(refusal("softmax", {matrix({{0, 0}}), vector({1, 2})}) ==
         "step: B (2) must be a vector of 1 sinks, one for each head of A (1×2)");
 }
+
+}  // namespace ops_biases_tests

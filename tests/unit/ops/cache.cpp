@@ -5,6 +5,8 @@
 
 #include "support/calls.hpp"
 
+namespace ops_cache_tests {
+
 using namespace qkv::test;
 
 namespace {
@@ -78,3 +80,5 @@ TEST_CASE("a prefix is for all") {
                           masked("prefix", {{"prefix", 3.0}, {"align", std::string("start")}}))),
             {{1, 2, 3, -inf}, {5, 6, 7, -inf}}) == "");
 }
+
+}  // namespace ops_cache_tests

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+namespace ops_decimal_tests {
+
 namespace {
 
 using qkv::Decimal;
@@ -55,3 +57,5 @@ TEST_CASE("what is too long to be counted is not exact") {
 }
 
 }  // namespace
+
+}  // namespace ops_decimal_tests

@@ -3,6 +3,8 @@
 
 #include "support/calls.hpp"
 
+namespace ops_embed_tests {
+
 using namespace qkv::test;
 
 namespace {
@@ -50,3 +52,5 @@ TEST_CASE("a table must be one matrix") {
   CHECK(refusal("embed", {vector({0}), vector({1, 2})}) ==
         "step: B (2) must be a matrix, one row for each id");
 }
+
+}  // namespace ops_embed_tests

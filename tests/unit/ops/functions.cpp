@@ -4,6 +4,8 @@
 
 #include "support/calls.hpp"
 
+namespace ops_functions_tests {
+
 using namespace qkv::test;
 
 namespace {
@@ -38,3 +40,5 @@ TEST_CASE("nothing has no largest number, no sum and no mean") {
   CHECK(refusal("row_mean", {qkv::zeros({{"", 2}, {"", 0}})}) ==
         "step: A (2×0) has no numbers to work with");
 }
+
+}  // namespace ops_functions_tests

@@ -4,6 +4,8 @@
 
 #include "support/calls.hpp"
 
+namespace ops_grouped_tests {
+
 using namespace qkv::test;
 
 namespace {
@@ -47,3 +49,5 @@ TEST_CASE("heads that do not divide, and more keys than queries, are refused") {
   CHECK(refusal("repeat_kv", {matrix({{1}})}, {{"times", 2.0}}) ==
         "step: A (1×1) has no axis of heads to repeat");
 }
+
+}  // namespace ops_grouped_tests

@@ -4,6 +4,8 @@
 
 #include "support/calls.hpp"
 
+namespace ops_heads_tests {
+
 using namespace qkv::test;
 using Labels = std::vector<std::string>;
 
@@ -118,3 +120,5 @@ TEST_CASE("there must be heads to join or to add") {
   CHECK(refusal("concat_heads", {matrix({{1}, {2}}), matrix({{3}})}) ==
         "step: A (2×1) and B (1×1) don't have the same rows to put side by side");
 }
+
+}  // namespace ops_heads_tests

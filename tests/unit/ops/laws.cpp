@@ -15,6 +15,8 @@
 #include "text/error.hpp"
 #include "trace/evaluate.hpp"
 
+namespace ops_laws_tests {
+
 using namespace qkv;
 using namespace qkv::test;
 
@@ -425,3 +427,5 @@ TEST_CASE("every operation: operands that do not fit are told with both sizes an
   CHECK(met >= 8);  // score, weighted_sum, matmul, project, add and multiply twice, layer_norm
                     // twice, rms_norm
 }
+
+}  // namespace ops_laws_tests

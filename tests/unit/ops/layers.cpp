@@ -7,6 +7,8 @@
 
 #include "support/calls.hpp"
 
+namespace ops_layers_tests {
+
 using namespace qkv::test;
 
 namespace {
@@ -112,3 +114,5 @@ TEST_CASE("one token and none go through a whole head") {
   const qkv::Tensor nothing = apply("softmax", {apply("scale", {apply("score", {none, none})})});
   CHECK(apply("weighted_sum", {nothing, none}).shape() == qkv::Shape{0, 2});
 }
+
+}  // namespace ops_layers_tests

@@ -5,6 +5,8 @@
 #include "check/submissions.hpp"
 #include "support/calls.hpp"
 
+namespace ops_loss_tests {
+
 using namespace qkv::test;
 
 namespace {
@@ -87,3 +89,5 @@ rate = 0.1
   CHECK(named("moved", "1.4750,0.2625,-0.9875\n0.5500,1.9000,0.8000") == "gradient-step.sign");
   CHECK(named("moved", "1.7500,0.1250,-1.1250\n0.0000,3.0000,0.2500") == "gradient-step.rate");
 }
+
+}  // namespace ops_loss_tests

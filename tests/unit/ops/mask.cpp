@@ -4,6 +4,8 @@
 
 #include "support/calls.hpp"
 
+namespace ops_mask_tests {
+
 using namespace qkv::test;
 
 namespace {
@@ -102,3 +104,5 @@ TEST_CASE("each kind of mask says what it takes") {
       refusal("mask", {matrix(square)}, padding()) ==
       "step: a padding mask takes the scores and the token ids: of = [\"scores\", \"token_ids\"]");
 }
+
+}  // namespace ops_mask_tests

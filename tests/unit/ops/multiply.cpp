@@ -5,6 +5,8 @@
 #include "check/submissions.hpp"
 #include "support/calls.hpp"
 
+namespace ops_multiply_tests {
+
 using namespace qkv::test;
 
 namespace {
@@ -75,3 +77,5 @@ TEST_CASE("who gates in another way is told so, whichever factor comes first") {
     CHECK(named("3.7311,0.2616") == "swiglu.added");
   }
 }
+
+}  // namespace ops_multiply_tests

@@ -14,6 +14,8 @@
 #include "support/samples.hpp"
 #include "tensor/values.hpp"
 
+namespace ops_numbers_tests {
+
 using namespace qkv;
 using namespace qkv::test;
 
@@ -236,3 +238,5 @@ TEST_CASE("a weight rises with its own score and falls with every other") {
     }
   }
 }
+
+}  // namespace ops_numbers_tests

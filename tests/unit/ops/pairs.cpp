@@ -4,6 +4,8 @@
 
 #include "support/calls.hpp"
 
+namespace ops_pairs_tests {
+
 using namespace qkv::test;
 
 namespace {
@@ -39,3 +41,5 @@ TEST_CASE("only the second one repeats, and what fits nowhere is told with both 
   CHECK(refusal("maximum", {a, matrix({{1, 2}})}) ==
         "step: column is 3 in A (2×3) but 2 in B (1×2)");
 }
+
+}  // namespace ops_pairs_tests

@@ -3,6 +3,8 @@
 
 #include "support/calls.hpp"
 
+namespace ops_positions_tests {
+
 using namespace qkv::test;
 
 namespace {
@@ -73,3 +75,5 @@ TEST_CASE("a table without learned, or learned without a table, is refused") {
         "step: learned positions need their table: of = [\"token_embeddings\", "
         "\"position_table\"]");
 }
+
+}  // namespace ops_positions_tests

@@ -6,6 +6,8 @@
 
 #include "support/calls.hpp"
 
+namespace ops_rms_norm_tests {
+
 using namespace qkv::test;
 
 namespace {
@@ -112,3 +114,5 @@ TEST_CASE("the range of a large matrix is that of its cells") {
     }
   }
 }
+
+}  // namespace ops_rms_norm_tests

@@ -7,6 +7,8 @@
 
 #include "support/calls.hpp"
 
+namespace ops_rope_tests {
+
 using namespace qkv::test;
 
 namespace {
@@ -107,3 +109,5 @@ TEST_CASE("a turn by an angle that is only nearly known ranges over all of its c
   CHECK(cosine.low == Approx(std::cos(0.2)).epsilon(1e-15));
   CHECK(cosine.high == 1);
 }
+
+}  // namespace ops_rope_tests

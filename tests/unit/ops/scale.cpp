@@ -5,6 +5,8 @@
 
 #include "support/calls.hpp"
 
+namespace ops_scale_tests {
+
 using namespace qkv::test;
 
 namespace {
@@ -66,3 +68,5 @@ TEST_CASE("nothing is divided by 0, by a negative root or by a word") {
               "\"; write \"sqrt(d_k)\", \"d_k\", \"sqrt(64)\" or a number above 0");
   }
 }
+
+}  // namespace ops_scale_tests

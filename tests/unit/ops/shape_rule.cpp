@@ -6,6 +6,8 @@
 #include "ops/shape_rule.hpp"
 #include "support/calls.hpp"
 
+namespace ops_shape_rule_tests {
+
 using namespace qkv::test;
 using Labels = std::vector<std::string>;
 
@@ -110,3 +112,5 @@ TEST_CASE("an axis that a form only counts keeps the operand's name, any other g
   CHECK(sum.axes[1].name == "d_v");
   CHECK(apply("score", {own, own}).axes[1].name == "key");
 }
+
+}  // namespace ops_shape_rule_tests

@@ -6,6 +6,8 @@
 #include "check/submissions.hpp"
 #include "support/calls.hpp"
 
+namespace ops_silu_tests {
+
 using namespace qkv::test;
 
 namespace {
@@ -77,3 +79,5 @@ TEST_CASE("who takes another gate for SiLU, or the other matrix, is told so") {
   CHECK(named("0.8412,-0.0454") == "swiglu.gelu");
   CHECK(named("2.8577,0.3112") == "swiglu.swapped");
 }
+
+}  // namespace ops_silu_tests

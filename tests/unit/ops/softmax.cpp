@@ -7,6 +7,8 @@
 
 #include "support/calls.hpp"
 
+namespace ops_softmax_tests {
+
 using namespace qkv::test;
 
 namespace {
@@ -127,3 +129,5 @@ TEST_CASE("a weight has an end where one score alone is seen, and where none is"
   CHECK(decimal_weight({2, 2}, 0).value() == 0.5);
   CHECK_FALSE(decimal_weight({0.5, 1.5}, 0).is_exact());
 }
+
+}  // namespace ops_softmax_tests

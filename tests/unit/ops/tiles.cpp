@@ -5,6 +5,8 @@
 #include "check/submissions.hpp"
 #include "support/calls.hpp"
 
+namespace ops_tiles_tests {
+
 using namespace qkv::test;
 
 namespace {
@@ -155,3 +157,5 @@ TEST_CASE("each mistake of the last tile is named") {
   CHECK(named("L", "3.4010") == "flash.lse-base-2");
   CHECK(named("L", "0.2780").starts_with("flash.lse-without-max"));
 }
+
+}  // namespace ops_tiles_tests

@@ -5,6 +5,8 @@
 #include "support/calls.hpp"
 #include "tokens/words.hpp"
 
+namespace ops_tokenise_tests {
+
 using namespace qkv::test;
 using Tokens = std::vector<std::string>;
 
@@ -126,3 +128,5 @@ TEST_CASE("a text that is not UTF-8 is refused") {
   CHECK(refusal("tokenise", {}, {}, text_environment("caf\xe9")) ==
         "the text is not UTF-8; save it as UTF-8 and try again");
 }
+
+}  // namespace ops_tokenise_tests

@@ -12,6 +12,8 @@
 #include "page/report_data.hpp"
 #include "page/report_view.hpp"
 
+namespace page_report_tests {
+
 using namespace qkv;
 
 namespace {
@@ -203,3 +205,5 @@ TEST_CASE("the browser finds the direction of words, in which cells run from the
         "<bdi dir=\"ltr\">−2.</bdi></p>");
   CHECK(html_inline("the cat: Q[cat,1]") == "<bdi>the cat: Q[cat,1]</bdi>");
 }
+
+}  // namespace page_report_tests

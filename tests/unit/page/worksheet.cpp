@@ -6,6 +6,8 @@
 #include "exporting/export_plan.hpp"
 #include "trace/evaluate.hpp"
 
+namespace page_worksheet_tests {
+
 namespace {
 
 using namespace qkv;
@@ -198,3 +200,5 @@ of   = ["X"]
 }
 
 }  // namespace
+
+}  // namespace page_worksheet_tests

@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace tensor_axis_tests {
+
 using namespace qkv;
 
 TEST_CASE("copies of an axis share its labels") {
@@ -28,3 +30,5 @@ TEST_CASE(
   CHECK(axis.label(2).empty());
   CHECK(Axis{"token", 2}.label(0).empty());
 }
+
+}  // namespace tensor_axis_tests

@@ -7,6 +7,8 @@
 
 #include "tensor/values.hpp"
 
+namespace tensor_compare_tests {
+
 namespace {
 
 using namespace qkv;
@@ -76,3 +78,5 @@ TEST_CASE("arrays of two sizes can't be compared") {
 }
 
 }  // namespace
+
+}  // namespace tensor_compare_tests

@@ -5,6 +5,8 @@
 
 #include "tensor/memory.hpp"
 
+namespace tensor_huge_pages_tests {
+
 using namespace qkv;
 
 namespace {
@@ -32,3 +34,5 @@ TEST_CASE("a count beyond all memory is refused, not wrapped around") {
   HugePages<double> pages;
   CHECK_THROWS_AS(pages.allocate(SIZE_MAX / 4), std::bad_alloc);
 }
+
+}  // namespace tensor_huge_pages_tests

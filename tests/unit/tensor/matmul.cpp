@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
+namespace tensor_matmul_tests {
+
 using namespace qkv;
 using Numbers = std::vector<double>;
 
@@ -75,3 +77,5 @@ TEST_CASE("the second of two matrices is multiplied with, whether it is held or 
     CHECK(out == product(size));
   }
 }
+
+}  // namespace tensor_matmul_tests

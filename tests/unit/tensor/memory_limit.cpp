@@ -5,6 +5,8 @@
 
 #include "text/error.hpp"
 
+namespace tensor_memory_limit_tests {
+
 using namespace qkv;
 
 namespace {
@@ -73,3 +75,5 @@ TEST_CASE("what a lesson holds already counts, until it is let go") {
   }
   CHECK(element_count({131072}, "W") == 131072);
 }
+
+}  // namespace tensor_memory_limit_tests

@@ -16,6 +16,8 @@
 #include "support/samples.hpp"
 #include "tensor/row_kernels.hpp"
 
+namespace tensor_parallel_tests {
+
 using namespace qkv;
 using namespace qkv::test;
 
@@ -220,3 +222,5 @@ TEST_CASE("one NaN among many numbers is found") {
   values[4999] = std::nan("");
   CHECK(has_nan(values));
 }
+
+}  // namespace tensor_parallel_tests

@@ -8,6 +8,8 @@
 
 #include "tensor/one_processor.hpp"
 
+namespace tensor_processors_tests {
+
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -87,3 +89,5 @@ TEST_CASE("each processor finds the same infinities, NaNs and largest magnitudes
     }
   }
 }
+
+}  // namespace tensor_processors_tests

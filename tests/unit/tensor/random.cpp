@@ -7,6 +7,8 @@
 
 #include "text/error.hpp"
 
+namespace tensor_random_tests {
+
 // Every number below was printed by NumPy 1.24.2 or PyTorch 1.13.1 (repr, .tolist()) after the seed
 // and the calls that stand beside it.
 
@@ -211,3 +213,5 @@ TEST_CASE("a linear layer too large for a tensor is refused before it is drawn")
                     "with --memory 12G");
   CHECK(stream.rand(1) == Numbers{0.49625658988952637});
 }
+
+}  // namespace tensor_random_tests

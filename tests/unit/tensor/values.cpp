@@ -4,6 +4,8 @@
 #include <thread>
 #include <vector>
 
+namespace tensor_values_tests {
+
 using namespace qkv;
 using Numbers = std::vector<double>;
 
@@ -129,3 +131,5 @@ TEST_CASE("several threads may look at once") {
   }
   CHECK(last == Numbers(4, 99901));
 }
+
+}  // namespace tensor_values_tests

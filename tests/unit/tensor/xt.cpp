@@ -6,6 +6,8 @@
 
 #include "tensor/tensor.hpp"
 
+namespace tensor_xt_tests {
+
 using namespace qkv;
 
 namespace {
@@ -72,3 +74,5 @@ TEST_CASE("one matrix broadcasts over heads") {
   xt::noalias(sum.mutable_array()) = heads.array() + one.array();
   CHECK(Numbers(sum.values.begin(), sum.values.end()) == Numbers{101, 202, 303, 110, 220, 330});
 }
+
+}  // namespace tensor_xt_tests

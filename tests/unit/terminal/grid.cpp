@@ -10,6 +10,8 @@
 
 #include "text/wrapping.hpp"
 
+namespace terminal_grid_tests {
+
 using qkv::grid;
 using qkv::Grid;
 
@@ -280,3 +282,5 @@ TEST_CASE("a matrix of zeros has one shade") {
         "     \x1b[1m1\x1b[0m\x1b[0m\n"
         "  \x1b[1m1\x1b[0m  \x1b[48;5;231;38;5;16m0\x1b[0m\x1b[0m\n");
 }
+
+}  // namespace terminal_grid_tests

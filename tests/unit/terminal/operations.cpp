@@ -6,6 +6,8 @@
 #include "ops/catalogue.hpp"
 #include "text/wrapping.hpp"
 
+namespace terminal_operations_tests {
+
 namespace {
 
 using namespace qkv;
@@ -36,3 +38,5 @@ TEST_CASE("every operation with operands shows how they are written, within 80 c
     begin = end + 1;
   }
 }
+
+}  // namespace terminal_operations_tests

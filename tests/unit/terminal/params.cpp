@@ -4,6 +4,8 @@
 
 #include "text/error.hpp"
 
+namespace terminal_params_tests {
+
 using qkv::attention_cells;
 using qkv::bytes_text;
 using qkv::parameters_of;
@@ -114,3 +116,5 @@ TEST_CASE("JSON holds the counts in full") {
   CHECK(json.find("\"cells\": 1099511627776") != std::string::npos);
   CHECK(json.find("\"float16\": 20266198323167232") != std::string::npos);
 }
+
+}  // namespace terminal_params_tests

@@ -7,6 +7,8 @@
 
 #include "terminal/grid.hpp"
 
+namespace terminal_pattern_glyphs_tests {
+
 using qkv::glyphs;
 using qkv::glyphs_below;
 using qkv::glyphs_beside;
@@ -100,3 +102,5 @@ TEST_CASE("below the numbers each row of dots has its label, or its index") {
         "  猫    │• ●│\n");
   CHECK(glyphs_below({"", {"│●│"}}, {}) == "  1   │●│\n");
 }
+
+}  // namespace terminal_pattern_glyphs_tests

@@ -9,6 +9,8 @@
 #include "trace/cell_reference.hpp"
 #include "trace/evaluate.hpp"
 
+namespace terminal_walk_tests {
+
 namespace {
 
 using namespace qkv;
@@ -229,3 +231,5 @@ say = "{X[1,1]} − {X[1,2]}, {X[1,1]} + {X[1,2]}"
   CHECK_THAT(worked, Catch::Contains("-3 − (-4)"));
   CHECK(worked.find("− -") == worked.npos);
 }
+
+}  // namespace terminal_walk_tests

@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace text_error_tests {
+
 using namespace qkv;
 
 TEST_CASE("a zero byte does not end a message that quotes it") {
@@ -13,3 +15,5 @@ TEST_CASE("a name in a message begins no new line") {
   CHECK(on_one_line("a\nb\n") == "a\\nb\\n");
   CHECK_THROWS_WITH(refuse("a\nb.csv", "is empty"), "a\\nb.csv: is empty");
 }
+
+}  // namespace text_error_tests

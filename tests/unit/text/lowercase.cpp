@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace text_lowercase_tests {
+
 using namespace qkv;
 
 TEST_CASE("a file's extension is the same in capitals") {
@@ -17,3 +19,5 @@ TEST_CASE("letters of every alphabet become small") {
         "a\xff"
         "b");
 }
+
+}  // namespace text_lowercase_tests

@@ -4,6 +4,8 @@
 #include <limits>
 #include <vector>
 
+namespace text_number_tests {
+
 using qkv::brief;
 using qkv::cell_text;
 using qkv::exponent_legend;
@@ -139,3 +141,5 @@ TEST_CASE("from 14 decimals on the last bits show, too") {
   CHECK(cell_text(sum[0], style_for(sum, 17)) == "0.30000000000000004");
   CHECK(style_for(std::vector{0.5, 0.25}, 17).digits == 2);
 }
+
+}  // namespace text_number_tests

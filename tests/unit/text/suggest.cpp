@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+namespace text_suggest_tests {
+
 using qkv::suggest;
 
 namespace {
@@ -79,3 +81,5 @@ TEST_CASE("of thousands of names, and of names of thousands of letters, few are 
   const std::vector<std::string> long_names(100, std::string(100'000, 'x'));
   CHECK(suggest(std::string(100'000, 'y'), long_names).empty());
 }
+
+}  // namespace text_suggest_tests

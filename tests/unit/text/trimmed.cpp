@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace text_trimmed_tests {
+
 using qkv::trimmed;
 
 TEST_CASE("blanks go at both ends and stay in the middle") {
@@ -11,3 +13,5 @@ TEST_CASE("blanks go at both ends and stay in the middle") {
 }
 
 TEST_CASE("which blanks go can be said") { CHECK(trimmed(" \tcat ", " ") == "\tcat"); }
+
+}  // namespace text_trimmed_tests

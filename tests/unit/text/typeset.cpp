@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace text_typeset_tests {
+
 using qkv::with_minus_signs;
 
 TEST_CASE("a hyphen before a number is a minus sign") {
@@ -15,3 +17,5 @@ TEST_CASE("hyphens of words, ranges, exponents, options and commands stay") {
     CHECK(with_minus_signs(text) == text);
   }
 }
+
+}  // namespace text_typeset_tests

@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace text_utf8_tests {
+
 using namespace qkv;
 
 TEST_CASE("characters are counted, not bytes") {
@@ -34,3 +36,5 @@ TEST_CASE("a long line keeps its ends and cuts no character") {
   for (std::size_t at = shown.find("猫"); at != shown.npos; at = shown.find("猫", at + 3)) ++cats;
   CHECK(shown.size() == 12 + 14 + 3 * cats + 3);  // … has three bytes as well
 }
+
+}  // namespace text_utf8_tests

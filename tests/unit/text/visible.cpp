@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace text_visible_tests {
+
 using qkv::sanitise;
 using qkv::sanitise_label;
 using qkv::sanitise_prose;
@@ -98,3 +100,5 @@ TEST_CASE("JSON keeps what it says and hides nothing") {
   CHECK(qkv::sanitise_json("\"\U000E0041\"") == "\"\\uDB40\\uDC41\"");
   CHECK(qkv::sanitise_json("\"\xff\"") == "\"\uFFFD\"");
 }
+
+}  // namespace text_visible_tests

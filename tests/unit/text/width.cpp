@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace text_width_tests {
+
 using qkv::padded_left;
 using qkv::padded_right;
 using qkv::shortened;
@@ -54,3 +56,5 @@ TEST_CASE("shortening keeps what fits and cuts no cluster apart") {
   CHECK(shortened("embedding", 1) == "…");
   CHECK(shortened("embedding", 0) == "");
 }
+
+}  // namespace text_width_tests

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+namespace text_wrapped_tests {
+
 using qkv::wrapped;
 
 using Lines = std::vector<std::string>;
@@ -67,3 +69,5 @@ TEST_CASE("Korean breaks at its blanks") {
 TEST_CASE("wrapped prose is safe") {
   CHECK(wrapped("a \x1b[2J b\u202E", 40) == Lines{"a ␛[2J b<U+202E>"});
 }
+
+}  // namespace text_wrapped_tests

@@ -7,6 +7,8 @@
 #include "text/error.hpp"
 #include "tokens/pre_tokenizer.hpp"
 
+namespace tokens_bpe_tests {
+
 using Words = std::vector<std::string_view>;
 
 namespace {
@@ -209,3 +211,5 @@ TEST_CASE("a file is read once, whoever asks") {
   CHECK(qkv::byte_pair_encoder(tokenizer()) != encoder);
   CHECK(qkv::byte_pair_encoder(vocab, merges) == encoder);
 }
+
+}  // namespace tokens_bpe_tests

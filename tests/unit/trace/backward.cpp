@@ -5,6 +5,8 @@
 #include "lesson/lesson.hpp"
 #include "trace/evaluate.hpp"
 
+namespace trace_backward_tests {
+
 namespace {
 
 using namespace qkv;
@@ -55,3 +57,5 @@ TEST_CASE("the gradient of a head's own number is that head's, whatever shape th
     CHECK(made(two_heads("softmax", numbers), "d_numbers") == sinks);
   }
 }
+
+}  // namespace trace_backward_tests

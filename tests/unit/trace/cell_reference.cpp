@@ -7,6 +7,8 @@
 #include "text/error.hpp"
 #include "trace/evaluate.hpp"
 
+namespace trace_cell_reference_tests {
+
 using namespace qkv;
 using namespace qkv::test;
 
@@ -231,3 +233,5 @@ TEST_CASE("a star stands for every place along its axis") {
   CHECK(places("W[2,*,1]") == "100 101 102 ");
   CHECK(places("W[2,3,*]") == "102 112 ");
 }
+
+}  // namespace trace_cell_reference_tests

@@ -10,6 +10,8 @@
 #include "text/error.hpp"
 #include "trace/labels.hpp"
 
+namespace trace_evaluate_tests {
+
 using namespace qkv;
 using namespace qkv::test;
 using Labels = std::vector<std::string>;
@@ -440,3 +442,5 @@ TEST_CASE("what the lesson has no word for is called by its number, whatever its
   CHECK(full_labels(ids, 0, TokenLayout::rows).rows == Labels{"batch 1", "batch 2"});
   CHECK(full_labels(ids, 0, TokenLayout::rows).columns == Labels{"1", "2"});
 }
+
+}  // namespace trace_evaluate_tests

@@ -7,6 +7,8 @@
 #include "support/calls.hpp"
 #include "trace/evaluate.hpp"
 
+namespace trace_fused_attention_tests {
+
 using namespace qkv;
 using namespace qkv::test;
 
@@ -163,3 +165,5 @@ TEST_CASE("faults are told as where everything is kept") {
   CHECK(fault_messages(unfit, {"output"}) == fault_messages(unfit, {}));
   CHECK(evaluate_all(unfit, {"output"}).trace.find("scores") == nullptr);
 }
+
+}  // namespace trace_fused_attention_tests

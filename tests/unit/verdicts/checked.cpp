@@ -4,6 +4,8 @@
 
 #include "check/submissions.hpp"
 
+namespace verdicts_checked_tests {
+
 namespace {
 
 using namespace qkv;
@@ -100,3 +102,5 @@ TEST_CASE("what rests on a cell that was copied wrong earns nothing") {
   CHECK(checked_line({"ann", report, ""}, {task.lesson, task.trace}) ==
         "ann: wrong at A, 3 of 4 marks\n");
 }
+
+}  // namespace verdicts_checked_tests

@@ -5,6 +5,8 @@
 #include "verdicts/checked.hpp"
 #include "verdicts/compared.hpp"
 
+namespace verdicts_undecided_tests {
+
 /// What is shown of cells that rounding leaves open, and of the tolerance that was used.
 namespace {
 
@@ -181,3 +183,5 @@ TEST_CASE("the report of one slip in a long matrix fits a screen and ends with t
   REQUIRE(verdict != text.npos);
   CHECK(occurrences(text.substr(verdict), "\n") <= 2);
 }
+
+}  // namespace verdicts_undecided_tests
