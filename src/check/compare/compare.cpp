@@ -26,6 +26,7 @@ Submission program_submission(ComparedSide& program, const Trace& trace,
     if (trace.find(matrix.name) == nullptr || choice.of(matrix.name)) continue;
     if (matrix.written.cells.empty()) continue;  // too large to be read: of another shape
     ParsedArray written = std::move(matrix.written);
+    written.values = matrix.tensor.values;
     for (Numeral& cell : written.cells) {
       if (written.precision != Precision::digits || !std::isnan(cell.value)) continue;
       if (matrix.last_row_only && !cell.computed) continue;  // in the other rows
