@@ -133,7 +133,8 @@ Verdict worst_of(const VerdictCounts& counts) {
 }
 
 // Returns the numbers as written: a mask of -1e9 stays -1e9.
-Tensor written_numbers(const LearnerNode& node) {
+Tensor written_numbers(const LearnerNode& node, const VerdictCounts& counts) {
+  if (counts.correct == node.verdicts.size() && !node.finite_mask) return node.own;
   Tensor tensor = uninitialised(node.own.axes);
   const std::span<double> numbers = tensor.values.mutable_span();
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = node.submitted->cells[i].value;
@@ -250,8 +251,10 @@ StepReport report_of(const Interpretation& interpretation, std::size_t index,
     return report;
   }
   report.cells = counts_of(node.verdicts);
-  report.left_out =
-      static_cast<std::size_t>(std::ranges::count(node.submitted->cells, true, &Numeral::left_out));
+  if (report.cells.blank > 0) {
+    report.left_out = static_cast<std::size_t>(
+        std::ranges::count(node.submitted->cells, true, &Numeral::left_out));
+  }
   report.verdict = worst_of(report.cells);
   report.digits = node.units.decimals;
   report.basis = node.units.basis;
@@ -261,13 +264,17 @@ StepReport report_of(const Interpretation& interpretation, std::size_t index,
     report.accepted_convention = id;
   report.rounded_constant = node.rounded_constant;
   report_room(interpretation, node, report);
-  report.written = written_numbers(node);
+  report.written = written_numbers(node, report.cells);
   report.verdicts = node.verdicts;
-  for (std::size_t i = 0; i < node.submitted->cells.size(); ++i) {
+  const bool has_bad_text = !node.submitted->bad_texts.empty();
+  for (std::size_t i = 0; has_bad_text && i < node.submitted->cells.size(); ++i) {
     const std::size_t bad_text = node.submitted->cells[i].bad_text;
     if (bad_text > 0) report.bad_texts.emplace(i, node.submitted->bad_texts[bad_text - 1]);
   }
-  if (const auto cell = first_wrong_cell(node, interpretation.trace->token_layout)) {
+  const auto cell = report.cells.wrong > 0
+                        ? first_wrong_cell(node, interpretation.trace->token_layout)
+                        : std::nullopt;
+  if (cell) {
     report.first = first_wrong_of(node, *cell);
     NodeDiagnosis found = diagnose(interpretation.judgement, *interpretation.trace, index, budget);
     report.region = region_worth_telling(found);

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,7 +8,6 @@
 #include <thread>
 
 #include "check/check.hpp"
-#include "check/intake/name_schemes.hpp"
 #include "check/intake/step_names.hpp"
 #include "cli/command.hpp"
 #include "cli/options.hpp"
@@ -29,7 +27,7 @@ namespace fs = std::filesystem;
 struct CheckCommandOptions {
   LessonSelection lesson;
   std::vector<std::string> paths;
-  std::optional<std::string> names;  ///< the scheme of the arrays' names
+  NameChoice names;
   CheckOptions rules;
   bool json = false;
   bool no_answers = false;
@@ -45,6 +43,7 @@ std::vector<CheckedPath> check_all(const CheckCommandOptions& options, const Loa
   Progress progress("checking", 3 * matrices * options.paths.size());  // read, judged, reported
   CheckOptions rules = options.rules;
   rules.on_matrix = [&progress] { progress.advance(1); };
+  const NameOptions names = names_of(options.names);
   std::vector<SubmissionPlace> places;
   const auto tried = [&](const fs::path& path, const auto& action) {
     try {
@@ -61,7 +60,7 @@ std::vector<CheckedPath> check_all(const CheckCommandOptions& options, const Loa
     tried(path, [&] { places = submissions_in(path, loaded.trace); });
     for (const SubmissionPlace& place : places) {
       tried(place.path, [&] {
-        const Submission submission = read_submission(place, loaded.trace, options.names);
+        const Submission submission = read_submission(place, loaded.trace, names);
         progress.advance(matrices);
         all.push_back({place.path.string(),
                        check_submission(loaded.lesson, loaded.trace, submission, rules)});
@@ -216,10 +215,7 @@ std::function<int()> set_up_check(CLI::App& app, const CommonOptions& common) {
                  "The submission: a directory, or a file named after its step")
       ->required()
       ->check(check_path);
-  app.add_option("--names", options->names,
-                 fmt::format("The scheme of the arrays' names: {} (found automatically)",
-                             fmt::join(scheme_names(), ", ")))
-      ->type_name("SCHEME");
+  add_name_options(app, options->names);
   app.add_option("--digits", options->rules.digits,
                  "Judge with this many decimals, however many were written")
       ->type_name("N")

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cmath>
 #include <filesystem>
@@ -11,7 +10,6 @@
 #include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "formats/files/find_files.hpp"
-#include "formats/files/read_file.hpp"
 #include "formats/format.hpp"
 #include "lesson/library.hpp"
 #include "text/error.hpp"
@@ -30,8 +28,7 @@ struct CompareOptions {
   std::string desired;
   LessonSelection lesson;  ///< the model, and the changes to it or to a lesson
   ToleranceChoice tolerance;
-  std::vector<std::string> maps;
-  std::optional<std::string> names;     ///< the scheme of the arrays' names
+  NameChoice names;
   std::vector<std::string> tolerances;  ///< of steps: "h*.scores=1e-4"
   std::optional<std::string> require;
   std::optional<std::size_t> batch;
@@ -55,45 +52,21 @@ bool is_lesson(const std::string& name, const CompareOptions& options) {
   return !is_readable(name);
 }
 
-// Returns an error message, or nothing if the text is "theirs=ours".
-std::string name_map_error(std::string_view text) {
-  const std::size_t equals = text.find('=');
-  if (equals != std::string::npos && equals > 0 && equals + 1 < text.size()) return {};
-  return fmt::format(
-      "\"{}\" maps no name; write theirs=ours, as in attn_probs=attention_weights, or name a file "
-      "with one on each line",
-      text);
+// A finite number of 0 or more.
+std::optional<double> tolerance_in(std::string_view text) {
+  const auto value = parse_number<double>(text);
+  return value && std::isfinite(*value) && *value >= 0 ? value : std::nullopt;
 }
 
-// A line of a file of maps without its comment and blanks.
-std::string_view map_in(std::string_view line) { return trimmed(line.substr(0, line.find('#'))); }
-
-// "theirs=ours", or a file that has one of these on each line.
-std::vector<NameMap> maps_of(const CompareOptions& options) {
-  std::vector<NameMap> maps;
-  const auto add = [&](std::string_view text) {
-    const std::size_t equals = text.find('=');
-    maps.push_back({.theirs = std::string(trimmed(text.substr(0, equals))),
-                    .ours = std::string(trimmed(text.substr(equals + 1)))});
-  };
-  for (const std::string& text : options.maps) {
-    if (text.find('=') != std::string::npos) {
-      add(text);
-      continue;
-    }
-    const std::string lines = read_bytes(text);
-    std::string_view rest = lines;
-    for (std::size_t number = 1; !rest.empty(); ++number) {
-      const std::size_t end = std::min(rest.find('\n'), rest.size());
-      const std::string_view map = map_in(rest.substr(0, end));
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-      if (map.empty()) continue;
-      if (const std::string why = name_map_error(map); !why.empty())
-        refuse(fmt::format("{}:{}", text, number), why);
-      add(map);
-    }
+// "h*.scores=1e-4".
+ToleranceChoice tolerance_of(const CompareOptions& options) {
+  ToleranceChoice choice = options.tolerance;
+  for (const std::string& text : options.tolerances) {
+    const std::size_t equals = text.rfind('=');
+    choice.of_steps.emplace_back(text.substr(0, equals),
+                                 tolerance_in(std::string_view(text).substr(equals + 1)).value());
   }
-  return maps;
+  return choice;
 }
 
 ComparedSide side_of_files(const std::string& name, const OptionsOfFile& options_of,
@@ -106,11 +79,11 @@ ComparedSide side_of_files(const std::string& name, const OptionsOfFile& options
   ArrayCollection arrays = load_arrays(name, options_of);
   std::string scheme;
   if (lesson) {
-    const auto mapped = [maps = maps_of(options)](std::string_view array) {
-      return std::ranges::any_of(
-          maps, [&](const NameMap& map) { return matched(map, array).has_value(); });
+    const NameOptions names = names_of(options.names);
+    const auto is_mapped = [&](std::string_view array) {
+      return mapped(names.maps, array).has_value();
     };
-    scheme = adopt_scheme(options.names, lesson->trace, mapped, arrays.matrices);
+    scheme = adopt_scheme(names.scheme, lesson->trace, is_mapped, arrays.matrices);
   }
   ComparedSide side = compared_side(name, std::move(arrays));
   side.scheme = std::move(scheme);
@@ -126,7 +99,7 @@ struct Sides {
 // Gives one side's arrays the names and the layout of the other's.
 void align_names_and_layout(const ComparedSide& other, const CompareOptions& options,
                             ComparedSide& side) {
-  map_names(maps_of(options), other, side);
+  map_names(names_of(options.names).maps, other, side);
   adopt_names(other, side);
   match_layout(other, options.batch, side);
 }
@@ -148,9 +121,9 @@ Sides read_sides(const CompareOptions& options) {
     return side;
   };
   // A batch may have any number of sentences. Arrays that are to be renamed may be any step.
-  const ReadLimit limit = options.batch          ? ReadLimit::none
-                          : options.maps.empty() ? ReadLimit::by_its_step
-                                                 : ReadLimit::by_largest_step;
+  const ReadLimit limit = options.batch                ? ReadLimit::none
+                          : options.names.maps.empty() ? ReadLimit::by_its_step
+                                                       : ReadLimit::by_largest_step;
   const bool actual_first = is_lesson(options.actual, options);
   const auto read = [&](const std::string& name, const ComparedSide& other) {
     return is_lesson(name, options)
@@ -164,7 +137,7 @@ Sides read_sides(const CompareOptions& options) {
   align_names_and_layout(first, options, second);
   if (sides.actual.is_lesson == sides.desired.is_lesson) sides.lesson.reset();
   if (sides.lesson && sides.lesson->trace.token_layout == TokenLayout::rows) {
-    take_last_rows(first, second);
+    take_last_rows(tolerance_of(options), first, second);
   }
   return sides;
 }
@@ -172,7 +145,7 @@ Sides read_sides(const CompareOptions& options) {
 // Only a lesson can diagnose the errors of a dump.
 std::string check_command(const CompareOptions& options) {
   const bool actual = is_lesson(options.actual, options);
-  const bool is_renamed = !options.maps.empty() || options.batch;  // check has no such options
+  const bool is_renamed = !options.names.maps.empty() || options.batch;  // a long command
   if (is_renamed || actual == is_lesson(options.desired, options)) return {};
   LessonSelection lesson = options.lesson;
   lesson.name = actual ? options.actual : options.desired;
@@ -198,23 +171,6 @@ void refuse_unused_changes(const CompareOptions& options) {
                                : changes.ids           ? "--ids"
                                : changes.patch.empty() ? "--set"
                                                        : "--patch"));
-}
-
-// A finite number of 0 or more.
-std::optional<double> tolerance_in(std::string_view text) {
-  const auto value = parse_number<double>(text);
-  return value && std::isfinite(*value) && *value >= 0 ? value : std::nullopt;
-}
-
-// "h*.scores=1e-4".
-ToleranceChoice tolerance_of(const CompareOptions& options) {
-  ToleranceChoice choice = options.tolerance;
-  for (const std::string& text : options.tolerances) {
-    const std::size_t equals = text.rfind('=');
-    choice.of_steps.emplace_back(text.substr(0, equals),
-                                 tolerance_in(std::string_view(text).substr(equals + 1)).value());
-  }
-  return choice;
 }
 
 Required required_of(const CompareOptions& options) {
@@ -273,13 +229,6 @@ std::string check_tolerance(const std::string& text) {
   return fmt::format("\"{}\" is no tolerance; write a number of 0 or more, such as 1e-5", text);
 }
 
-// A map, or the path of a file of maps.
-std::string check_name_map(const std::string& text) {
-  std::error_code ignored;
-  return text.find('=') == std::string::npos && fs::exists(text, ignored) ? std::string()
-                                                                          : name_map_error(text);
-}
-
 std::string check_step_tolerance(const std::string& text) {
   const std::size_t equals = text.rfind('=');
   if (equals == std::string::npos || equals == 0) {
@@ -311,16 +260,7 @@ std::function<int()> set_up_compare(CLI::App& app, const CommonOptions& common) 
   app.add_option("B", options->desired, "DESIRED: the same; rtol is relative to its numbers")
       ->required();
   add_tolerances(app, *options);
-  app.add_option(
-         "--map", options->maps,
-         "Rename arrays: THEIRS=OURS, or a file of such lines; * stands for text without a dot")
-      ->type_name("THEIRS=OURS")
-      ->check(check_name_map)
-      ->allow_extra_args(false);
-  app.add_option("--names", options->names,
-                 fmt::format("The scheme of the arrays' names: {} (found automatically)",
-                             fmt::join(scheme_names(), ", ")))
-      ->type_name("SCHEME");
+  add_name_options(app, options->names);
   app.add_option("--require", options->require,
                  "Steps that must be there: all, or their names with commas between")
       ->type_name("STEPS");

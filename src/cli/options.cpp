@@ -4,8 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <functional>
 #include <limits>
 
+#include "formats/files/read_file.hpp"
 #include "interactive/walkthrough.hpp"
 #include "text/error.hpp"
 #include "text/number.hpp"
@@ -19,6 +22,78 @@ CLI::Validator one_of(const std::vector<std::string>& choices) {
     return fmt::format("\"{}\" is not possible; {}", wanted, did_you_mean(wanted, choices));
   };
   return {check, fmt::format("{{{}}}", fmt::join(choices, ","))};
+}
+
+namespace {
+
+// Returns an error message, or nothing if the text is "theirs=ours".
+std::string name_map_error(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals != std::string::npos && equals > 0 && equals + 1 < text.size()) return {};
+  return fmt::format(
+      "\"{}\" maps no name; write theirs=ours, as in attn_probs=attention_weights, or name a file "
+      "with one on each line",
+      text);
+}
+
+// A map, or the path of a file of maps.
+std::string check_name_map(const std::string& text) {
+  std::error_code ignored;
+  const bool is_file =
+      text.find('=') == std::string::npos && std::filesystem::exists(text, ignored);
+  return is_file ? std::string() : name_map_error(text);
+}
+
+NameMap name_map(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  return {.theirs = std::string(trimmed(text.substr(0, equals))),
+          .ours = std::string(trimmed(text.substr(equals + 1)))};
+}
+
+// Reads a map from each line of a file; # starts a comment.
+void add_maps_of(const std::string& file, std::vector<NameMap>& maps) {
+  const std::string lines = read_bytes(file);
+  std::string_view rest = lines;
+  for (std::size_t number = 1; !rest.empty(); ++number) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    const std::string_view line = rest.substr(0, end);
+    const std::string_view map = trimmed(line.substr(0, line.find('#')));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (map.empty()) continue;
+    if (const std::string why = name_map_error(map); !why.empty())
+      refuse(fmt::format("{}:{}", file, number), why);
+    maps.push_back(name_map(map));
+  }
+}
+
+}  // namespace
+
+void add_name_options(CLI::App& app, NameChoice& choice) {
+  app.add_option(
+         "--map", choice.maps,
+         "Rename arrays: THEIRS=OURS, or a file of such lines; * stands for text without a dot")
+      ->type_name("THEIRS=OURS")
+      ->check(check_name_map)
+      ->allow_extra_args(false);
+  app.add_option("--names", choice.scheme,
+                 fmt::format("The scheme of the arrays' names: {} (found automatically)",
+                             fmt::join(scheme_names(), ", ")))
+      ->type_name("SCHEME");
+}
+
+NameOptions names_of(const NameChoice& choice) {
+  NameOptions names{.scheme = choice.scheme};
+  for (const std::string& text : choice.maps) {
+    if (text.find('=') == std::string::npos) {
+      add_maps_of(text, names.maps);
+    } else {
+      names.maps.push_back(name_map(text));
+    }
+  }
+  std::ranges::stable_sort(names.maps, std::greater(), [](const NameMap& map) {
+    return std::pair(map.theirs.find('*') == std::string::npos, map.theirs.size());
+  });
+  return names;
 }
 
 CLI::Range count_from(std::int64_t fewest) {

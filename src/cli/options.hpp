@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "check/intake/name_schemes.hpp"
 #include "lesson/library.hpp"
 
 namespace qkv::inline cli {
@@ -72,6 +73,19 @@ struct StepChoice {
   std::string from;
   std::string to;
 };
+
+/// The scheme and the maps of a program's names, as typed.
+struct NameChoice {
+  std::optional<std::string> scheme;
+  std::vector<std::string> maps;
+};
+
+/// Declares --map and --names.
+void add_name_options(CLI::App& app, NameChoice& choice);
+
+/// Returns these options with their maps read, also from files. Throws InputError for a line of a
+/// file that is no map.
+NameOptions names_of(const NameChoice& choice);
 
 /// Declares --step, --from and --to.
 void add_step_options(CLI::App& app, StepChoice& choice);

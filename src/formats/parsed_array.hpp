@@ -37,6 +37,7 @@ enum class Precision { digits, float16, bfloat16, float32, float64 };
 struct ParsedArray {
   Shape shape = {};                             ///< any rank, at least 1
   Numerals cells = {};                          ///< row-major; none if they are too many to be read
+  Values values = {};                           ///< of `cells`, if a tensor has them in this order
   std::vector<std::string> row_labels = {};     ///< empty, or one for each row (rank 2 only)
   std::vector<std::string> column_labels = {};  ///< empty, or one for each column (rank 2 only)
   Precision precision = Precision::digits;

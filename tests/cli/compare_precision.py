@@ -224,6 +224,36 @@ def names_are_mapped_and_steps_required(folder):
     equal(qkv("compare", folder / "d.npz", lesson, "--map", "soup").returncode, 2)
 
 
+def check_maps_names_too(folder):
+    lesson, givens = the_lesson(folder)
+    arrays = computed(givens, PRECISIONS["float32"])
+    np.savez(folder / "d.npz", **{"blk.probs": arrays["attention_weights"], "blk.raw_scores": arrays["scores"]})
+    maps = ["--map", "blk.probs=attention_weights", "--map", "blk.raw_*=*"]
+    done = qkv("check", lesson, folder / "d.npz", *maps)
+    equal(done.returncode, 0, done.stdout + done.stderr)
+    assert "right: scores, attention_weights" in done.stdout, done.stdout
+    np.save(folder / "mine.npy", arrays["scores"] + 1)
+    equal(qkv("check", lesson, folder / "mine.npy", "--map", "mine=scores").returncode, 1)
+    for wrong, said in (("blk.probs=attention", 'has no step "attention"; did you mean "attention_weights"?'),
+                        ("soup=scores", 'has no array or file "soup"')):
+        done = qkv("check", lesson, folder / "d.npz", *maps[2:], "--map", wrong)
+        equal(done.returncode, 2)
+        assert said in done.stderr, done.stderr
+
+
+def a_last_row_is_found_within_the_tolerance_and_without_its_name(folder):
+    lesson, givens = the_lesson(folder)
+    arrays = computed(givens, PRECISIONS["float64"])
+    last = {name: arrays[name][..., -1, :] for name in ("scores", "context")}
+    np.savez(folder / "d.npz", **{name: row + 0.05 for name, row in last.items()})
+    equal(compared(folder / "d.npz", lesson)[0], 1)
+    equal(compared(folder / "d.npz", lesson, "--atol", "0.01")[0], 1)
+    equal(compared(folder / "d.npz", lesson, "--atol", "0.06")[0], 0)
+    np.savez(folder / "d.npz", scores=arrays["scores"], last=last["context"])
+    equal(compared(folder / "d.npz", lesson)[1]["maps"], ["last=context"])
+    equal(compared(folder / "d.npz", lesson, "--map", "last=context")[0], 0)
+
+
 def tolerances_of_steps(folder):
     lesson, givens = the_lesson(folder)
     arrays = computed(givens, PRECISIONS["float64"])
@@ -267,6 +297,8 @@ CLAIMS = [
     an_overflow_is_a_difference_without_a_lesson,
     layouts_are_put_in_order_and_said,
     names_are_mapped_and_steps_required,
+    check_maps_names_too,
+    a_last_row_is_found_within_the_tolerance_and_without_its_name,
     tolerances_of_steps,
     two_right_dumps_agree_as_torch_has_it,
 ]

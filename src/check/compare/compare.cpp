@@ -26,6 +26,7 @@ Submission program_submission(ComparedSide& program, const Trace& trace,
     if (trace.find(matrix.name) == nullptr || choice.of(matrix.name)) continue;
     if (matrix.written.cells.empty()) continue;  // too large to be read: of another shape
     ParsedArray written = std::move(matrix.written);
+    written.values = matrix.tensor.values;
     for (Numeral& cell : written.cells) {
       if (written.precision != Precision::digits || !std::isnan(cell.value)) continue;
       if (matrix.last_row_only && !cell.computed) continue;  // in the other rows
@@ -465,26 +466,32 @@ std::optional<Bisection> bisect(const Comparison& comparison, const Trace& trace
 }
 
 std::vector<std::string> suggested_maps(const Comparison& comparison, bool ours_is_actual) {
-  constexpr std::size_t most = 16;                                    // arrays that are looked up
-  std::map<std::size_t, std::vector<const ComparedMatrix*>> missing;  // by their number of cells
+  constexpr std::size_t most = 16;  // arrays that are looked up
+  // By their number of cells, and by that of their last rows.
+  std::map<std::size_t, std::vector<const ComparedMatrix*>> missing;
+  std::set<const ComparedMatrix*> taken;  // another array is another step
   std::vector<const ComparedMatrix*> unknown;
   for (const ComparedStep& step : comparison.steps) {
     if (!is_missing(step.agreement)) continue;
     const ComparedMatrix* matrix = step.actual != nullptr ? step.actual : step.desired;
     if ((step.actual != nullptr) == ours_is_actual) {
-      missing[matrix->tensor.values.size()].push_back(matrix);
+      const std::size_t count = matrix->tensor.values.size();
+      missing[count].push_back(matrix);
+      if (matrix->tensor.rows() > 1) missing[count / matrix->tensor.rows()].push_back(matrix);
     } else if (unknown.size() < most && step.name.find_first_of("*=") == std::string::npos) {
       unknown.push_back(matrix);
     }
   }
   std::vector<std::string> maps;
   for (const ComparedMatrix* theirs : unknown) {
-    auto& candidates = missing[theirs->tensor.values.size()];
-    const auto fit = [&](const ComparedMatrix* ours) { return likeness_of(*ours, *theirs); };
+    const auto& candidates = missing[theirs->tensor.values.size()];
+    const auto fit = [&](const ComparedMatrix* ours) {
+      return taken.contains(ours) ? Likeness::none : likeness_of(*ours, *theirs);
+    };
     const auto found = std::ranges::max_element(candidates, {}, fit);
     if (found == candidates.end() || fit(*found) == Likeness::none) continue;
     maps.push_back(fmt::format("{}={}", theirs->name, (*found)->name));
-    candidates.erase(found);  // another array is another step
+    taken.insert(*found);
   }
   return maps;
 }

@@ -198,38 +198,24 @@ void adopt_names(const ComparedSide& other, ComparedSide& side) {
   }
 }
 
-std::optional<std::string> matched(const NameMap& map, std::string_view name) {
-  auto star = matched(map.theirs, name);
-  return star && star->find('.') == std::string::npos ? star : std::nullopt;
-}
-
-void map_names(std::vector<NameMap> maps, const ComparedSide& other, ComparedSide& side) {
-  std::ranges::stable_sort(maps, std::greater(), [](const NameMap& map) {
-    return std::pair(map.theirs.find('*') == std::string::npos, map.theirs.size());
-  });
+void map_names(const std::vector<NameMap>& maps, const ComparedSide& other, ComparedSide& side) {
   const ComparedSideIndex known(other);
   std::set<std::string> names;
   for (const ComparedMatrix& matrix : side.matrices) names.insert(matrix.name);
   std::vector<MapUse> uses(maps.size());
   for (ComparedMatrix& matrix : side.matrices) {
-    for (std::size_t m = 0; m < maps.size(); ++m) {
-      const NameMap& map = maps[m];
-      const auto star = matched(map, matrix.name);
-      if (!star) continue;
-      std::string name = map.ours;
-      const std::size_t place = name.find('*');
-      if (place != std::string::npos) name.replace(place, 1, *star);
-      uses[m] = {.fits = true, .is_known = uses[m].is_known || known.find(name) != nullptr};
-      if (name == matrix.name) break;
-      if (!names.insert(name).second) {
-        throw InputError(
-            fmt::format("--map {}={}: {} has {} already; map each to a name of its own", map.theirs,
-                        map.ours, side.name, name));
-      }
-      names.erase(matrix.name);
-      matrix.name = std::move(name);
-      break;
+    auto found = mapped(maps, matrix.name);
+    if (!found) continue;
+    MapUse& use = uses[found->map];
+    use = {.fits = true, .is_known = use.is_known || known.find(found->name) != nullptr};
+    if (found->name == matrix.name) continue;
+    if (!names.insert(found->name).second) {
+      const NameMap& map = maps[found->map];
+      throw InputError(fmt::format("--map {}={}: {} has {} already; map each to a name of its own",
+                                   map.theirs, map.ours, side.name, found->name));
     }
+    names.erase(matrix.name);
+    matrix.name = std::move(found->name);
   }
   for (std::size_t m = 0; m < maps.size(); ++m) {
     if (!uses[m].fits) refuse_idle(maps[m], maps[m].theirs, side);
@@ -338,7 +324,7 @@ void spread_last_row(const Tensor& last, std::size_t rows, ComparedMatrix& matri
 
 }  // namespace
 
-void take_last_rows(ComparedSide& lesson, ComparedSide& program) {
+void take_last_rows(const ToleranceChoice& choice, ComparedSide& lesson, ComparedSide& program) {
   struct Found {
     ComparedMatrix* array;
     ComparedMatrix* step;
@@ -351,7 +337,10 @@ void take_last_rows(ComparedSide& lesson, ComparedSide& program) {
     const ComparedMatrix* whole = index.find(matrix.name);
     if (whole == nullptr || !may_be_last_row(matrix.written, *whole)) continue;
     Tensor last = last_rows(whole->tensor);
-    is_certain = is_certain || are_near(matrix.tensor.values, last.values, matrix.precision);
+    const auto asked = choice.of(matrix.name);
+    is_certain =
+        is_certain || are_near(matrix.tensor.values, last.values, matrix.precision) ||
+        (asked && difference_of(matrix.tensor.values, last.values, *asked).mismatched == 0);
     found.push_back({&matrix,
                      &lesson.matrices[static_cast<std::size_t>(whole - lesson.matrices.data())],
                      std::move(last)});
@@ -364,13 +353,20 @@ void take_last_rows(ComparedSide& lesson, ComparedSide& program) {
 }
 
 Likeness likeness_of(const ComparedMatrix& step, const ComparedMatrix& array) {
+  const auto is_like = [&](std::span<const double> numbers, std::span<const double> right) {
+    return are_near(numbers, right, array.precision);
+  };
+  if (may_be_last_row(array.written, step)) {
+    const bool is_it = is_like(array.tensor.values, last_rows(step.tensor).values);
+    return is_it ? Likeness::other_layout : Likeness::none;
+  }
   const Shape shape = without_leading_ones(step.tensor.shape());
   const bool is_same = without_leading_ones(array.tensor.shape()) == shape;
   ParsedArray written = is_same ? ParsedArray() : array.written;
   if (!is_same && (written.cells.empty() || put_heads_first(shape, written).empty())) return {};
   const Tensor& tensor = is_same ? array.tensor : tensor_of_written(written);
-  if (!are_near(tensor.values, step.tensor.values, array.precision)) return {};
-  return is_same ? Likeness::same : Likeness::other_heads;
+  if (!is_like(tensor.values, step.tensor.values)) return {};
+  return is_same ? Likeness::same : Likeness::other_layout;
 }
 
 OptionsOfFile options_of_files(const ComparedSide& side, ReadLimit limit) {

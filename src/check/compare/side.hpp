@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "check/intake/name_schemes.hpp"
+#include "check/tolerance/cell_tolerance.hpp"
 #include "formats/files/find_files.hpp"
 #include "formats/parsed_array.hpp"
 #include "text/strings.hpp"
@@ -62,18 +64,9 @@ ComparedSide compared_side(const std::string& name, ArrayCollection dump);
 /// other name is as near.
 void adopt_names(const ComparedSide& other, ComparedSide& side);
 
-/// A name map "theirs=ours". Each may contain one *, which stands for the same text without a dot.
-struct NameMap {
-  std::string theirs;
-  std::string ours;
-};
-
-/// Returns what * of a map stands for, text without a dot, if the map matches the name.
-std::optional<std::string> matched(const NameMap& map, std::string_view name);
-
-/// Renames each matrix by the map that matches it; of several by the one with the most letters.
-/// Throws InputError if a map matches no matrix or leads to no name of the other side.
-void map_names(std::vector<NameMap> maps, const ComparedSide& other, ComparedSide& side);
+/// Renames each matrix by the first map that matches it. Throws InputError if a map matches no
+/// matrix or leads to no name of the other side.
+void map_names(const std::vector<NameMap>& maps, const ComparedSide& other, ComparedSide& side);
 
 /// Reorders the axes of a side's matrices like the other's, if only one order is possible. Heads
 /// may be inside (n × h × d), side by side (n × h·d) or stacked (h·n × d). Of a batch it takes one
@@ -82,12 +75,14 @@ void map_names(std::vector<NameMap> maps, const ComparedSide& other, ComparedSid
 void match_layout(const ComparedSide& other, std::optional<std::size_t> batch, ComparedSide& side);
 
 /// Takes the arrays of a program that dumps the last token's row alone for those rows, if the
-/// numbers of one of them are the lesson's. The lesson's tensors of these steps are cut.
-void take_last_rows(ComparedSide& lesson, ComparedSide& program);
+/// numbers of one of them are the lesson's, to three digits or within the requested tolerance. The
+/// lesson's tensors of these steps are cut.
+void take_last_rows(const ToleranceChoice& choice, ComparedSide& lesson, ComparedSide& program);
 
 /// Whether an array has the numbers of a step to about three digits, also if its heads are inside
-/// or side by side. An array that is the same everywhere is like none.
-enum class Likeness { none, other_heads, same };
+/// or side by side, or if it is the last row alone. An array that is the same everywhere is like
+/// none.
+enum class Likeness { none, other_layout, same };
 Likeness likeness_of(const ComparedMatrix& step, const ComparedMatrix& array);
 
 /// How many numbers are read of an array that is compared with a lesson: as many times its step's

@@ -199,6 +199,7 @@ SubmittedArray put_together(const std::string& name, const Submission& submissio
     submitted.bad_texts.insert(submitted.bad_texts.end(), file.written.bad_texts.begin(),
                                file.written.bad_texts.end());
     if (file.leading.empty()) {
+      submitted.values = file.written.values;
       take_whole(std::move(piece), tensor, submitted);
       return submitted;
     }

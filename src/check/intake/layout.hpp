@@ -52,6 +52,7 @@ struct SubmittedArray {
   bool lies_across = false;   ///< a row that was written as a column, or the reverse
   Shape shape;                ///< of `cells`; a token is a row
   NumeralCells cells;
+  Values values = {};  ///< ParsedArray's: they may be in another order than `cells`
   Precision precision = Precision::digits;
   std::optional<int> rounded_to = {};              ///< decimals of all numbers in a binary file
   std::vector<std::size_t> missing_matrices = {};  ///< its matrices that have no file

@@ -326,6 +326,18 @@ void rename(const Names& names, const Trace& trace, std::vector<NamedArray>& arr
 
 }  // namespace
 
+std::optional<MappedName> mapped(const std::vector<NameMap>& maps, std::string_view name) {
+  for (std::size_t m = 0; m < maps.size(); ++m) {
+    const auto star = matched(maps[m].theirs, name);
+    if (!star || star->find('.') != std::string::npos) continue;
+    std::string ours = maps[m].ours;
+    const std::size_t place = ours.find('*');
+    if (place != std::string::npos) ours.replace(place, 1, *star);
+    return MappedName{m, std::move(ours)};
+  }
+  return {};
+}
+
 std::vector<std::string_view> scheme_names() {
   std::vector<std::string_view> names;
   for (const NameScheme& scheme : schemes) names.push_back(scheme.name);

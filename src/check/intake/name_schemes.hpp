@@ -11,6 +11,27 @@
 
 namespace qkv::inline check {
 
+/// A name map "theirs=ours". Each may contain one *, which stands for the same text without a dot.
+struct NameMap {
+  std::string theirs;
+  std::string ours;
+};
+
+/// How the names of a program's arrays are understood.
+struct NameOptions {
+  std::optional<std::string> scheme = {};  ///< without one, whichever explains most of them
+  std::vector<NameMap> maps = {};          ///< the most specific first
+};
+
+/// A name as a map gives it, and which map.
+struct MappedName {
+  std::size_t map = 0;
+  std::string name;
+};
+
+/// Returns what the first map that matches makes of a name; nothing if none matches.
+std::optional<MappedName> mapped(const std::vector<NameMap>& maps, std::string_view name);
+
 /// The names that `--names` takes: of the schemes of other programs, in the order of the table.
 std::vector<std::string_view> scheme_names();
 

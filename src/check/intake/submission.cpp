@@ -12,7 +12,6 @@
 #include <system_error>
 
 #include "check/intake/layout.hpp"
-#include "check/intake/name_schemes.hpp"
 #include "check/intake/step_names.hpp"
 #include "check/tolerance/precision.hpp"
 #include "formats/files/find_files.hpp"
@@ -37,6 +36,7 @@ using NamesByShape = std::map<Shape, std::vector<std::string_view>>;
 struct Unmatched {
   std::vector<const ListedFile*> files = {};  ///< tried by their shapes after all others are known
   std::map<UnmatchedKind, std::vector<std::string>> places = {};  ///< without a name near theirs
+  std::set<std::size_t> used_maps = {};                           ///< indices of maps
 };
 
 std::string example_name(UnmatchedKind kind, std::string_view step, const Trace& trace) {
@@ -131,13 +131,28 @@ std::array<std::size_t, 2> shown_size(const Tensor& tensor, TokenLayout token_la
 
 // Names a matrix by its name inside the file; if the lesson does not know that name and the matrix
 // is alone, by the file's.
-std::optional<StepName> name_of(const NamedArray& matrix, const fs::path& path, bool alone,
+std::optional<StepName> name_of(const NamedArray& matrix, const std::string& stem, bool alone,
                                 const Trace& trace, const std::string& place) {
   if (!matrix.name.empty()) {
     const auto own = step_name(matrix.name, trace, place);
     if (own || !alone) return own;
   }
-  return step_name(path.stem().string(), trace, place);
+  return step_name(stem, trace, place);
+}
+
+// Returns the name of an array or file, as a map gives it if one matches.
+std::string renamed(std::string name, const NameOptions& names, const Trace& trace,
+                    Unmatched& unmatched) {
+  auto found = mapped(names.maps, name);
+  if (!found) return name;
+  unmatched.used_maps.insert(found->map);
+  const NameMap& map = names.maps[found->map];
+  const bool is_pattern = map.theirs.find('*') != std::string::npos;  // which may match others, too
+  if (!is_pattern && !step_name(found->name, trace, found->name)) {
+    throw InputError(fmt::format("--map {}={}: the lesson has no step \"{}\"; {}", map.theirs,
+                                 map.ours, map.ours, did_you_mean(map.ours, names_in(trace))));
+  }
+  return std::move(found->name);
 }
 
 // True for an older export's file beside a newer export, whose manifest lists only the other.
@@ -405,7 +420,7 @@ ReadOptions wanted_of(const std::optional<StepName>& own, const Trace& trace) {
   return wanted;
 }
 
-void add_file(const ListedFile& found, const Trace& trace, const std::optional<std::string>& names,
+void add_file(const ListedFile& found, const Trace& trace, const NameOptions& names,
               Submission& submission, Unmatched& unmatched) {
   const fs::path& path = found.path;
   const std::string file = on_one_line(path.string());
@@ -414,7 +429,8 @@ void add_file(const ListedFile& found, const Trace& trace, const std::optional<s
         fmt::format("{} was not read: qkv reads {}", file, fmt::join(readable_extensions(), " ")));
     return;
   }
-  const auto own = step_name(path.stem().string(), trace, file);
+  const std::string stem = renamed(path.stem().string(), names, trace, unmatched);
+  const auto own = step_name(stem, trace, file);
   if (!own && !may_hold_several(path)) return unmatched.files.push_back(&found);
   std::vector<NamedArray> matrices;
   try {
@@ -426,16 +442,18 @@ void add_file(const ListedFile& found, const Trace& trace, const std::optional<s
     submission.notes.push_back(fmt::format("{} was not read: {}", file, error.what()));
     return;
   }
+  for (NamedArray& matrix : matrices)
+    matrix.name = renamed(std::move(matrix.name), names, trace, unmatched);
   const bool alone = matrices.size() == 1;
-  if (!alone || names) {
+  if (!alone || names.scheme) {
     const auto is_mapped = [](std::string_view) { return false; };
-    const std::string scheme = adopt_scheme(names, trace, is_mapped, matrices);
+    const std::string scheme = adopt_scheme(names.scheme, trace, is_mapped, matrices);
     if (!scheme.empty()) submission.scheme = scheme;
   }
   for (NamedArray& matrix : matrices) {
     const std::string array = fmt::format("{}, {}", file, printable(matrix.name));
     const std::string& place = alone ? file : array;
-    const auto name = name_of(matrix, path, alone, trace, place);
+    const auto name = name_of(matrix, stem, alone, trace, place);
     if (!name) {
       if (matrix.name.empty()) return unmatched.files.push_back(&found);
       note_unmatched(UnmatchedKind::array, matrix.name, array, trace, unmatched, submission);
@@ -524,7 +542,7 @@ Submission read_submission(const fs::path& path, const Trace& trace) {
 }
 
 Submission read_submission(const SubmissionPlace& place, const Trace& trace,
-                           const std::optional<std::string>& names) {
+                           const NameOptions& names) {
   const fs::path& path = place.path;
   Submission submission{.name = path.string(), .list = read_manifest(path)};
   std::vector<ListedFile> files = place.files;
@@ -540,6 +558,11 @@ Submission read_submission(const SubmissionPlace& place, const Trace& trace,
     add_unmatched(*file, shapes, trace, unmatched, submission);
   }
   note_nameless(unmatched, trace, submission);
+  for (std::size_t m = 0; m < names.maps.size(); ++m) {
+    if (unmatched.used_maps.contains(m)) continue;
+    throw InputError(fmt::format("--map {0}={1}: {2} has no array or file \"{0}\"",
+                                 names.maps[m].theirs, names.maps[m].ours, path.string()));
+  }
   if (submission.files.empty()) {
     if (!submission.unreadable.empty()) throw InputError(submission.unreadable.front());
     const std::string& last = trace.steps.back().name;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "check/intake/name_schemes.hpp"
 #include "formats/files/find_files.hpp"
 #include "formats/files/manifest.hpp"
 #include "formats/parsed_array.hpp"
@@ -42,11 +43,10 @@ struct SubmissionPlace {
 /// archive cannot be read.
 std::vector<SubmissionPlace> submissions_in(const std::filesystem::path& path, const Trace& trace);
 
-/// Reads a submission; its arrays have the names of the scheme `names`, or of whichever fits.
-/// Throws InputError if nothing in it can be read and matches a step, or if two files have
-/// different numbers for the same matrix.
+/// Reads a submission. Throws InputError if nothing in it can be read and matches a step, if two
+/// files have different numbers for the same matrix, or if a map fits none of its names.
 Submission read_submission(const SubmissionPlace& place, const Trace& trace,
-                           const std::optional<std::string>& names = {});
+                           const NameOptions& names = {});
 
 /// Reads all of a path as one submission.
 Submission read_submission(const std::filesystem::path& path, const Trace& trace);

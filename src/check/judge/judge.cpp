@@ -127,14 +127,17 @@ class Judge {
     }
     node.is_lessons = std::ranges::all_of(
         node.inputs, [&](std::size_t k) { return judgement_.nodes[k].is_lessons; });
-    node.from_yours = step ? recomputed_from_own(judgement_, trace_, node) : truth;
-    node.own = node.from_yours;
     for (const SubmittedArray& submitted : submitted_) {
       if (submitted.name == name)
         (submitted.fits ? node.submitted : node.wrong_shape_array) = &submitted;
     }
-    if (node.submitted) node.is_lessons = false;
-    if (node.submitted) take_over(node);
+    const bool agrees = agrees_with_lesson(node);
+    take_numbers(node, agrees ? truth : from_own(node));
+    if (agrees && node.units.are_written()) take_numbers(node, from_own(node));  // it was rounded
+    if (node.submitted) {
+      node.is_lessons = false;
+      ++submitted_so_far_;
+    }
     if (node.wrong_shape_array) {
       node.units =
           matrix_tolerance(*node.wrong_shape_array, {node.from_yours.values, node.truth->values},
@@ -149,6 +152,34 @@ class Judge {
     index_.emplace(name, judgement_.nodes.size());
     judgement_.nodes.push_back(std::move(node));
     if (options_.on_matrix) options_.on_matrix();
+  }
+
+  // True if a program's numbers, in single or double precision, are within a unit of the lesson's,
+  // and so are their operands. Then the step, perhaps a large product, is not computed once more.
+  bool agrees_with_lesson(const LearnerNode& node) const {
+    if (!node.step || !node.submitted || inherits(node)) return false;
+    const Precision precision = node.submitted->precision;
+    const bool is_full = precision == Precision::float32 || precision == Precision::float64;
+    if (!is_full || node.step->operation->single_precision_error || options_.digits) return false;
+    const std::span<const double> truth = node.truth->values;
+    const double unit = unit_of_program(precision, truth);
+    for (std::size_t i = 0; i < truth.size(); ++i) {
+      const double x = node.submitted->cells[i].value;  // NaN if it is blank
+      if (x != truth[i] && !(std::abs(x - truth[i]) <= unit)) return false;
+    }
+    return true;
+  }
+
+  // The steps after the last submitted one are the lesson's: nothing is judged from them.
+  Tensor from_own(LearnerNode& node) const {
+    const bool is_used = node.step && submitted_so_far_ < submitted_.size();
+    return is_used ? recomputed_from_own(judgement_, trace_, node) : *node.truth;
+  }
+
+  void take_numbers(LearnerNode& node, Tensor from_yours) {
+    node.from_yours = std::move(from_yours);
+    node.own = node.from_yours;
+    if (node.submitted) take_over(node);
   }
 
   OtherDecimals others_than(const SubmittedArray& submitted) const {
@@ -175,11 +206,20 @@ class Judge {
     return units;
   }
 
+  // True if its cells are all numbers, and a tensor has them already.
+  static bool has_these_values(const SubmittedArray& submitted) {
+    return std::ranges::equal(submitted.cells, submitted.values, {}, &Numeral::value);
+  }
+
   void take_over(LearnerNode& node) {
     const SubmittedArray& submitted = *node.submitted;
-    const std::span<double> own = node.own.values.mutable_span();
-    for (std::size_t i = 0; i < own.size(); ++i) {
-      if (node.has_number(i)) own[i] = submitted.cells[i].value;
+    if (has_these_values(submitted)) {
+      node.own.values = submitted.values;  // shared
+    } else {
+      const std::span<double> own = node.own.values.mutable_span();
+      for (std::size_t i = 0; i < own.size(); ++i) {
+        if (node.has_number(i)) own[i] = submitted.cells[i].value;
+      }
     }
     std::vector<std::size_t> masks;
     if (!options_.strict) masks = finite_masks(judgement_, trace_, node);
@@ -203,7 +243,7 @@ class Judge {
 
   void judge_cells(LearnerNode& node, const Tensor& taint) {
     const std::size_t count = node.submitted->cells.size();
-    node.verdicts.reserve(count);
+    node.verdicts.resize(count);
     // If the floor is the unit, exactness would be no stricter.
     if (node.step && node.units.are_written() && node.units.largest() > node.units.floor) {
       node.exact = values_of(room_.exactness().expected(node));
@@ -211,7 +251,7 @@ class Judge {
     for (std::size_t i = 0; i < count; ++i) {
       const bool blank = node.submitted->cells[i].is_blank();
       const bool right = node.has_number(i) && is_right(node, i);
-      node.verdicts.push_back(blank ? Verdict::blank : right ? Verdict::correct : Verdict::wrong);
+      node.verdicts[i] = blank ? Verdict::blank : right ? Verdict::correct : Verdict::wrong;
     }
     if (node.wrong_cells() == 0 || !node.step) return;
     // A program's unit is the floor: exactness only leaves no room.
@@ -357,6 +397,7 @@ class Judge {
   // Each node's own numbers, NaN where wrong or carried; empty for untainted nodes.
   std::vector<Tensor> tainted_;
   std::map<std::string, std::size_t, std::less<>> index_;
+  std::size_t submitted_so_far_ = 0;
 };
 
 }  // namespace

@@ -36,7 +36,8 @@ struct LearnerNode {
   const SubmittedArray* wrong_shape_array = nullptr;
   MatrixTolerance units = {};
   std::vector<Verdict> verdicts = {};  ///< one per cell, if submitted
-  Tensor from_yours = {};              ///< the step, computed from the learner's own numbers
+  /// The step, computed from the learner's own numbers; the lesson's if a program's agree with it.
+  Tensor from_yours = {};
   Tensor own = {};                     ///< the learner's numbers; from_yours if there are none
   /// The required numbers of cells where no rounding occurs; else empty or NaN.
   std::vector<double> exact = {};

@@ -162,7 +162,8 @@ MatrixTolerance matrix_tolerance(const SubmittedArray& submitted, const Expected
   MatrixTolerance units;
   units.precision = detect_precision(submitted, right);
   // A coarser type shows only in numbers that the file's own type resolves.
-  if (unit_where_seen(submitted.precision, expected) >= unit_where_seen(units.precision, expected))
+  if (units.precision != submitted.precision &&
+      unit_where_seen(submitted.precision, expected) >= unit_where_seen(units.precision, expected))
     units.precision = submitted.precision;
   units.decimals = most_decimals(submitted);
   if (digits) {
@@ -179,9 +180,10 @@ MatrixTolerance matrix_tolerance(const SubmittedArray& submitted, const Expected
     units.basis = is_coarse ? ToleranceBasis::decimals : ToleranceBasis::type;
     if (is_coarse) units.decimals = *rounded;
   }
-  const double scale = scale_of(submitted, right);
-  units.floor = units.precision == Precision::digits ? rule_of(units.precision).floor * scale
-                                                     : unit_where_seen(units.precision, expected);
+  const bool is_program = units.precision != Precision::digits;
+  const double scale = is_program ? 1 : scale_of(submitted, right);
+  units.floor = is_program ? unit_where_seen(units.precision, expected)
+                           : rule_of(units.precision).floor * scale;
   units.plain = std::max(units.floor, plain_unit(units.basis, units.decimals, right));
   if (units.basis == ToleranceBasis::whole)
     units.plain = std::max(units.floor, whole_slack * scale);

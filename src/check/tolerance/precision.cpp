@@ -50,12 +50,15 @@ bool is_printed_in_full(const SubmittedArray& submitted) {
   return most > by_hand;
 }
 
-// Returns the largest distance from a whole number.
+// Returns the largest distance from a whole number, or the first that shows a decimal.
 double largest_fraction(const NumeralCells& cells) {
+  constexpr double shows_a_decimal = 0.05;
   double largest = 0;
-  for (const Numeral& cell : cells)
+  for (const Numeral& cell : cells) {
     if (std::isfinite(cell.value))
       largest = std::max(largest, std::abs(cell.value - std::round(cell.value)));
+    if (largest > shows_a_decimal) break;
+  }
   return largest;
 }
 

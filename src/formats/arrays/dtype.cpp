@@ -110,9 +110,10 @@ ParsedArray array_of_values(Shape shape, std::span<const double> values, Precisi
   ParsedArray written;
   written.shape = std::move(shape);
   written.precision = precision;
-  written.cells.reserve(values.size());
-  for (const double value : values) {
-    written.cells.push_back({.value = value, .computed = std::isnan(value)});
+  written.cells.resize(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    written.cells[i].value = values[i];
+    written.cells[i].computed = std::isnan(values[i]);
   }
   return written;
 }
