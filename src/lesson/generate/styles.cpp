@@ -176,8 +176,7 @@ constexpr StepProse llama_words[] = {
      "The largest number in V is {V.max}, the smallest {V.min}. Keep them in mind for context."},
     {"Q_rope",
      "X does not say where a token stands. That comes in here (rotary positions, RoPE). Columns 1 "
-     "and 2 are a pair, 3 and 4 the next, and each pair is turned by an angle, in radians. It is "
-     "the "
+     "and 2 are a pair, 3 and 4 the next. Each pair is turned by an angle (in radians): the "
      "token's position, counted from 0, times 1 for the first pair, times 16^(−2/{d_k}) for the "
      "next<further pairs>. With θ for the angle, the pair (a, b) becomes (a·cos θ − b·sin θ, "
      "b·cos θ + a·sin θ). LLaMA has 10000 where we have 16; our second pair turns enough to see.",

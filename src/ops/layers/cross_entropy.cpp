@@ -301,9 +301,8 @@ constexpr Mistake cross_entropy_backward_mistakes[] = {
      Operand{saved_other, moved_ids<saved_other>}},
     {"cross-entropy-backward.sign", "The sign is wrong: target − softmax.",
      "The logit of the target should grow: its gradient is negative.", other_sign},
-    {"cross-entropy-backward.no-target",
-     "This is softmax alone: nothing was subtracted at the target.", "Subtract 1 at the target.",
-     no_target},
+    {"cross-entropy-backward.no-target", "This is softmax: the target was not subtracted.",
+     "Subtract 1 at the target.", no_target},
     {"cross-entropy.sum", "The rows were not averaged: the gradient of a sum.",
      "Divide by the number of rows.", reduced_otherwise<true, self>},
 };
