@@ -142,7 +142,8 @@ std::vector<std::string> Stepper::hint() const {
     const auto names = givens_with_prefix(walk_, line_.text.substr(0, line_.text.find('[')));
     const std::string example = example_change(walk_);
     text = "a given's cell and its value" + (example.empty() ? "" : ", as in " + example) +
-           "; given: " + joined(names.empty() ? givens_with_prefix(walk_, "") : names);
+           " (steps: only with --set); given: " +
+           joined(names.empty() ? givens_with_prefix(walk_, "") : names);
   } else if (prompt_ == Prompt::directory) {
     text = "every matrix as CSV, with all its digits; Esc leaves it";
   } else if (prompt_ == Prompt::answer) {

@@ -197,6 +197,7 @@ void Stepper::press_in_prompt(const Key& key) {
     case Key::Kind::up: return scroll_up();
     case Key::Kind::down: return scroll_down();
     case Key::Kind::escape:
+      if (prompt_ == Prompt::answer && line_.text.empty()) return quit();
       message_.clear();
       if (prompt_ != Prompt::answer) prompt_ = Prompt::nothing;
       line_ = {};

@@ -58,7 +58,10 @@ class Stepper {
   void more() { message_ = more_digits(walk_, 1); }
   void fewer() { message_ = more_digits(walk_, -1); }
   void picture();
-  void code() { message_ = toggle_code(walk_); }
+  void code() {
+    message_ = toggle_code(walk_);
+    if (view_ == View::cell) leave_cell(), to_top();  // the code stands at the step's beginning
+  }
   void take_back() { message_ = undo(walk_); }
   void show_answers() { message_ = answers(walk_); }
   void show_keys();

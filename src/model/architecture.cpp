@@ -147,11 +147,9 @@ Architecture architecture_of(const Weights& weights, const Config& config,
   }
   throw InputError(
       fmt::format("{}: this is no model that qkv knows: there is no transformer.wte.weight or "
-                  "wte.weight and no "
-                  "model.embed_tokens.weight, but {}; it reads the tensors of minGPT, nanoGPT and "
-                  "Hugging Face's "
-                  "GPT-2, LLaMA, Mistral, Qwen2, Qwen3, Gemma and Gemma 2 (of several files give "
-                  "the directory, or the index)",
+                  "wte.weight and no model.embed_tokens.weight, but {}; it reads the tensors of "
+                  "minGPT, nanoGPT and Hugging Face's GPT-2, LLaMA, Mistral, Qwen2, Qwen3, Gemma "
+                  "and Gemma 2 (of several files give the directory, or the index)",
                   weights.where(), names_met(weights)));
 }
 

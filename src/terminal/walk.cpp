@@ -81,7 +81,7 @@ std::string worked_cell_text(const std::string& lesson, const Trace& trace,
     const std::string intermediates =
         look.reader == InputMode::keys ? "press e and write the cell" : command;
     const std::string where = left_out ? "Longer lines are left out; all of them: " + intermediates
-                                       : "its cells by name: " + command;
+                                       : "with names: " + command;
     for (const std::string& line : wrapped(where, look.width - 2)) text += "  " + line + "\n";
   }
   return text + "\n";
@@ -420,7 +420,7 @@ std::string arithmetic_text(const CellArithmetic& worked, const WalkStyle& look,
     start.clear();
   }
   if (!worked.remark.empty()) text += below(wrapped(worked.remark, room), 0);
-  if (!named) text += below(wrapped("its cells by name: " + names_hint, room), 0);
+  if (!named) text += below(wrapped("with names: " + names_hint, room), 0);
   return text;
 }
 

@@ -62,10 +62,9 @@ Marks marks_of(const NewLesson& request, const NewStyle& style, const LessonSize
           {"<at>", head + tokens[1] + ","},
           {"<head>", head},
           {"<in head>", has_heads ? " in head 1" : ""},
-          {"<of heads>",
-           has_heads ? " A head is one round of attention; there are {h}, each with weights of its "
-                       "own."
-                     : ""},
+          {"<of heads>", has_heads ? " A head is one round of attention; there are {h}, each with "
+                                     "weight matrices of its own."
+                                   : ""},
           {"<of shares>", causal ? ". What was minus infinity is exactly 0 now."
                                  : ", and no attention weight is 0."},
           {"<sum>", sum},

@@ -92,7 +92,7 @@ constexpr StepProse llama_step_prose[] = {
      "wide as queries, because the two will be multiplied. The key of \"<own>\"<in head> starts "
      "with {K[<at>1]}.",
      "The query of \"<own>\" starts with {Q[<at>1]}, its key with {K[<at>1]}: one row of X, two "
-     "weights."},
+     "weight matrices."},
     {"V",
      "Each token also gives something to those who look at it: its value, its row of X times W_V. "
      "For \"<own>\"<in head> it starts with {V[<at>1]}.",
@@ -124,7 +124,7 @@ constexpr StepProse llama_step_prose[] = {
     {"concat", "The heads go side by side, head 1 first: {concat.shape}. Nothing is computed here.",
      "The row of \"<own>\" starts with {concat[<own>,1]}, as its row in head 1 did."},
     {"output",
-     "A last matrix of weights, W_O, mixes the columns and takes them back to the width of X, "
+     "A last weight matrix, W_O, mixes the columns and takes them back to the width of X, "
      "{d_model}. \"<own>\" ends with {output[<own>,1]} in its first column.",
      "The output has the shape of X, {output.shape}. In X, \"<own>\" had {X[<own>,1]} there.",
      "How is one score worked out?\n\n"
@@ -175,8 +175,8 @@ constexpr StepProse llama_words[] = {
      "of keys. For \"<own>\"<in head> the first number is {V[<at>1]}.",
      "The largest number in V is {V.max}, the smallest {V.min}. Keep them in mind for context."},
     {"Q_rope",
-     "X does not say where a token stands. That comes in here (rotary positions, RoPE): columns 1 "
-     "and 2 are a pair, 3 and 4 the next, and each pair is turned by an angle, in radians: the "
+     "X does not say where a token stands. That comes in here (rotary positions, RoPE). Columns 1 "
+     "and 2 are a pair, 3 and 4 the next. Each pair is turned by an angle (in radians): the "
      "token's position, counted from 0, times 1 for the first pair, times 16^(−2/{d_k}) for the "
      "next<further pairs>. With θ for the angle, the pair (a, b) becomes (a·cos θ − b·sin θ, "
      "b·cos θ + a·sin θ). LLaMA has 10000 where we have 16; our second pair turns enough to see.",
@@ -207,7 +207,7 @@ constexpr StepProse llama_words[] = {
      "The gate is {gate.shape}. LLaMA makes it about 2.7 times as wide as X; ours is small, so "
      "that there is less to do."},
     {"up",
-     "The second, up, is what may come through: the same rows, another weight. For \"<own>\" it "
+     "The second, up, is what may come through: the same rows, another matrix. For \"<own>\" it "
      "starts with {up[<own>,1]}.",
      "For each number of up there is one of the gate."},
     {"silu",

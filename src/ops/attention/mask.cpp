@@ -203,13 +203,13 @@ constexpr Mistake mask_mistakes[] = {
                  [](Pattern& seen) { return is_window(seen) && --seen->width != 0; }>,
      masking_evidence},
     {"window.skipped", "The window was forgotten: all of the past can be seen.",
-     "It shows the newest keys of the past alone.", masked_with<[](Pattern& seen) {
+     "It shows only the newest keys of the past.", masked_with<[](Pattern& seen) {
        if (!is_window(seen)) return false;
        seen->kind = MaskPattern::Kind::causal;
        return !seen->both;
      }>,
      masking_evidence},
-    {"window.no-causal", "The window was laid to both sides.",
+    {"window.no-causal", "The window reaches to both sides.",
      "It shows the newest keys of the past, no later ones.",
      masked_with<[](Pattern& seen) { return is_window(seen) && !std::exchange(seen->both, true); }>,
      masking_evidence},

@@ -342,7 +342,7 @@ constexpr Mistake softmax_mistakes[] = {
      "The weights of one query sum to 1 in each head.", over_heads},
     {"softmax.negative", "The scores went in with the wrong sign: e^(−x).",
      "A larger score gets a larger weight.", of_negative},
-    {"sink.skipped", "The sink was left out of the sum.", "It joins each row's sum.",
+    {"sink.skipped", "The sink was left out of the sum.", "It is one more term of each row's sum.",
      SkipOperand{1}},
     {"sink.scaled", "The sink was divided by √d_k, as scores are.",
      "The sink is a score already: it is not scaled.", Operand{1, scaled_sinks}},

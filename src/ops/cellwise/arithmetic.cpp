@@ -108,9 +108,9 @@ constexpr Mistake gradient_step_mistakes[] = {
     {"gradient-step.sign", "The gradient was added instead of subtracted.",
      "Against the gradient the loss falls.", moved_by<[](double rate) { return rate; }>},
     {"gradient-step.rate", "The gradient was not multiplied by the rate.",
-     "Take the rate times the gradient away.", moved_by<[](double) { return -1; }>},
+     "Subtract the rate times the gradient.", moved_by<[](double) { return -1; }>},
     {"gradient-step.rate", "The gradient was divided by the rate.",
-     "Take the rate times the gradient away.", moved_by<[](double rate) { return -1 / rate; }>},
+     "Subtract the rate times the gradient.", moved_by<[](double rate) { return -1 / rate; }>},
 };
 
 // W_new = W − rate · G: dW = dW_new, dG = −rate · dW_new.

@@ -77,8 +77,8 @@ Versions one_path(const StepView& step) {
 }
 
 constexpr Mistake accumulate_grad_mistakes[] = {
-    {"backward.residual-skipped", "What comes back along the residual was left out.",
-     "Past the block goes a road of its own: its gradient is added.", without_one<true>},
+    {"backward.residual-skipped", "The gradient through the residual was left out.",
+     "The residual goes past the block: its gradient is added.", without_one<true>},
     {"backward.one-path", "One of several uses was left out.",
      "It was used more than once: every use sends a gradient back.", one_path},
 };

@@ -301,7 +301,7 @@ constexpr Mistake cross_entropy_backward_mistakes[] = {
      Operand{saved_other, moved_ids<saved_other>}},
     {"cross-entropy-backward.sign", "The sign is wrong: target − softmax.",
      "The logit of the target should grow: its gradient is negative.", other_sign},
-    {"cross-entropy-backward.no-target", "The softmax stands there without the target taken off.",
+    {"cross-entropy-backward.no-target", "This is softmax: the target was not subtracted.",
      "Subtract 1 at the target.", no_target},
     {"cross-entropy.sum", "The rows were not averaged: the gradient of a sum.",
      "Divide by the number of rows.", reduced_otherwise<true, self>},
@@ -334,8 +334,8 @@ void check_shares(const Call& call) {
     const Matrix totals = sums(shares.matrix(m));
     for (std::size_t i = 0; i < shares.rows(); ++i) {
       if (!(std::abs(totals(i, 0) - 1) > rounding)) continue;
-      refuse(call, fmt::format("row {} of {} sums to {:.4g}; the shares of a row sum to 1", i + 1,
-                               call.names[1], totals(i, 0)));
+      refuse(call, fmt::format("row {} of {} sums to {:.4g}; the probabilities of a row sum to 1",
+                               i + 1, call.names[1], totals(i, 0)));
     }
   }
 }
@@ -414,7 +414,7 @@ constexpr Mistake cross_entropy_mistakes[] = {
     {"loss.targets-from-one", targets_from_one_says, targets_from_one_hint,
      Operand{1, moved_ids<1>}},
     {"cross-entropy.no-minus", "The minus before the logarithm was left out.",
-     "The logarithm of a share is negative; a loss is not.", other_sign},
+     "The logarithm of a probability is negative; a loss is not.", other_sign},
     {"cross-entropy.base-2", "The logarithm to base 2 was taken.", "ln, the logarithm to base e.",
      in_base_2},
     {"cross-entropy.sum", "The losses of the rows were added up, not averaged.",

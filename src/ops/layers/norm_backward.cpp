@@ -315,8 +315,8 @@ Versions gain_only(const StepView& step) {
 template <Norm norm>
 constexpr Mistake norm_backward_mistakes[] = {
     {"layer-norm-backward.gain-only",
-     "Only the gain was taken back, as if the mean and the root did not move with x.",
-     "x is in the mean and in the root, too: both send something back.", gain_only<norm>},
+     "The gradient went back through the gain alone, as if the root did not depend on x.",
+     "x is in the root, too (and in the mean): each adds to the gradient.", gain_only<norm>},
 };
 
 template <Norm norm>

@@ -248,7 +248,7 @@ constexpr Mistake project_mistakes[] = {
      "Which bias does the program add?",
      unknown_offset,
      {.is_fitted = true}},
-    {"add.early", "Something was added here that is not due yet, or was due before.",
+    {"add.early", "Something was added here that the lesson adds in another step.",
      "Look where the lesson adds: X = E + P, and the residual behind W_O.", added_early},
     {"add.skipped", "One part of the sum that is to be projected was left out.",
      "Both matrices go into the sum: X = E + P.", Operand{0, terms}},
@@ -258,10 +258,10 @@ constexpr Mistake project_mistakes[] = {
 
 constinit const Operation project_operation = operation_of<Project>({
     .name = "project",
-    .title = "Multiply each row by the weights",
-    .says = "Each token's row is multiplied by a matrix of weights. Every row is worked out by "
+    .title = "Multiply each row by a weight matrix",
+    .says = "Each token's row is multiplied by a weight matrix. Every row is worked out by "
             "itself, in the same way: features mix, tokens do not.",
-    .notice = "The number of rows stays; the weights decide the number of columns.",
+    .notice = "The number of rows stays; the weight matrix sets the number of columns.",
     .operands = R"(["X", "W"] or ["X", "W", "b"])",
     .options = project_options,
     .mistakes = project_mistakes,

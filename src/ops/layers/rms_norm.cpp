@@ -160,7 +160,7 @@ constexpr Mistake rms_norm_mistakes[] = {
     {"rms-norm.no-gain", "The gain was left out.", "After dividing comes · gain.",
      rms_with<[](RmsVariant& v) { v.gain = false; }>},
     {"rms-norm.unit-offset",
-     "1 was added to the gain where it is not due, or left out where it is.",
+     "1 was added to the gain where the lesson adds none, or the other way round.",
      "Is the gain stored as it is, or less 1?", With{"unit_offset"}},
     {"rms-norm.eps", "Another ε was taken, or it was added to the root.",
      "Divide by √(mean square + ε), with the lesson's own ε.",

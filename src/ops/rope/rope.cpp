@@ -321,8 +321,8 @@ Versions rotated_forward(const StepView& step) {
 constexpr Mistake rope_backward_mistakes[] = {
     {"rope.skipped", "The gradient was not turned back.",
      "What was turned in the forward pass is turned back by the same angle.", Skip{}},
-    {"rope.sign", "The gradient was turned on instead of back.", "Back is the other way round: −θ.",
-     rotated_forward},
+    {"rope.sign", "The gradient was turned further instead of back.",
+     "Turn it the other way: by −θ.", rotated_forward},
 };
 
 /// The backward rule of rope: to the rows, and to the angles if those are given.

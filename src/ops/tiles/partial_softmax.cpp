@@ -80,7 +80,7 @@ constexpr Mistake log_sum_exp_mistakes[] = {
        return (p.top + xt::log(p.sum)) * std::numbers::log2e;
      }},
     {"flash.lse-without-max", "The maximum was not added: ln l.",
-     "The powers were worked with the maximum taken off; add it again.",
+     "The maximum was subtracted before the powers were taken; add it again.",
      [](const Operands& of) -> Matrix { return xt::log(top_and_sum(of).sum); }},
 };
 
@@ -150,7 +150,7 @@ constexpr Mistake tile_weights_mistakes[] = {
      "Subtract the largest score so far before e is raised.",
      by_max<[](double score, double) { return std::exp(score); }>},
     {"flash.normalised-each-tile", "The tile's weights were divided by their sum.",
-     "Only in the end everything is divided once.",
+     "Divide once, after the last tile.",
      [](const StepView& step) -> Versions {
        return {by_matrix(*step.tensor, [](const MatrixView& p) { return shares(p, Along::rows); })};
      }},
@@ -310,15 +310,15 @@ constexpr Mistake merge_mistakes[] = {
     {"flash.output-not-rescaled", "The two outputs were added as they are.",
      "Each is first multiplied by its fraction of the sum.",
      merged_by<[](const auto& p) { return p.output_1 + p.output_2; }>},
-    {"flash.rescaled-backwards", "Each output was multiplied by the other's share.",
-     "The share of an output goes by its own log-sum-exp.", merged_by<[](Parts<double> p) {
+    {"flash.rescaled-backwards", "Each output was multiplied by the other's fraction.",
+     "The fraction of an output is made from its own log-sum-exp.", merged_by<[](Parts<double> p) {
        std::swap(p.lse_1, p.lse_2);
        return merged(p);
      }>},
     {"flash.not-divided", "Nothing was divided by the sum of the two powers.",
-     "The two shares sum to 1.", merged_by<[](const auto& p) { return not_divided(p, 0); }>},
+     "The two fractions sum to 1.", merged_by<[](const auto& p) { return not_divided(p, 0); }>},
     {"flash.not-divided", "Nothing was divided by the sum of the two powers.",
-     "The two shares sum to 1.",
+     "The two fractions sum to 1.",
      merged_by<[](const auto& p) { return not_divided(p, nan_max(p.lse_1, p.lse_2)); }>},
     {"flash.lse-base-2", "2 was raised to the log-sum-exps instead of e.", "e ≈ 2.718.",
      merged_by<[](Parts<double> p) {

@@ -315,11 +315,10 @@ constexpr Mistake running_sum_mistakes[] = {
     {"flash.rescaled-twice", "The sum so far was rescaled twice.",
      "Multiply it once by e^(m_old − m).", with_tile<rescaled_twice>},
     {"flash.rescaled-backwards", "The sum so far was multiplied by e^(m − m_old).",
-     "The maximum rises, so what was before shrinks.", with_tile<rescaled_backwards>},
+     "The maximum rises, so what came before shrinks.", with_tile<rescaled_backwards>},
     {"flash.rescaled-backwards", "The tile's sum was rescaled instead of the one before.",
-     "What was before shrinks; the tile goes by the new maximum already.",
-     with_tile<tile_rescaled>},
-    {"flash.max-not-updated", "The tile's weights were worked from the maximum before it.",
+     "What came before shrinks; the tile has the new maximum already.", with_tile<tile_rescaled>},
+    {"flash.max-not-updated", "The tile's weights were made with the maximum before it.",
      "The largest score so far, the tile's included.", max_not_updated},
 };
 
@@ -387,13 +386,12 @@ constexpr Mistake running_output_mistakes[] = {
     {"flash.rescaled-twice", "The output so far was rescaled twice.",
      "Multiply it once by e^(m_old − m).", with_tile<rescaled_twice>},
     {"flash.rescaled-backwards", "The output so far was multiplied by e^(m − m_old).",
-     "The maximum rises, so what was before shrinks.", with_tile<rescaled_backwards>},
+     "The maximum rises, so what came before shrinks.", with_tile<rescaled_backwards>},
     {"flash.rescaled-backwards", "The tile's output was rescaled instead of the one before.",
-     "What was before shrinks; the tile goes by the new maximum already.",
-     with_tile<tile_rescaled>},
+     "What came before shrinks; the tile has the new maximum already.", with_tile<tile_rescaled>},
     {"flash.normalised-each-tile", "It was divided by a sum at this tile.",
-     "Only in the end everything is divided once.", normalised_each_tile},
-    {"flash.max-not-updated", "The tile's weights were worked from the maximum before it.",
+     "Divide once, after the last tile.", normalised_each_tile},
+    {"flash.max-not-updated", "The tile's weights were made with the maximum before it.",
      "The largest score so far, the tile's included.", max_not_updated},
 };
 

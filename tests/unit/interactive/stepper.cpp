@@ -182,7 +182,7 @@ TEST_CASE("what was refused is typed over, or mended from its end") {
 
 TEST_CASE("how a value is set is shown with a cell of the lesson, and works") {
   Stepper machine = stepper({.rows = 24, .columns = 80});
-  CHECK(has(after(machine, "s"), "as in X[fat,thing]=0.5; given: X"));
+  CHECK(has(after(machine, "s"), "as in X[fat,thing]=0.5 (steps: only with --set); given: X"));
   CHECK(has(after(machine, "X[fat,thing]=0.5\r"), "X[fat,thing]=0.5; changed: scores, halves"));
 }
 
@@ -348,6 +348,22 @@ TEST_CASE("the smallest windows show what they can") {
       }
     }
   }
+}
+
+TEST_CASE("c while a cell is explained goes to the step's beginning, where the code stands") {
+  Stepper machine = stepper({.rows = 24, .columns = 80});
+  CHECK(has(after(machine, "e\r"), "[ ] this cell"));
+  const Lines lines = after(machine, "c");
+  CHECK_FALSE(has(lines, "[ ] this cell"));
+  CHECK(has(lines, "NumPy"));
+}
+
+TEST_CASE("Esc clears what was typed into a quiz, and leaves the quiz where nothing is") {
+  Stepper machine = stepper({.rows = 24, .columns = 80}, false, Quiz(0));
+  CHECK(last(after(machine, "4\x1b")) == "scores[cat,cat] = ");
+  CHECK_FALSE(machine.is_over());
+  press(machine, "\x1b");
+  CHECK(machine.is_over());
 }
 
 TEST_CASE("a quiz asks before it shows") {

@@ -48,7 +48,7 @@ TEST_CASE("a target that the vocabulary lacks is told with its place") {
   CHECK(refusal("cross_entropy", {logits, vector({0, 1, 2})}) ==
         "step: token is 2 in A (2×3) but 3 in B (3)");
   CHECK(refusal("cross_entropy", {logits, matrix({{1, 0, 0}, {0.5, 0, 0}})}) ==
-        "step: row 2 of B sums to 0.5; the shares of a row sum to 1");
+        "step: row 2 of B sums to 0.5; the probabilities of a row sum to 1");
 }
 
 TEST_CASE("a step goes against the gradient, as far as the rate says") {

@@ -151,8 +151,8 @@ TEST_CASE("names that take many lines leave the first place to the numbers") {
         "  Y[1,1]\n"
         "  = 1·1 + 1·2\n"
         "  = 3\n"
-        "  its cells by name: qkv\n"
-        "  explain small 'Y[1,1]'\n");
+        "  with names: qkv explain\n"
+        "  small 'Y[1,1]'\n");
   CHECK(arithmetic_text(worked, narrow, 2).starts_with("  Y[1,1] =\n"));
 }
 
