@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Changes one operator or constant of the sources at a time and sees whether a test notices.
 
-    mutants.py [--seconds N] [--seed S] [--limit N] [FILE...]
+    mutants.py [--seconds N] [--seed S] [--limit N] [--again] [FILE...]
 
 FILE is a source such as src/check/judge/judge.cpp; all of src/check, src/ops and src/trace without. It works in a copy
 (build/mutants), builds the tests there and runs those that the room has below, and remembers in
@@ -106,7 +106,7 @@ def prepare():
     if not (BUILD / "build.ninja").is_file():
         linker = ["-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld"] if shutil.which("ld.lld") else []
         run("cmake", "-G", "Ninja", "-S", TREE, "-B", BUILD, "-DCMAKE_BUILD_TYPE=Debug",
-            "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g0", *linker)
+            "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g0 -D_GLIBCXX_ASSERTIONS", *linker)
     print("building the copy…", file=sys.stderr)
     if not build("qkv", "qkv_tests"):
         sys.exit("mutants: the copy does not build: cmake --build build/mutants/build")
@@ -166,6 +166,7 @@ def arguments():
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--limit", type=int, default=10**9, help="so many mutants of each file")
+    parser.add_argument("--again", action="store_true", help="also those that have survived before")
     chosen = parser.parse_args()
     chosen.files = chosen.files or sorted(
         str(file.relative_to(ROOT)) for room in {name.split("/")[0] for name in TESTS}
@@ -194,7 +195,7 @@ def main():
     for mutant in todo:
         text = texts[mutant.file]
         entry = known.get(mutant.key(text))
-        if entry is None:
+        if entry is None or (chosen.again and entry["result"] == "survived"):
             if time.monotonic() > until:
                 counts["left"] = counts.get("left", 0) + 1
                 continue

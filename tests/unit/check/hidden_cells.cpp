@@ -172,4 +172,31 @@ TEST_CASE("a mask in a visible cell is wrong, and no evidence of how the others 
   CHECK(report.steps.front().basis == ToleranceBasis::decimals);
 }
 
+// Keys run down. In the first head -1000 would not be far below the only key that query 1 sees.
+TEST_CASE("with tokens as columns a mask is far below the other keys of its column") {
+  static const Task task(R"(
+title = "Two heads in columns"
+summary = "s"
+source = "by hand"
+convention = "columns"
+[[given]]
+name = "scores"
+value = [[[-980, 0], [9, 1]], [[5, -2000], [9, -2000]]]
+[[step]]
+name = "masked_scores"
+op = "mask"
+of = ["scores"]
+kind = "causal"
+)");
+  Submission work = submission_of({{"masked_scores", "0,0\n0,0\n"}}, task.trace);
+  ParsedArray& written = work.files[0].written;
+  written.shape = {2, 2, 2};
+  written.cells.clear();
+  for (const double x : {-980.0, 0.0, -1e9, 1.0, 5.0, -2000.0, -1000.0, -2000.0}) {
+    written.cells.push_back({.value = x});
+  }
+  const auto report = check_submission(task.lesson, task.trace, work, {});
+  CHECK(verdicts(report, "masked_scores") == "cc cc cc cc");
+}
+
 }  // namespace

@@ -276,6 +276,17 @@ TEST_CASE("a room of three units, or of a tenth of the numbers, decides") {
   CHECK(is_too_wide(0.31, 0.1, 3));
 }
 
+TEST_CASE("typical numbers are the root mean square of those that are not hidden") {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Tensor truth{
+      .axes = {{.name = "head", .size = 2}, {.name = "", .size = 1}, {.name = "", .size = 3}},
+      .values = {3, -4, -infinity, -infinity, -infinity, -infinity}};
+  const std::vector<double> typical = typical_numbers({.name = "Y", .truth = &truth});
+  REQUIRE(typical.size() == 2);
+  CHECK(typical[0] == Approx(3.5355339));  // of 9 and 16
+  CHECK(typical[1] == 0);
+}
+
 // Y is √2 in 64 cells, and Z adds 38 of them and subtracts 26: 16.97. By NumPy, from SplitMix64 of
 // (trial << 52) ^ (2 << 36) ^ cell, 32 trials move Z by 0.5234 in the root mean square, if each
 // cell of Y moves within 0.1. Bounds would allow 6.4.
@@ -369,6 +380,34 @@ of = ['tens', 'small']
   const CheckReport report = check_submission(task.lesson, task.trace, work, {});
   CHECK(verdicts(report, "sum") == "rr uu");
   CHECK(report.steps.front().decided_by == std::vector<std::string>{"tens"});
+}
+
+// By NumPy: Y is 104.1, 300.2 and Z half of that.
+TEST_CASE("a number that the lesson's operands allow is wrong where the learner's do not") {
+  static const Task task(std::string(head) + R"(
+[[given]]
+name = 'A'
+value = [[10836.8, 90120]]
+[[step]]
+name = 'Y'
+op = 'sqrt'
+of = ['A']
+[[step]]
+name = 'Z'
+op = 'scale'
+of = ['Y']
+by = 2
+)");
+  const auto z = [&](const std::string& numbers) {
+    return verdicts(checked(task, {{"Y", "1.0e2,3.0e2\n"}, {"Z", numbers + "\n"}}), "Z");
+  };
+  CHECK(z("54.90,150.00") == "rr");  // half of 100 and 10 at most
+  CHECK(z("56.00,150.00") == "wr");  // half of 104.1 and 10 would allow it
+}
+
+TEST_CASE("a right number with digits of its own end is exact for what follows") {
+  const Texts texts = {{"K", "0.500001,1.6\n1.5,3.3\n"}, {"scores", "5.8,14.1\n4.1,10.8\n"}};
+  CHECK(verdicts(checked(two_words(), texts), "scores") == "wc cc");
 }
 
 }  // namespace
