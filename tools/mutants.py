@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Changes one operator or constant of the sources at a time and sees whether a test notices.
 
-    mutants.py [--seconds N] [--seed S] [--limit N] [FILE...]
+    mutants.py [--seconds N] [--seed S] [--limit N] [--again] [FILE...]
 
 FILE is a source such as src/check/judge/judge.cpp; all of src/check, src/ops and src/trace without. It works in a copy
 (build/mutants), builds the tests there and runs those that the room has below, and remembers in
@@ -29,11 +29,22 @@ HOME = ROOT / "build" / "mutants"
 TREE, BUILD, RESULTS = HOME / "tree", HOME / "build", HOME / "results.jsonl"
 PATIENCE = 120  # seconds for the tests of a mutant, many times what they take
 
-# Which tests of the program look at a room. They only see who has survived the unit tests in
-# tests/unit/ROOM, which come first since they are quick.
-PROGRAM = {"check": ["corpus", "exact", "marks", "compare", "compare_precision", "planted"],
-           "ops": ["reference", "exact", "corpus"],
-           "trace": ["generated_shapes", "reference", "exact"]}
+# Which tests look at a room, or at a folder of it: the longest name that fits counts. The unit tests in
+# tests/unit/ROOM come first, then what is here, quick ones first: tests of the program by name, and
+# unit tests that take longer than all others of their room.
+class Tests(NamedTuple):
+    program: tuple
+    slow_units: tuple = ()
+
+
+JUDGED = Tests(("exact", "layouts", "habits", "submission_formats", "corpus"))
+TESTS = {"check": Tests((*JUDGED.program, "marks", "compare", "compare_precision", "planted"),
+                        ("whoever makes a known mistake is told so",)),
+         "check/intake": JUDGED, "check/judge": JUDGED, "check/tolerance": JUDGED,
+         "ops": Tests(("exact", "corpus", "lesson_commands", "reference"),
+                      ("the interval of a step is at most 1.5 times as wide as its true range",)),
+         "trace": Tests(("exact", "lesson_commands", "reference", "generated_shapes"))}
+SLOW_UNITS = [name for tests in TESTS.values() for name in tests.slow_units]
 
 SWAPS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "&&": "||", "||": "&&",
          "+": "-", "-": "+", "*": "/", "/": "*", "+=": "-=", "-=": "+="}
@@ -93,8 +104,9 @@ def prepare():
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, copy)
     if not (BUILD / "build.ninja").is_file():
+        linker = ["-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld"] if shutil.which("ld.lld") else []
         run("cmake", "-G", "Ninja", "-S", TREE, "-B", BUILD, "-DCMAKE_BUILD_TYPE=Debug",
-            "-DCMAKE_CXX_FLAGS=-O1 -g0")
+            "-DCMAKE_CXX_FLAGS_DEBUG=-O1 -g0 -D_GLIBCXX_ASSERTIONS", *linker)
     print("building the copy…", file=sys.stderr)
     if not build("qkv", "qkv_tests"):
         sys.exit("mutants: the copy does not build: cmake --build build/mutants/build")
@@ -104,17 +116,24 @@ def build(*targets):
     return run("cmake", "--build", BUILD, "--target", *targets)
 
 
-def units_pass(room):
-    names = [file.stem for file in (TREE / "tests" / "unit" / room).glob("*.cpp")]
-    tags = ",".join(f"[#{name}]" for name in sorted(names))  # Catch's, of the files' names
-    return run(BUILD / "tests" / "qkv_tests", "-a", "-#", *([tags] if tags else []), timeout=PATIENCE)
+def units_pass(spec):
+    return run(BUILD / "tests" / "qkv_tests", "-a", "-#", spec, timeout=PATIENCE)
 
 
-def program_passes(room):
-    tests = PROGRAM.get(room, [])
-    programs = [test for test in tests if test.startswith("generated_")]
-    return build("qkv", *programs) and all(run("ctest", "-R", f"^{test}$", cwd=BUILD, timeout=PATIENCE)
-                                           for test in tests)
+def tests_of(file):
+    return TESTS[max((name for name in TESTS if file.startswith(f"src/{name}/")), key=len)]
+
+
+def tests_pass(file):
+    """Whether all tests that look at a source pass, the quickest first."""
+    names = sorted(path.stem for path in (TREE / "tests" / "unit" / file.split("/")[1]).glob("*.cpp"))
+    slow = "".join(f'~"{name}"' for name in SLOW_UNITS)
+    tests = tests_of(file)
+    programs = [test for test in tests.program if test.startswith("generated_")]
+    return (units_pass(",".join(f"[#{name}]{slow}" for name in names))  # Catch's tags of the files' names
+            and build("qkv", *programs)
+            and all(run("ctest", "-R", f"^{test}$", cwd=BUILD, timeout=PATIENCE) for test in tests.program)
+            and all(units_pass(f'"{name}"') for name in tests.slow_units))
 
 
 def try_one(mutant, text):
@@ -125,8 +144,7 @@ def try_one(mutant, text):
     try:
         if not build("qkv_tests"):
             return "no program"
-        room = mutant.file.split("/")[1]
-        return "survived" if units_pass(room) and program_passes(room) else "noticed"
+        return "survived" if tests_pass(mutant.file) else "noticed"
     finally:
         path.write_text(text)
 
@@ -148,9 +166,11 @@ def arguments():
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--limit", type=int, default=10**9, help="so many mutants of each file")
+    parser.add_argument("--again", action="store_true", help="also those that have survived before")
     chosen = parser.parse_args()
     chosen.files = chosen.files or sorted(
-        str(file.relative_to(ROOT)) for room in PROGRAM for file in (ROOT / "src" / room).rglob("*.cpp"))
+        str(file.relative_to(ROOT)) for room in {name.split("/")[0] for name in TESTS}
+        for file in (ROOT / "src" / room).rglob("*.cpp"))
     for file in chosen.files:
         if not (ROOT / file).is_file():
             parser.error(f"there is no {file}: name a source, such as src/check/judge/judge.cpp")
@@ -161,6 +181,9 @@ def main():
     chosen = arguments()
     HOME.mkdir(parents=True, exist_ok=True)
     prepare()
+    for file in {tests_of(file): file for file in chosen.files}.values():
+        if not tests_pass(file):
+            sys.exit(f"mutants: the tests of {file} fail before anything is changed")
     texts = {file: (ROOT / file).read_text() for file in chosen.files}
     shuffled = random.Random(chosen.seed)
     todo = []
@@ -172,7 +195,7 @@ def main():
     for mutant in todo:
         text = texts[mutant.file]
         entry = known.get(mutant.key(text))
-        if entry is None:
+        if entry is None or (chosen.again and entry["result"] == "survived"):
             if time.monotonic() > until:
                 counts["left"] = counts.get("left", 0) + 1
                 continue

@@ -25,11 +25,9 @@ double scale_of(const SubmittedArray& submitted, std::span<const double> right) 
   return std::min(own, 10 * scale_of(right));
 }
 
-constexpr double whole_slack = 1e-9;  // relative
-
 bool are_whole(std::span<const double> values) {
   return std::all_of(values.begin(), values.end(), [](double x) {
-    const double slack = whole_slack * std::max(1.0, std::abs(x));
+    const double slack = 1e-9 * std::max(1.0, std::abs(x));
     return !std::isfinite(x) || std::abs(x - std::round(x)) <= slack;
   });
 }
@@ -185,8 +183,6 @@ MatrixTolerance matrix_tolerance(const SubmittedArray& submitted, const Expected
   units.floor = is_program ? unit_where_seen(units.precision, expected)
                            : rule_of(units.precision).floor * scale;
   units.plain = std::max(units.floor, plain_unit(units.basis, units.decimals, right));
-  if (units.basis == ToleranceBasis::whole)
-    units.plain = std::max(units.floor, whole_slack * scale);
   if (units.basis == ToleranceBasis::exponents)
     take_exponents(submitted, expected, others.written, units);
   return units;

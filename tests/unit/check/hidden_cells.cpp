@@ -131,6 +131,76 @@ of = ["exps"]
   CHECK(verdicts(checked(task, texts), "attention_weights") == "ccc www");
 }
 
+const Task& of_low_scores() {
+  static const Task task(R"(
+title = "Scores that are low"
+summary = "s"
+source = "by hand"
+[[given]]
+name = "scores"
+value = [[5, 9], [0, -2000]]
+[[step]]
+name = "masked_scores"
+op = "mask"
+of = ["scores"]
+kind = "causal"
+[[step]]
+name = "tenths"
+op = "scale"
+of = ["masked_scores"]
+by = 10
+)");
+  return task;
+}
+
+TEST_CASE("a low score that is right is no mask, though a hidden cell beside it has one") {
+  const auto report = checked(of_low_scores(), {{"masked_scores", "5,-1e9\n0,-2000\n"}});
+  CHECK(verdicts(report, "masked_scores") == "cc cc");
+}
+
+TEST_CASE("a mask that was divided is a mask, down to a tenth of the highest one") {
+  const auto tenths = [](const std::string& mask, const std::string& tenth) {
+    const Texts texts = {{"masked_scores", "5," + mask + "\n0,-2000\n"},
+                         {"tenths", "0.5," + tenth + "\n0,-200.0\n"}};
+    return verdicts(checked(of_low_scores(), texts), "tenths");
+  };
+  CHECK(tenths("-1000", "-100") == "cc cc");
+  CHECK(tenths("-1000", "-102") == "cw cc");  // further than a hundredth
+}
+
+TEST_CASE("a mask in a visible cell is wrong, and no evidence of how the others were rounded") {
+  const auto report = checked(two_words(), {{"masked_scores", "4.03,-inf\n-1e9,7.64\n"}});
+  CHECK(verdicts(report, "masked_scores") == "cc wc");
+  CHECK(report.steps.front().basis == ToleranceBasis::decimals);
+}
+
+// Keys run down. In the first head -1000 would not be far below the only key that query 1 sees.
+TEST_CASE("with tokens as columns a mask is far below the other keys of its column") {
+  static const Task task(R"(
+title = "Two heads in columns"
+summary = "s"
+source = "by hand"
+convention = "columns"
+[[given]]
+name = "scores"
+value = [[[-980, 0], [9, 1]], [[5, -2000], [9, -2000]]]
+[[step]]
+name = "masked_scores"
+op = "mask"
+of = ["scores"]
+kind = "causal"
+)");
+  Submission work = submission_of({{"masked_scores", "0,0\n0,0\n"}}, task.trace);
+  ParsedArray& written = work.files[0].written;
+  written.shape = {2, 2, 2};
+  written.cells.clear();
+  for (const double x : {-980.0, 0.0, -1e9, 1.0, 5.0, -2000.0, -1000.0, -2000.0}) {
+    written.cells.push_back({.value = x});
+  }
+  const auto report = check_submission(task.lesson, task.trace, work, {});
+  CHECK(verdicts(report, "masked_scores") == "cc cc cc cc");
+}
+
 }  // namespace
 
 }  // namespace check_hidden_cells_tests

@@ -278,6 +278,45 @@ TEST_CASE("tokens as columns are shown by two matrices, or by one that is not sq
   CHECK(outcome({{"Q", "1,3\n2,5\n4,11"}}, {.allow_columns = false}) == Outcome::wrong);
 }
 
+// Q stands as columns, and K and S are wrong either way.
+TEST_CASE("one matrix as columns counts beside wrong ones if it is wholly right") {
+  const std::string k = "90,-91\n92,-93";
+  const std::string s = "70,-71\n72,-73";
+  const auto of_q = [&](const std::string& q) {
+    return verdicts(checked(projected(), {{"Q", q}, {"K", k}, {"S", s}}), "Q");
+  };
+  CHECK(of_q("1,3\n2,5\n4,11") == "ccc ccc");
+  CHECK(of_q("1,3\n2,5\n4,12") == "shape");
+  // Half of the wrong cells are as good as a whole matrix: 6 of Q and 4 of K, then 1 and 4.
+  const Texts texts = {{"Q", "1,3\n2,5\n4,12"}, {"K", k}};
+  CHECK(verdicts(checked(projected(), texts), "Q") == "ccc ccw");
+}
+
+// NumPy: log-sum-exp is 1.3133, 2.2014; to base 2 1.8946, 3.1759, of which 0.69
+// makes 1.3073, 2.1914.
+TEST_CASE("a logarithm of 2 that was rounded is rounding") {
+  const qkv::CheckReport report = checked(two_parts(), {{"L_1", "1.31\n2.19"}});
+  CHECK(verdicts(report, "L_1") == "c r");
+  CHECK(report.steps.front().rounded_constant == "ln 2 as 0.69");
+}
+
+// NumPy: 2.72 ** 2 = 7.3984 and 2.72 ** 3 = 20.1236; with e 7.3891 and 20.0855.
+TEST_CASE("a rounded e is rounding in powers") {
+  static const Task task(R"(
+title = "Powers"
+[[given]]
+name = "X"
+value = [[2, 3]]
+[[step]]
+name = "Y"
+op = "exp"
+of = ["X"]
+)");
+  const qkv::CheckReport report = checked(task, {{"Y", "7.40,20.12"}});
+  CHECK(verdicts(report, "Y") == "rr");
+  CHECK(report.steps.front().rounded_constant == "e as 2.72");
+}
+
 TEST_CASE("NaN is wrong unless every key of its row was hidden") {
   const qkv::CheckReport hidden = checked(
       two_words(),

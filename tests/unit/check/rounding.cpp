@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include "check/judge/room.hpp"
 #include "check/submissions.hpp"
 #include "check/tolerance/precision.hpp"
 #include "formats/arrays/dtype.hpp"
@@ -268,6 +269,147 @@ TEST_CASE("files that were exchanged do not make later numbers wrong") {
   CHECK(report.first_wrong == "Q");
   const std::string scores = verdicts(report, "scores");
   CHECK(scores.find('w') == std::string::npos);
+}
+
+TEST_CASE("a room of three units, or of a tenth of the numbers, decides") {
+  CHECK_FALSE(is_too_wide(0.3, 0.1, 2));
+  CHECK(is_too_wide(0.31, 0.1, 2));
+  CHECK_FALSE(is_too_wide(0.31, 0.1, 3.1));
+  CHECK(is_too_wide(0.31, 0.1, 3));
+}
+
+TEST_CASE("typical numbers are the root mean square of those that are not hidden") {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Tensor truth{
+      .axes = {{.name = "head", .size = 2}, {.name = "", .size = 1}, {.name = "", .size = 3}},
+      .values = {3, -4, -infinity, -infinity, -infinity, -infinity}};
+  const std::vector<double> typical = typical_numbers({.name = "Y", .truth = &truth});
+  REQUIRE(typical.size() == 2);
+  CHECK(typical[0] == Approx(3.5355339));  // of 9 and 16
+  CHECK(typical[1] == 0);
+}
+
+// Y is √2 in 64 cells, and Z adds 38 of them and subtracts 26: 16.97. By NumPy, from SplitMix64 of
+// (trial << 52) ^ (2 << 36) ^ cell, 32 trials move Z by 0.5234 in the root mean square, if each
+// cell of Y moves within 0.1. Bounds would allow 6.4.
+TEST_CASE("missing steps leave four times what 32 trials move a cell by") {
+  std::string a = "[[";
+  std::string v = "[";
+  for (int i = 0; i < 64; ++i) {
+    a += i < 63 ? "2, " : "2]]";
+    v += i < 38 ? "[1], " : i < 63 ? "[-1], " : "[-1]]";
+  }
+  const Task task(std::string(head) + "[[given]]\nname = 'A'\nvalue = " + a +
+                  "\n[[given]]\nname = 'V'\nvalue = " + v + R"(
+[[step]]
+name = 'Y'
+op = 'sqrt'
+of = ['A']
+[[step]]
+name = 'Z'
+op = 'matmul'
+of = ['Y', 'V']
+)");
+  const auto report = checked(task, {{"Z", "18.5\n"}});
+  CHECK(verdicts(report, "Z") == "u");
+  CHECK(report.steps.front().room == Approx(0.1 + 2.09342).epsilon(1e-5));
+  CHECK(verdicts(checked(task, {{"Z", "19.2\n"}}), "Z") == "w");
+}
+
+TEST_CASE("a given that was copied rounded may have been used in full in some places") {
+  static const Task task(std::string(head) + R"(
+[[given]]
+name = 'X'
+value = [[0.3333, 0.6667]]
+[[given]]
+name = 'W'
+value = [[10], [10]]
+[[step]]
+name = 'Y'
+op = 'matmul'
+of = ['X', 'W']
+)");
+  const auto y = [&](const std::string& number) {
+    return verdicts(checked(task, {{"X", "0.33,0.67\n"}, {"Y", number + "\n"}}), "Y");
+  };
+  CHECK(y("10.000") == "c");  // all in full
+  CHECK(y("9.967") == "r");   // 0.33 and 0.6667
+  CHECK(y("10.033") == "r");  // 0.3333 and 0.67
+  CHECK(y("10.050") == "w");
+  CHECK(y("9.950") == "w");
+}
+
+// Each of the two sums is of a large product, whose rounding by 0.1 moves it by 10, and of a small
+// one. The first head's numbers are large enough for that, the second head's are not.
+TEST_CASE("the one missing step that decides is named, whichever head is undecided") {
+  static const Task task(std::string(head) + R"(
+[[given]]
+name = 'A'
+value = [[[90.123]], [[0.523]]]
+[[given]]
+name = 'B'
+value = [[[1.111]], [[1.111]]]
+[[given]]
+name = 'C'
+value = [[[0.777]], [[0.777]]]
+[[given]]
+name = 'ten'
+value = [[10, 10]]
+[[step]]
+name = 'small'
+op = 'multiply'
+of = ['A', 'C']
+[[step]]
+name = 'large'
+op = 'multiply'
+of = ['A', 'B']
+[[step]]
+name = 'tens'
+op = 'matmul'
+of = ['large', 'ten']
+[[step]]
+name = 'sum'
+op = 'add'
+of = ['tens', 'small']
+)");
+  // By NumPy: the sums are 1071.292 and 6.217, each twice.
+  Submission work = submission_of({{"sum", "0,0\n"}}, task.trace);
+  work.files[0].written.shape = {2, 1, 2};
+  work.files[0].written.cells.clear();
+  for (const double x : {1071.9, 1071.9, 7.1, 7.1}) {
+    work.files[0].written.cells.push_back({.value = x, .decimals = 1});
+  }
+  const CheckReport report = check_submission(task.lesson, task.trace, work, {});
+  CHECK(verdicts(report, "sum") == "rr uu");
+  CHECK(report.steps.front().decided_by == std::vector<std::string>{"tens"});
+}
+
+// By NumPy: Y is 104.1, 300.2 and Z half of that.
+TEST_CASE("a number that the lesson's operands allow is wrong where the learner's do not") {
+  static const Task task(std::string(head) + R"(
+[[given]]
+name = 'A'
+value = [[10836.8, 90120]]
+[[step]]
+name = 'Y'
+op = 'sqrt'
+of = ['A']
+[[step]]
+name = 'Z'
+op = 'scale'
+of = ['Y']
+by = 2
+)");
+  const auto z = [&](const std::string& numbers) {
+    return verdicts(checked(task, {{"Y", "1.0e2,3.0e2\n"}, {"Z", numbers + "\n"}}), "Z");
+  };
+  CHECK(z("54.90,150.00") == "rr");  // half of 100 and 10 at most
+  CHECK(z("56.00,150.00") == "wr");  // half of 104.1 and 10 would allow it
+}
+
+TEST_CASE("a right number with digits of its own end is exact for what follows") {
+  const Texts texts = {{"K", "0.500001,1.6\n1.5,3.3\n"}, {"scores", "5.8,14.1\n4.1,10.8\n"}};
+  CHECK(verdicts(checked(two_words(), texts), "scores") == "wc cc");
 }
 
 }  // namespace

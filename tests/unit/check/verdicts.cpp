@@ -277,6 +277,11 @@ TEST_CASE("where nothing is there to round, a cell must be exact") {
   CHECK(verdicts(checked(two_words(), {{"Q", "5.01e0,2e0\n5e0,1e0\n"}}), "Q") == "wc cc");
 }
 
+TEST_CASE("in e-notation a cell must be exact if its own digits suffice") {
+  // Keys are 0.5, 1.6, 1.5, 3.3: one decimal says the first exactly, none rounds the others.
+  CHECK(verdicts(checked(two_words(), {{"K", "6e-1,2e0\n2e0,3e0\n"}}), "K") == "wc cc");
+}
+
 TEST_CASE("exactness goes on through steps that were not handed in") {
   // 5 · 0.5 + 2 · 1.6 = 5.7: products and sum have one decimal, as Q and K on the way have.
   CHECK(verdicts(checked(two_words(), {{"scores", "5.8,14.1\n4.1,10.8\n"}}), "scores") == "wc cc");
