@@ -5,6 +5,8 @@
 #include "formats/arrays/dtype.hpp"
 #include "formats/handwork/csv.hpp"
 
+namespace check_units_tests {
+
 /// The unit of a matrix: what its digits, its type and the other matrices say. Each number is
 /// worked out in the comment beside it.
 namespace {
@@ -250,3 +252,5 @@ TEST_CASE("a coarser type shows in two numbers that it holds and the right ones 
 }
 
 }  // namespace
+
+}  // namespace check_units_tests
