@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import tempfile
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Dict, Iterator, Mapping, Optional, Sequence
@@ -127,6 +128,9 @@ def undisturbed(module: Any) -> Iterator[None]:
                 inside.training = mode
 
 
+one_at_a_time = threading.Lock()  # modes, hooks and the random state are those of all threads
+
+
 def verify(module: Any, ids: Sequence[int], config: Optional[Mapping[str, Any]] = None, **options: Any) -> Verdict:
     """Runs a PyTorch model of a known family and checks each step that its modules show.
 
@@ -142,7 +146,12 @@ def verify(module: Any, ids: Sequence[int], config: Optional[Mapping[str, Any]] 
         A Verdict of `compare`, true if every step is right. Raises QkvError if the model is of no known family.
     """
     import torch
-    numbers = torch.as_tensor(ids).reshape(-1)
+    if not isinstance(module, torch.nn.Module):
+        raise TypeError(f"verify takes a torch.nn.Module, not {type(module).__name__}: `check` takes arrays")
+    numbers = torch.as_tensor(ids)
+    if numbers.is_floating_point() or numbers.numel() == 0 or numbers.numel() != max(numbers.shape, default=0):
+        raise ValueError("ids are whole numbers, those of one sentence: n of them, or 1 × n")
+    numbers = numbers.reshape(-1)
     place = next((parameter.device for parameter in module.parameters()), numbers.device)
     known = dict(config) if config is not None else config_of(module)
     place_of_files = tempfile.TemporaryDirectory(dir=in_memory())
@@ -150,7 +159,7 @@ def verify(module: Any, ids: Sequence[int], config: Optional[Mapping[str, Any]] 
     folder.mkdir()
     with ThreadPoolExecutor(1) as beside:  # a copy of the weights takes about as long as the model
         written = beside.submit(write_model, module, folder, known)
-        with undisturbed(module), record(module) as steps:
+        with one_at_a_time, undisturbed(module), record(module) as steps:
             output = tensor_of(module(numbers[None].to(place)))
         written.result()
     if output is not None and not any(step.rsplit(".", 1)[-1] == "lm_head" for step in steps):

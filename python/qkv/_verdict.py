@@ -28,7 +28,10 @@ class Verdict:
     """
 
     def __init__(self, command: Sequence[str], folder: tempfile.TemporaryDirectory, page_of: Sequence[str] = ()):
-        done = run(*command, "--json")
+        try:
+            done = run(*command, "--json")
+        except QkvError as error:
+            raise QkvError(str(error).replace(folder.name + "/", "")) from None
         self.json: Dict[str, Any] = json.loads(done.text.replace(folder.name + "/", ""))
         self._is_right = done.status == 0
         self._command = command

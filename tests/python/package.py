@@ -6,12 +6,14 @@
 
 import contextlib
 import io
+import math
 import os
 import re
 import resource
 import subprocess
 import sys
 import venv
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -176,6 +178,73 @@ def a_large_model_is_verified_in_little_more_than_it_takes(_folder):
     assert all(torch.equal(tensor, state[name]) for name, tensor in model.state_dict().items())
 
 
+def a_mistake_in_two_steps_that_modules_hide_is_named(_folder):
+    """Queries and keys are rotated alike, and keys and values are repeated alike, inside one module."""
+    sys.path.insert(0, str(ROOT / "examples" / "python"))
+    import llama
+
+    def neighbours(x):
+        n, width = x.shape[-2:]
+        angles = torch.arange(n)[:, None] * 10000.0 ** (-torch.arange(0, width, 2) / width)
+        one, two = x[..., ::2], x[..., 1::2]
+        return torch.stack([one * angles.cos() - two * angles.sin(), two * angles.cos() + one * angles.sin()],
+                           -1).flatten(-2)
+
+    def wrong(**changes):
+        torch.manual_seed(1)
+        model = llama.Llama()
+        for parameter in model.parameters():
+            parameter.data *= 2 if parameter.dim() == 2 else 1  # so that attention is not even
+        before = {name: getattr(llama, name) for name in changes}
+        plain = model.model["layers"][1].self_attn.forward
+
+        def forward(x):
+            for name, value in changes.items():
+                setattr(llama, name, value)
+            try:
+                return plain(x)
+            finally:
+                for name, value in before.items():
+                    setattr(llama, name, value)
+        model.model["layers"][1].self_attn.forward = forward
+        return qkv.verify(model, ids=[7, 1, 42, 9, 30, 11])
+
+    assert wrong()
+    verdict = wrong(rotate=neighbours)
+    equal((verdict.first_wrong, [one["id"] for one in verdict.mistakes]), ("h1.output", ["rope.pairing"]))
+    assert "In h1.Q_rope and h1.K_rope, which were not submitted: " in verdict.mistakes[0]["says"], verdict.mistakes
+    verdict = wrong(rotate=lambda x: x)
+    equal((verdict.first_wrong, [one["id"] for one in verdict.mistakes]), ("h1.output", ["rope.skipped"]))
+
+
+def what_verify_cannot_take_is_refused(_folder):
+    from nanogpt_test import GPT
+    for module, ids, kind in ((GPT(), [], ValueError), (GPT(), [[1, 2], [3, 4]], ValueError), (GPT(), [0.5], ValueError),
+                              (GPT(), 3, ValueError), ("the-fat-cat", [1], TypeError)):
+        try:
+            qkv.verify(module, ids=ids)
+        except kind:
+            continue
+        raise AssertionError(f"{ids} of {module} were taken")
+    model = GPT()
+    model.transformer["h"][1].mlp.c_fc.weight.data[0, 0] = math.nan
+    try:
+        qkv.verify(model, ids=[1, 2])
+    except qkv.QkvError as error:
+        assert str(error).startswith("qkv: GPT: transformer.h.1.mlp.c_fc.weight holds NaN"), error
+    else:
+        raise AssertionError("a damaged model was taken")
+
+
+def several_threads_may_verify(_folder):
+    from nanogpt_test import GPT
+    model = GPT()  # in training mode: a thread that ends must not switch dropout on for another
+    with ThreadPoolExecutor(4) as threads:
+        verdicts = list(threads.map(lambda _: bool(qkv.verify(model, ids=[3, 14, 15, 9])), range(6)))
+    equal(verdicts, [True] * 6)
+    assert all(inside.training and not inside._forward_hooks for inside in model.modules())
+
+
 CLAIMS = [
     what_the_documentation_shows_is_printed,
     a_large_model_is_verified_in_little_more_than_it_takes,
@@ -187,6 +256,9 @@ CLAIMS = [
     what_is_refused_is_an_error,
     a_module_s_outputs_and_gradients_are_recorded,
     an_output_that_is_changed_on_the_way_is_recorded_twice,
+    a_mistake_in_two_steps_that_modules_hide_is_named,
+    what_verify_cannot_take_is_refused,
+    several_threads_may_verify,
 ]
 
 if __name__ == "__main__":

@@ -367,6 +367,44 @@ bool CandidateSet::collect_mistakes(const Search& search, std::span<const Mistak
   return true;
 }
 
+bool CandidateSet::collect_pairs() {
+  const std::size_t before = candidates_.size();
+  bool may_go_on = true;
+  for (const Assumption& assumption : assumptions_) {
+    for (const std::size_t first : unsubmitted_before_) {
+      for (const std::size_t second : unsubmitted_before_) {
+        if (first < second) may_go_on = may_go_on && collect_pair(assumption, first, second);
+      }
+    }
+  }
+  return candidates_.size() > before;
+}
+
+// Returns false if that costs more than is left.
+bool CandidateSet::collect_pair(const Assumption& assumption, std::size_t first,
+                                std::size_t second) {
+  const std::span<const Mistake> others = assumption.steps[second].operation->mistakes;
+  for (const Mistake& mistake : assumption.steps[first].operation->mistakes) {
+    const auto same = std::ranges::find(others, mistake.id, &Mistake::id);
+    if (same == others.end()) continue;
+    const Origin origin = origin_at(first);
+    const Origin next = origin_at(second);
+    for (Tensor& made : versions_of(mistake.change, assumption.steps[first])) {
+      if (!budget_.unsubmitted.take(origin.work + budget_.work[first])) return false;
+      auto numbers = assumption.numbers.changed_along(origin.path, first, std::move(made));
+      if (!numbers) continue;
+      Assumption changed{*std::move(numbers), assumption.right};
+      changed.steps = changed.numbers.sources();
+      const Search search{changed, next, budget_.unsubmitted, candidates_};
+      std::size_t added = candidates_.size();
+      const bool all = collect_mistakes(search, {&*same, 1}, budget_.work[second]);
+      for (; added < candidates_.size(); ++added) candidates_[added].also_in = first;
+      if (!all) return false;
+    }
+  }
+  return true;
+}
+
 void CandidateSet::collect_slips(const Assumption& assumption) {
   const Hypothesis& hypothesis = assumption.numbers;
   const Tensor& right = assumption.right;

@@ -68,6 +68,7 @@ struct Candidate {
   /// Details for a cell, such as "0.5 · 2 is missing"; empty if there are none.
   std::function<std::string(std::size_t cell)> detail = {};
   std::size_t step = 0;  ///< index of the step where it was made: this one, or an earlier one
+  std::optional<std::size_t> also_in = {};  ///< another such step, if it was made twice
   /// Extra tolerance per cell for rounding in unsubmitted steps in between; empty if there is none.
   std::vector<double> room = {};
 };
@@ -159,6 +160,10 @@ class CandidateSet {
   /// there are any.
   bool allow_rounding();
 
+  /// Adds candidates for the same mistake in two unsubmitted steps, such as the rotated queries and
+  /// keys. Returns whether there are any.
+  bool collect_pairs();
+
  private:
   // A hypothesis, what the step is under it, and the steps as mistakes see them.
   struct Assumption {
@@ -198,6 +203,7 @@ class CandidateSet {
   bool collect_mistakes(const Search& search, std::span<const Mistake> mistakes, double work) const;
   bool collect_unsubmitted_slips(const Search& search) const;
   bool add_carried(const Search& search, Candidate made) const;
+  bool collect_pair(const Assumption& assumption, std::size_t first, std::size_t second);
   void collect_slips(const Assumption& assumption);
   bool is_worth_keeping(const Tensor& numbers) const;
   void allow_rounding(const UnsubmittedRange& unsubmitted, const std::deque<Assumption>& draws);

@@ -310,9 +310,12 @@ std::vector<Diagnosis> diagnoses_of(const std::vector<Explanation>& explanations
     std::string says = words_of(candidate, judgement, trace);
     const std::string detail = candidate.detail ? candidate.detail(explanation.first) : "";
     if (!detail.empty()) says = fmt::format("{}: {}.", says.substr(0, says.size() - 1), detail);
-    if (candidate.step != index) {
-      says = fmt::format("In {}, which was not submitted: {}", judgement.nodes[candidate.step].name,
-                         says);
+    const std::string& step = judgement.nodes[candidate.step].name;
+    if (candidate.also_in) {
+      says = fmt::format("In {} and {}, which were not submitted: {}",
+                         judgement.nodes[*candidate.also_in].name, step, says);
+    } else if (candidate.step != index) {
+      says = fmt::format("In {}, which was not submitted: {}", step, says);
     }
     found.push_back({.id = candidate.id,
                      .says = std::move(says),
@@ -343,6 +346,9 @@ NodeDiagnosis diagnose(const Judgement& judgement, const Trace& trace, std::size
   std::vector<Explanation> found = explain_mismatch(mismatch, candidate_set.candidates());
   if (found.empty() && mismatch.written.size() <= max_cells_with_slack &&
       candidate_set.allow_rounding()) {
+    found = explain_mismatch(mismatch, candidate_set.candidates());
+  }
+  if (found.empty() && candidate_set.collect_pairs()) {
     found = explain_mismatch(mismatch, candidate_set.candidates());
   }
   result.mistakes = diagnoses_of(found, candidate_set.candidates(), judgement, trace, index);

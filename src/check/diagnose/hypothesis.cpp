@@ -76,20 +76,26 @@ Tensor Hypothesis::worked_or(const Tensor& otherwise, std::size_t node) const {
   return worked(node).value_or(otherwise);
 }
 
-std::optional<Tensor> Hypothesis::carried_along(std::span<const std::size_t> path, std::size_t at,
-                                                Tensor made) const {
-  if (path.empty()) return made;
+std::optional<Hypothesis> Hypothesis::changed_along(std::span<const std::size_t> path,
+                                                    std::size_t at, Tensor made) const {
   Hypothesis changed = *this;
   changed.quantise(made);
   made.dot_width = tensor(at).dot_width;
   changed.put(at, std::move(made));
   for (const std::size_t node : path) {
     std::optional<Tensor> anew = changed.worked(node);
-    if (!anew || node == path.back()) return anew;
-    changed.quantise(*anew);
+    if (!anew) return {};
+    if (node != path.back()) changed.quantise(*anew);
     changed.put(node, *std::move(anew));
   }
-  return {};
+  return changed;
+}
+
+std::optional<Tensor> Hypothesis::carried_along(std::span<const std::size_t> path, std::size_t at,
+                                                Tensor made) const {
+  if (path.empty()) return made;
+  const std::optional<Hypothesis> changed = changed_along(path, at, std::move(made));
+  return changed ? std::optional(changed->tensor(path.back())) : std::nullopt;
 }
 
 Expression Hypothesis::arithmetic(std::size_t node, std::size_t matrix, std::size_t row,

@@ -49,6 +49,11 @@ class Hypothesis {
   /// Returns the step computed from these numbers, or `otherwise` if that is impossible.
   Tensor worked_or(const Tensor& otherwise, std::size_t node) const;
 
+  /// Returns these numbers with `made` at `at`, and each node of `path` recomputed in turn. Empty
+  /// if a node can't be computed.
+  std::optional<Hypothesis> changed_along(std::span<const std::size_t> path, std::size_t at,
+                                          Tensor made) const;
+
   /// Returns the last node of `path` if the matrix at `at` were `made`: each node of the path is
   /// recomputed in turn. Without a path, this is `made` itself. Empty if a node can't be computed.
   std::optional<Tensor> carried_along(std::span<const std::size_t> path, std::size_t at,
