@@ -99,11 +99,11 @@ bool tells_mistakes(std::string_view text) {
 std::string place_words(const Axis& axis, std::size_t i, std::size_t batch) {
   const std::string word = index_word(axis, i, batch);
   const std::string_view label = axis.label(i, batch);
-  const bool is_number = parse_number<std::size_t>(word).has_value();
-  return is_number && !label.empty() ? fmt::format("{} ({})", word, label) : word;
+  if (!parse_number<std::size_t>(word)) return fmt::format("\"{}\"", word);
+  return label.empty() ? word : fmt::format("{} ({})", word, label);
 }
 
-// A cell in words: "row cat, column 2 of Q, head 1".
+// A cell in words: `row "cat", column 2 of Q, head 1`.
 std::string cell_in_words(const CellReference& cell, const Trace& trace) {
   const Tensor& tensor = trace.at(cell.name);
   const std::size_t batch =
@@ -272,7 +272,7 @@ QuizReply Quiz::missed(const Walkthrough& walk, std::string_view written, const 
   if (tries_ < tries) {
     const CellArithmetic worked = worked_cell(walk, *cell_);
     return {fmt::format("Not {}.{}\nOnce more: {} = {}", written, why, worked.cell,
-                        worked.lines.front())};
+                        worked.lines.size() > 1 ? worked.lines.front() : "?")};
   }
   QuizReply reply{fmt::format("Not {} either.{}\nThis is how it is worked out.", written, why),
                   cell_};

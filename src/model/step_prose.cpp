@@ -213,7 +213,7 @@ constexpr StepWords entries[] = {
       "four times as wide. Each column is a pattern that training has found useful.",
       "Tokens do not mix here."}},
     {"relu",
-     {"Keep what was found", "ReLU lets positive numbers pass and turns negative ones into 0.",
+     {"Apply ReLU", "ReLU lets positive numbers pass and turns negative ones into 0.",
       "Each 0 is a pattern that was not there."}},
     {"gelu",
      {"Apply GELU",

@@ -184,7 +184,7 @@ std::string rules(const WorksheetStyle& look, std::size_t asked) {
   constexpr std::string_view how =
       "Work the steps out in order, each from the numbers above it. Keep to the same number of "
       "decimals within a matrix. Write -inf for minus infinity, and leave blank what you have not "
-      "done. The CSV files beside this page take the same numbers; then";
+      "done. The CSV files beside this page take the same numbers (leave a dash as it is); then";
   return fmt::format("{}<p class=\"rules\">{} <code>{}</code> says where the first slip is.</p>\n",
                      count, how, html_text(look.check));
 }

@@ -160,6 +160,20 @@ TEST_CASE("a product of hundreds of terms is nothing to ask for") {
   CHECK_FALSE(question_cell(wide.trace, wide.trace.steps[0], 0));
 }
 
+TEST_CASE("a second try at a hidden cell does not show the answer") {
+  const Walkthrough walk = walkthrough(
+      loaded("[[given]]\nname = \"S\"\nvalue = [[2, 3], [4, 5]]\n"
+             "[[step]]\nname = \"M\"\nop = \"mask\"\nof = [\"S\"]\nkind = \"causal\"\n"),
+      {0, 0}, 4, false);
+  for (std::uint32_t seed = 0; seed < 9; ++seed) {
+    Quiz quiz(seed);
+    REQUIRE(quiz.ask(walk));
+    const std::string again = quiz.answer(walk, "77").message;
+    CHECK(again.find("Once more: M[") != again.npos);
+    CHECK(again.find("inf") == again.npos);
+  }
+}
+
 TEST_CASE("who missed the mask is sent to the lesson on minus infinity") {
   const auto lesson = lesson_about(mask_operation, find_lesson("the-fat-cat").lesson);
   CHECK(lesson == "causal");

@@ -182,7 +182,7 @@ TEST_CASE("what was refused is typed over, or mended from its end") {
 
 TEST_CASE("how a value is set is shown with a cell of the lesson, and works") {
   Stepper machine = stepper({.rows = 24, .columns = 80});
-  CHECK(has(after(machine, "s"), "as in X[fat,thing]=0.5 (steps: only with --set); given: X"));
+  CHECK(has(after(machine, "s"), "as in X[fat,thing]=0.5 (steps: only with --set)"));
   CHECK(has(after(machine, "X[fat,thing]=0.5\r"), "X[fat,thing]=0.5; changed: scores, halves"));
 }
 
@@ -384,7 +384,7 @@ TEST_CASE("a question stays in sight after a wrong answer, in a small window, to
     for (const char* keys : {"", "\x1b[6~", "77\r"}) {
       const std::string shown = unbroken(after(machine, keys), window.rows < 12 ? "" : " ");
       const std::string_view cell =
-          window.rows < 12 ? "scores[cat,cat]?" : "row cat, column cat of scores?";
+          window.rows < 12 ? "scores[cat,cat]?" : "row \"cat\", column \"cat\" of scores?";
       if (*keys != '\x1b') CHECK(shown.find(cell) != shown.npos);
     }
     CHECK(has(machine.frame().lines, "Not 77."));
