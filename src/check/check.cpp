@@ -124,12 +124,9 @@ VerdictCounts counts_of(const std::vector<Verdict>& verdicts) {
   return {counts[0], counts[1], counts[2], counts[3], counts[4], counts[5]};
 }
 
-Verdict worst_of(const VerdictCounts& counts) {
-  if (counts.wrong > 0) return Verdict::wrong;
-  if (counts.undecided > 0) return Verdict::undecided;
-  if (counts.carried > 0) return Verdict::carried;
-  if (counts.rounding > 0) return Verdict::rounding;
-  return counts.correct > 0 ? Verdict::correct : Verdict::blank;
+Verdict worst_of(const std::vector<Verdict>& verdicts) {
+  const auto rank = [](Verdict one) { return one == Verdict::blank ? -1 : static_cast<int>(one); };
+  return verdicts.empty() ? Verdict::blank : std::ranges::max(verdicts, {}, rank);
 }
 
 // Returns the numbers as written: a mask of -1e9 stays -1e9.
@@ -218,20 +215,24 @@ std::optional<Region> region_worth_telling(const NodeDiagnosis& found) {
   return region;
 }
 
-// Reports the room of accepted and of undecided cells, and the steps that would decide those.
-void report_room(const Interpretation& interpretation, const LearnerNode& node,
-                 StepReport& report) {
+// Reports how far off cells may be, and the room of undecided ones with the steps that would decide
+// them.
+void report_room(const LearnerNode& node, Room& room_of, StepReport& report) {
   report.tolerance = node.units.largest();
-  for (std::size_t i = 0; i < node.room.size(); ++i) {
+  for (std::size_t i = 0; i < node.verdicts.size(); ++i) {
+    const double room = node.room.empty() ? 0 : node.room[i];
+    const double gap = std::abs(node.own.values[i] - node.truth->values[i]);
+    const double accepted = node.verdicts[i] == Verdict::rounding ? std::max(room, gap) : room;
     const bool is_open = node.verdicts[i] == Verdict::undecided;
-    if (is_open) report.room = std::max(report.room.value_or(0), node.room[i]);
-    if (!is_open) report.tolerance = std::max(report.tolerance, node.room[i]);
+    if (is_open) report.room = std::max(report.room.value_or(0), room);
+    if (!is_open && std::isfinite(accepted))
+      report.tolerance = std::max(report.tolerance, accepted);
   }
   if (!report.room) return;
-  report.decided_by = Room(interpretation.judgement, *interpretation.trace).deciding_steps(node);
+  report.decided_by = room_of.deciding_steps(node);
 }
 
-StepReport report_of(const Interpretation& interpretation, std::size_t index,
+StepReport report_of(const Interpretation& interpretation, std::size_t index, Room& room,
                      DiagnosisBudget& budget) {
   const LearnerNode& node = interpretation.judgement.nodes[index];
   StepReport report;
@@ -255,7 +256,7 @@ StepReport report_of(const Interpretation& interpretation, std::size_t index,
     report.left_out = static_cast<std::size_t>(
         std::ranges::count(node.submitted->cells, true, &Numeral::left_out));
   }
-  report.verdict = worst_of(report.cells);
+  report.verdict = worst_of(node.verdicts);
   report.digits = node.units.decimals;
   report.basis = node.units.basis;
   report.precision = node.units.precision;
@@ -263,7 +264,7 @@ StepReport report_of(const Interpretation& interpretation, std::size_t index,
   if (const std::string_view id = interpretation.convention_of(node); !id.empty())
     report.accepted_convention = id;
   report.rounded_constant = node.rounded_constant;
-  report_room(interpretation, node, report);
+  report_room(node, room, report);
   report.written = written_numbers(node, report.cells);
   report.verdicts = node.verdicts;
   const bool has_bad_text = !node.submitted->bad_texts.empty();
@@ -350,6 +351,7 @@ CheckReport check_submission(const Lesson& lesson, const Trace& trace, const Sub
                      .scheme = submission.scheme,
                      .notes = submission.notes,
                      .unreadable = submission.unreadable};
+  Room room(interpretation.judgement, *interpretation.trace);
   DiagnosisBudget budget(*interpretation.trace);
   for (std::size_t i = 0; i < interpretation.judgement.nodes.size(); ++i) {
     const LearnerNode& node = interpretation.judgement.nodes[i];
@@ -359,7 +361,7 @@ CheckReport check_submission(const Lesson& lesson, const Trace& trace, const Sub
       if (node.step && trace.find_step(node.name)) report.missing.push_back(node.name);
       continue;
     }
-    StepReport step = report_of(interpretation, i, budget);
+    StepReport step = report_of(interpretation, i, room, budget);
     for (const std::size_t m :
          node.submitted ? node.submitted->missing_matrices : std::vector<std::size_t>()) {
       report.missing.push_back(fmt::format("{} of {}", matrix_name(*node.truth, m), node.name));

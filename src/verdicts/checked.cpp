@@ -362,7 +362,8 @@ std::string conventions_text(const CheckReport& report, const CheckStyle& style)
 // Returns what is neither right nor wrong: undecided, carried and blank steps, conventions, and
 // what is missing.
 std::string others_text(const CheckReport& report, const CheckStyle& style) {
-  std::string text = undecided_text(undecided_steps(report), "Submit", style);
+  const Steps all = steps_that(report, [](const StepReport&) { return true; });
+  std::string text = undecided_text(all, "Submit", style);
   const std::string carried = verdict_line(report, Verdict::carried, "carried", style);
   if (!carried.empty()) {
     text +=
@@ -502,13 +503,19 @@ std::string undecided_text(const std::vector<const StepReport*>& steps, std::str
   std::string text;
   Steps others;
   std::size_t shown = 0;
-  for (const Steps& group : grouped(steps, [](const StepReport& one) { return one.decided_by; })) {
+  Steps open;
+  std::ranges::copy_if(steps, std::back_inserter(open),
+                       [](const StepReport* one) { return one->cells.undecided > 0; });
+  for (const Steps& group : grouped(open, [](const StepReport& one) { return one.decided_by; })) {
     if (++shown > most && style.detail != Detail::all) {
       others.insert(others.end(), group.begin(), group.end());
       continue;
     }
     std::vector<std::string> by = group.front()->decided_by;
-    for (std::string& name : by) name = sanitise(name);
+    for (std::string& name : by) {
+      const bool is_in_part = std::ranges::find(steps, name, &StepReport::step) != steps.end();
+      name = (is_in_part ? "the missing cells of " : "") + sanitise(name);
+    }
     const std::string deciding =
         by.empty() ? "More decimals would decide."
                    : fmt::format("{} {} to decide.", verb, fmt::join(by, " and "));

@@ -56,8 +56,8 @@ std::vector<const StepReport*> undecided_steps(const CheckReport& report);
 /// Describes how far rounding alone may move the undecided cells of some steps.
 std::string room_text(const std::vector<const StepReport*>& steps);
 
-/// Describes the undecided cells of some steps, and what would decide them. `verb` is what the
-/// reader does: "Submit".
+/// Describes the undecided cells among all submitted steps, and what would decide them. `verb` is
+/// what the reader does: "Submit".
 std::string undecided_text(const std::vector<const StepReport*>& steps, std::string_view verb,
                            const CheckStyle& style);
 

@@ -421,7 +421,7 @@ std::string coarser_text(const Comparison& comparison) {
 std::string undecided_text(const Comparison& comparison, const CompareStyle& style) {
   std::vector<const StepReport*> steps;
   for (const ComparedStep& step : comparison.steps) {
-    if (step.judged && step.judged->cells.undecided > 0) steps.push_back(&*step.judged);
+    if (step.judged) steps.push_back(&*step.judged);
   }
   return undecided_text(steps, "Dump", {.width = style.width});
 }

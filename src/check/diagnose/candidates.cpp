@@ -134,8 +134,9 @@ double heads_to_compare(const StepView& step) {
   return heads;
 }
 
-// Limits the cells that are written digit by digit, or whose arithmetic is needed.
+// Limits the cells whose arithmetic is needed, and those that are tried wherever one is wrong.
 constexpr std::ptrdiff_t most_cells_by_lines = 4096;
+constexpr std::ptrdiff_t few_cells = 256;
 
 // Marks cells in a row or a column with at least so many wrong ones.
 std::vector<bool> near_wrong(const Mismatch& mismatch, std::size_t at_least) {
@@ -160,7 +161,7 @@ std::vector<bool> near_wrong(const Mismatch& mismatch, std::size_t at_least) {
 // too many, with half of all wrong cells.
 std::vector<bool> worth_a_line(const Mismatch& mismatch) {
   std::vector<bool> near = near_wrong(mismatch, 1);
-  if (std::ranges::count(near, true) <= most_cells_by_lines) return near;
+  if (std::ranges::count(near, true) <= few_cells) return near;
   const auto wrong = static_cast<std::size_t>(std::ranges::count(mismatch.wrong, true));
   return near_wrong(mismatch, (wrong + 1) / 2);
 }

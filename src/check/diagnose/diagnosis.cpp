@@ -351,6 +351,10 @@ NodeDiagnosis diagnose(const Judgement& judgement, const Trace& trace, std::size
   if (found.empty() && candidate_set.collect_pairs()) {
     found = explain_mismatch(mismatch, candidate_set.candidates());
   }
+  // What all wrong cells have in common says more than a mistake that explains some of them.
+  if (result.region && result.region->what != Region::What::anything && !found.empty() &&
+      found.front().cells < result.region->wrong)
+    found.clear();
   result.mistakes = diagnoses_of(found, candidate_set.candidates(), judgement, trace, index);
   result.untried = candidate_set.untried();
   return result;

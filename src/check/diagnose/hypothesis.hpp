@@ -27,9 +27,11 @@ struct Quantiser {
   }
 };
 
-/// Returns both quantisers for so many decimals: rounding and truncation.
+/// Returns both quantisers for so many decimals: rounding, where a half goes away from 0 though a
+/// double is just below it, and truncation.
 inline std::array<Quantiser, 2> quantisers_for(int decimals) {
-  return {{{decimals, std::round}, {decimals, std::trunc}}};
+  constexpr auto rounded = [](double x) { return std::round(x * (1 + 1e-14)); };
+  return {{{decimals, rounded}, {decimals, std::trunc}}};
 }
 
 class Perturbation;

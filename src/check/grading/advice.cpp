@@ -31,60 +31,49 @@ std::vector<WrongVersion> wrong_versions(const StepView& step) {
 }
 
 bool look_alike(const Tensor& a, const Tensor& b, double unit_of_hand_work) {
-  if (a.values.size() != b.values.size() || a.rows() != b.rows() || a.columns() != b.columns()) {
-    return false;
-  }
-  for (std::size_t i = 0; i < a.values.size(); ++i) {
-    const double x = a.values[i];
-    const double y = b.values[i];
-    const bool alike =
-        x == y || (std::isnan(x) && std::isnan(y)) || std::abs(x - y) <= unit_of_hand_work;
-    if (!alike) return false;
-  }
-  return true;
+  const auto are_alike = [&](double x, double y) {
+    return x == y || (std::isnan(x) && std::isnan(y)) || std::abs(x - y) <= unit_of_hand_work;
+  };
+  return a.rows() == b.rows() && a.columns() == b.columns() &&
+         std::ranges::equal(a.values, b.values, are_alike);
 }
 
-void add_once(std::vector<IndistinguishablePair>& found, IndistinguishablePair one) {
-  const bool known =
-      std::any_of(found.begin(), found.end(), [&](const IndistinguishablePair& other) {
-        return other.step == one.step && other.id == one.id && other.other == one.other;
-      });
-  if (!known) found.push_back(std::move(one));
-}
-
-enum class Pairs { left_out, included };
-
-std::vector<IndistinguishablePair> find(const Trace& trace, double unit_of_hand_work, Pairs pairs) {
-  const Judgement untouched = judge(trace, {}, {});
-  const std::vector<StepView> all = Hypothesis(untouched, trace).sources();
-  std::vector<IndistinguishablePair> found;
-  for (const StepView& step : std::span(all).subspan(trace.givens.size())) {
-    const std::string name(step.name);
-    const std::vector<WrongVersion> candidates = wrong_versions(step);
-    for (std::size_t v = 0; v < candidates.size(); ++v) {
-      const WrongVersion& candidate = candidates[v];
-      if (look_alike(candidate.numbers, *step.tensor, unit_of_hand_work))
-        add_once(found, {name, candidate.id, {}});
-      for (std::size_t w = 0; pairs == Pairs::included && w < v; ++w) {
-        if (candidates[w].id == candidate.id) continue;
-        if (!look_alike(candidate.numbers, candidates[w].numbers, unit_of_hand_work)) continue;
-        add_once(found, {name, candidate.id, candidates[w].id});
-      }
-    }
-  }
-  return found;
+bool is_among(const std::vector<IndistinguishablePair>& found, const IndistinguishablePair& one) {
+  return std::ranges::find(found, one) != found.end();
 }
 
 }  // namespace
 
 std::vector<IndistinguishablePair> indistinguishable_mistakes(const Trace& trace,
                                                               double unit_of_hand_work) {
-  return find(trace, unit_of_hand_work, Pairs::included);
+  const Judgement untouched = judge(trace, {}, {});
+  const std::vector<StepView> all = Hypothesis(untouched, trace).sources();
+  std::vector<IndistinguishablePair> found;
+  const auto add_once = [&](IndistinguishablePair one) {
+    if (!is_among(found, one)) found.push_back(std::move(one));
+  };
+  for (const StepView& step : std::span(all).subspan(trace.givens.size())) {
+    const std::string name(step.name);
+    const std::vector<WrongVersion> candidates = wrong_versions(step);
+    for (std::size_t v = 0; v < candidates.size(); ++v) {
+      const WrongVersion& candidate = candidates[v];
+      if (look_alike(candidate.numbers, *step.tensor, unit_of_hand_work))
+        add_once({name, candidate.id, {}});
+      for (std::size_t w = 0; w < v; ++w) {
+        if (candidates[w].id == candidate.id) continue;
+        if (!look_alike(candidate.numbers, candidates[w].numbers, unit_of_hand_work)) continue;
+        add_once({name, candidate.id, candidates[w].id});
+      }
+    }
+  }
+  return found;
 }
 
 std::vector<IndistinguishablePair> invisible_mistakes(const Trace& trace,
                                                       double unit_of_hand_work) {
-  return find(trace, unit_of_hand_work, Pairs::left_out);
+  std::vector<IndistinguishablePair> found = indistinguishable_mistakes(trace, unit_of_hand_work);
+  std::erase_if(found, [](const IndistinguishablePair& one) { return !one.other.empty(); });
+  return found;
 }
 
 namespace {
@@ -123,12 +112,6 @@ Trace with_other_numbers(const Recipe& recipe) {
     }
   }
   return trace;
-}
-
-bool is_among(const std::vector<IndistinguishablePair>& found, const IndistinguishablePair& one) {
-  return std::any_of(found.begin(), found.end(), [&](const IndistinguishablePair& other) {
-    return other.step == one.step && other.id == one.id;
-  });
 }
 
 }  // namespace

@@ -25,6 +25,8 @@ struct IndistinguishablePair {
   std::string step;
   std::string_view id;     ///< the mistake
   std::string_view other;  ///< the other mistake with the same numbers; empty: the right numbers
+
+  bool operator==(const IndistinguishablePair&) const = default;
 };
 
 /// Returns the mistakes that, made on the lesson's own numbers, give the right numbers or those of

@@ -274,20 +274,33 @@ class Judge {
   }
 
   // A cell within the room follows, unless the room is so wide that it decides nothing. Files that
-  // were exchanged do not make later numbers wrong: those follow from the lesson's operands.
+  // were exchanged do not make later numbers wrong: those follow from the lesson's operands, unless
+  // all wrong cells are farther from them than a room that decides.
   template <class Follow>
   void judge_by_room(LearnerNode& node, Operands operands, const Follow& follow) {
     const bool is_own = operands == Operands::own;
-    const Range range = room_.of_step(node, node.units, operands);
     const std::vector<double> typical = typical_numbers(node);
     const std::span<const double> middles = is_own ? node.from_yours.values : node.truth->values;
-    node.room.resize(node.verdicts.size());
-    for (std::size_t i = 0; i < node.verdicts.size(); ++i) {
-      if (node.verdicts[i] != Verdict::wrong || !is_in_room(node, range, i)) continue;
-      const double room = node.units.tolerance(i) + std::max(middles[i] - range.low.values[i],
-                                                             range.high.values[i] - middles[i]);
-      const std::size_t matrix = i * typical.size() / node.verdicts.size();
-      const bool is_decided = !is_too_wide(room, node.units.of(i), typical[matrix]);
+    const auto decides = [&](double room, std::size_t i) {
+      return !is_too_wide(room, node.units.of(i), typical[i * typical.size() / middles.size()]);
+    };
+    std::vector<std::size_t> wrong;
+    for (std::size_t i = 0; i < middles.size(); ++i) {
+      const bool is_near = is_own || decides(std::abs(node.own.values[i] - middles[i]), i);
+      if (node.verdicts[i] == Verdict::wrong && is_near) wrong.push_back(i);
+    }
+    if (wrong.empty()) return;
+    const Range range = room_.of_step(node, node.units, operands);
+    node.room.resize(middles.size());
+    for (const std::size_t i : wrong) {
+      const double below = middles[i] - range.low.values[i];
+      const double above = range.high.values[i] - middles[i];
+      const double tolerance = node.units.tolerance(i);
+      const bool is_above = node.own.values[i] > middles[i];
+      if (is_own && !node.is_exact(i)) node.room[i] = tolerance + (is_above ? above : below);
+      if (!is_within(node, range, i)) continue;
+      const double room = tolerance + std::max(below, above);
+      const bool is_decided = decides(room, i);
       if (!is_decided && !is_own) continue;
       node.room[i] = room;
       node.verdicts[i] = Verdict::undecided;
@@ -351,17 +364,6 @@ class Judge {
     const double x = node.own.values[i];
     if (node.is_exact(i)) return within(x, node.exact[i], node.units.floor);
     return within(x, node.from_yours.values[i], node.units.tolerance(i));
-  }
-
-  static bool is_in_room(const LearnerNode& node, const Range& range, std::size_t i) {
-    if (!node.has_number(i) || node.is_exact(i)) return false;
-    const double x = node.own.values[i];
-    const double low = range.low.values[i];
-    const double high = range.high.values[i];
-    if (std::isinf(x)) return x == low || x == high;
-    const double tolerance = node.units.tolerance(i);
-    const double noise = 1e-12 * std::abs(x);  // of the sums' last bits
-    return x >= low - tolerance - noise && x <= high + tolerance + noise;
   }
 
   void mark_tainted(LearnerNode& node, const Tensor& taint) {

@@ -41,7 +41,8 @@ struct LearnerNode {
   Tensor own = {};                     ///< the learner's numbers; from_yours if there are none
   /// The required numbers of cells where no rounding occurs; else empty or NaN.
   std::vector<double> exact = {};
-  /// How far rounding can move each cell from `from_yours`; empty if no cell needed it.
+  /// How far rounding can move each cell from `from_yours`, if it is farther than one unit from it;
+  /// of a wrong cell, in its own direction. Empty if there is none.
   std::vector<double> room = {};
   std::string rounded_constant = {};  ///< "√2 as 1.41", if that explains its cells
   bool is_lessons = true;             ///< independent of all the learner's numbers

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <ranges>
 #include <span>
 #include <utility>
 
@@ -28,15 +29,20 @@ Range range_of_given(const LearnerNode& node) {
   return range;
 }
 
-// Bounds each cell by itself.
-Range slow_range(const LearnerNode& node, const Call& call, std::span<const Bounds> bounds) {
+using IsNeeded = std::function<bool(std::size_t cell)>;
+
+// Bounds each needed cell by itself; the others are unbounded.
+Range slow_range(const LearnerNode& node, const Call& call, std::span<const Bounds> bounds,
+                 const IsNeeded& is_needed) {
   Range result{node.from_yours, node.from_yours};
   const std::span<double> low = result.low.values.mutable_span();
   const std::span<double> high = result.high.values.mutable_span();
   constexpr std::size_t operations = 64;
   each_cell<Interval>({{.call = &call, .output = &node.from_yours}, bounds}, operations,
                       [&](const Cell<Interval>& cell, std::size_t i) {
-                        const Interval range = node.step->operation->cell.interval(cell);
+                        const Interval range = is_needed && !is_needed(i)
+                                                   ? Interval{-infinity, infinity}
+                                                   : node.step->operation->cell.interval(cell);
                         low[i] = std::isnan(range.low) ? -infinity : range.low;
                         high[i] = std::isnan(range.high) ? infinity : range.high;
                       });
@@ -98,8 +104,8 @@ class Room::Stretch {
 
   /// Returns the missing steps, with numbers that may be rounded.
   Steps missing(const LearnerNode& node);
-  /// Returns the bounds for all numbers within their unit.
-  Range bounds(const LearnerNode& node);
+  /// Returns the bounds of the needed cells, or of all, for all numbers within their unit.
+  Range bounds(const LearnerNode& node, const IsNeeded& is_needed = {});
   /// Returns the bounds that the trials show around the computed numbers, wider than any move that
   /// `is_enough`: it ends them.
   Range trials(const LearnerNode& node, const IsEnough& is_enough = {});
@@ -115,9 +121,9 @@ class Room::Stretch {
   const Range& bounds_of(std::size_t index);
   Range bounds_of_step(std::size_t index);
   Tensor moved_given(std::size_t index, std::size_t trial) const;
-  Tensor moved_step(std::size_t index, std::size_t trial, Tensors& known);
-  const Tensor& moved(std::size_t index, std::size_t trial, Tensors& known);
-  Tensor computed(const LearnerNode& node, std::size_t trial, Tensors& known);
+  Tensor moved_step(std::size_t index, std::size_t trial);
+  const Tensor& moved(std::size_t index, std::size_t trial);
+  Tensor computed(const LearnerNode& node, std::size_t trial);
   Rounding rounding() const;
 
   Room& room_;
@@ -125,6 +131,8 @@ class Room::Stretch {
   const Operands operands_;
   const Steps cuts_;  // missing steps that count as submitted
   std::map<std::size_t, Range> bounds_;
+  Tensors* before_cuts_ = nullptr;  // the moved numbers of a trial, which all stretches share
+  Tensors after_cuts_;
 };
 
 // Returns the exact cells of a matrix; none for a program, which rounds all its results to its
@@ -155,7 +163,7 @@ Room::Steps Room::Stretch::missing(const LearnerNode& node) {
   return found;
 }
 
-Range Room::Stretch::bounds(const LearnerNode& node) {
+Range Room::Stretch::bounds(const LearnerNode& node, const IsNeeded& is_needed) {
   const Call call = call_with(node, room_.trace_,
                               [&](std::size_t k) -> const Tensor& { return numbers(node_at(k)); });
   std::vector<Bounds> inputs;
@@ -169,7 +177,7 @@ Range Room::Stretch::bounds(const LearnerNode& node) {
   if (operation.range && result.values.size() >= many_cells) {
     if (auto range = operation.range(call, inputs, result)) return std::move(*range);
   }
-  return slow_range(node, call, inputs);
+  return slow_range(node, call, inputs, is_needed);
 }
 
 const Range& Room::Stretch::bounds_of(std::size_t index) {
@@ -233,19 +241,19 @@ Tensor Room::Stretch::moved_given(std::size_t index, std::size_t trial) const {
   return tensor;
 }
 
-Tensor Room::Stretch::computed(const LearnerNode& node, std::size_t trial, Tensors& known) {
+Tensor Room::Stretch::computed(const LearnerNode& node, std::size_t trial) {
   Call call = room_.trace_.call(*node.step);
   for (std::size_t k = 0; k < call.inputs.size(); ++k) {
-    call.inputs[k] = &moved(node.inputs[k], trial, known);
+    call.inputs[k] = &moved(node.inputs[k], trial);
   }
   return result_of(*node.step, call).value_or(numbers(node));
 }
 
-Tensor Room::Stretch::moved_step(std::size_t index, std::size_t trial, Tensors& known) {
+Tensor Room::Stretch::moved_step(std::size_t index, std::size_t trial) {
   const LearnerNode& node = node_at(index);
   const Tensor& own = numbers(node);
   const bool is_computed = is_missing(index) && !node.has_lessons_inputs;
-  Tensor tensor = is_computed ? computed(node, trial, known) : own;
+  Tensor tensor = is_computed ? computed(node, trial) : own;
   if (node.inputs.empty()) return tensor;
   const Mover move(trial, index);
   const std::span<const Decimal> exact_cells = exact(index);
@@ -263,10 +271,12 @@ Tensor Room::Stretch::moved_step(std::size_t index, std::size_t trial, Tensors& 
   return tensor;
 }
 
-const Tensor& Room::Stretch::moved(std::size_t index, std::size_t trial, Tensors& known) {
+const Tensor& Room::Stretch::moved(std::size_t index, std::size_t trial) {
+  const bool is_shared = cuts_.empty() || index < *cuts_.begin();
+  Tensors& known = is_shared ? *before_cuts_ : after_cuts_;
   const auto found = known.find(index);
   if (found != known.end()) return found->second;
-  Tensor tensor = node_at(index).step ? moved_step(index, trial, known) : moved_given(index, trial);
+  Tensor tensor = node_at(index).step ? moved_step(index, trial) : moved_given(index, trial);
   return known.emplace(index, std::move(tensor)).first->second;
 }
 
@@ -282,12 +292,13 @@ Range Room::Stretch::trials(const LearnerNode& node, const IsEnough& is_enough) 
   std::vector<double> squares(middle.values.size());
   std::vector<double> largest(squares.size());
   constexpr std::size_t most_kept = std::size_t{1} << 19;
-  std::vector<Tensors> own;
-  std::vector<Tensors>& all = cuts_.empty() ? room_.trials_[rounding()] : own;
+  std::vector<Tensors>& all = room_.trials_[rounding()];
   all.resize(trial_count);
   bool goes_on = true;
   for (std::size_t trial = 0; goes_on && trial < trial_count; ++trial) {
-    const Tensor result = computed(node, trial, all[trial]);
+    before_cuts_ = &all[trial];
+    after_cuts_.clear();
+    const Tensor result = computed(node, trial);
     std::size_t kept = 0;
     for (const auto& [index, tensor] : all[trial]) kept += tensor.values.size();
     if (kept > most_kept) all[trial].clear();
@@ -331,17 +342,35 @@ Range lesser(Range a, const Range& b) {
 
 }  // namespace
 
+bool is_within(const LearnerNode& node, const Range& range, std::size_t i) {
+  if (!node.has_number(i) || node.is_exact(i)) return false;
+  const double x = node.own.values[i];
+  const double low = range.low.values[i];
+  const double high = range.high.values[i];
+  if (std::isinf(x)) return x == low || x == high;
+  const double tolerance = node.units.tolerance(i);
+  const double noise = 1e-12 * std::abs(x);  // of the sums' last bits
+  return x >= low - tolerance - noise && x <= high + tolerance + noise;
+}
+
 Range Room::of_step(const LearnerNode& node, const MatrixTolerance& units, Operands operands) {
   if (node.inputs.empty() || node.has_lessons_inputs) {  // no rounding
     return {node.from_yours, node.from_yours};
   }
   Stretch stretch(*this, units, operands);
   const Steps missing = stretch.missing(node);
-  if (missing.empty()) return stretch.bounds(node);
+  const auto is_wrong = [&](std::size_t i) { return node.verdicts[i] == Verdict::wrong; };
+  if (missing.empty()) return stretch.bounds(node, is_wrong);
   std::size_t cells = node.own.values.size();
   for (const std::size_t index : missing) cells += judgement_.nodes[index].own.values.size();
-  if (cells > most_bounded_cells) return stretch.trials(node);
-  return lesser(stretch.trials(node), stretch.bounds(node));
+  Range range = stretch.trials(node);
+  constexpr std::size_t few_cells = 2048;  // in many, bounds only matter near what the trials show
+  const auto is_open = [&](std::size_t i) {
+    return is_wrong(i) && (cells <= few_cells || is_within(node, range, i));
+  };
+  const auto all = std::views::iota(std::size_t{0}, node.verdicts.size());
+  if (cells > most_bounded_cells || std::ranges::none_of(all, is_open)) return range;
+  return lesser(range, stretch.bounds(node, is_open));
 }
 
 bool is_too_wide(double room, double unit, double typical) {

@@ -25,8 +25,9 @@ class Room {
   Room(const Judgement& judgement, const Trace& trace)
       : judgement_(judgement), trace_(trace), exactness_(judgement, trace) {}
 
-  /// Returns the bounds of the step's result before it is rounded. `units` is the tolerance of the
-  /// matrix at hand: intermediate numbers are rounded as its numbers are.
+  /// Returns the bounds of the step's wrong cells before they are rounded; in a large stretch wider
+  /// ones, where a cell is outside these. `units` is the tolerance of the matrix at hand:
+  /// intermediate numbers are rounded as its numbers are.
   Range of_step(const LearnerNode& node, const MatrixTolerance& units,
                 Operands operands = Operands::own);
 
@@ -48,6 +49,9 @@ class Room {
   Exactness exactness_;
   std::map<Rounding, std::vector<Tensors>> trials_;  // the moved numbers of each trial
 };
+
+/// True if the number in a cell is within a unit of the range, and was not required to be exact.
+bool is_within(const LearnerNode& node, const Range& range, std::size_t cell);
 
 /// True if a cell's room decides nothing: it exceeds three units and a tenth of `typical`, the root
 /// mean square of the right numbers of its matrix.

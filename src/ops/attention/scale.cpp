@@ -192,10 +192,13 @@ Versions multiplied(const StepView& step) {
   return multiplied_by(step, divisor_of(call).value());
 }
 
+// Where the step divides by √d_k, or by something else.
+template <bool of_root>
 Versions by_d(const StepView& step) {
   const Tensor& scores = step.operand();
   const auto d_k = static_cast<double>(scores.dot_width != 0 ? scores.dot_width : scores.columns());
-  if (divisor_of(call_of(step)).value() != std::sqrt(d_k)) return {};
+  const bool divides_by_root = divisor_of(call_of(step)).value() == std::sqrt(d_k);
+  if (divides_by_root != of_root || (!of_root && scores.dot_width == 0)) return {};
   return multiplied_by(step, 1 / d_k);
 }
 
@@ -229,7 +232,9 @@ constexpr Mistake scale_mistakes[] = {
     {"scale.skipped", "{0} was not divided: this step is {formula}.", "Divide every number.",
      Skip{divides_others}},
     {"scale.by-d", "The scores were divided by d_k, not by its root.",
-     "Take the root of d_k first.", by_d},
+     "Take the root of d_k first.", by_d<true>},
+    {"scale.by-d", "{0} was divided by d_k: this step is {formula}.",
+     "d_k is the width of a query.", by_d<false>},
     {"scale.by-sqrt-d-model", "The scores were divided by √d_model instead of √d_k.",
      "d_k is the width of a query, not of an embedding.", by_sqrt_d_model},
     {"scale.multiplied", "The scores were multiplied by √d_k instead of divided.",

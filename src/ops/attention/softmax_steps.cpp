@@ -231,7 +231,8 @@ struct Normalise {
     } else {
       if constexpr (std::is_same_v<N, Decimal>) {
         if (line(i).value() == 0) return line(i);  // whatever the sum is
-        if (is_alone(c, 0)) return 1.0;            // the whole sum
+        // The whole sum, unless it may have been rounded to 0.
+        if (is_alone(c, 0) && line_of(Cell<double>{c})(i) >= 0.5) return 1.0;
       }
       const N total = sum<N>(line.size(), [&](std::size_t j) { return line(j); });
       if constexpr (std::is_same_v<N, double>) return share(line(i), total);

@@ -204,6 +204,33 @@ TEST_CASE("what the budget leaves untried is told, and the step's own mistakes c
   CHECK(diagnose(judgement, task.trace, last, spent).untried > 0);
 }
 
+TEST_CASE("scores that were divided by d_k are named, whatever they should be divided by") {
+  const Task task(
+      lesson_of(given("Q", "[[1, 2, 0], [3, 1, 1]]") + given("K", "[[2, 0, 1], [1, 1, 4]]") +
+                step("S", "score", "[\"Q\", \"K\"]") + step("T", "scale", "[\"S\"]", "by = 2.5")));
+  // S is 2 3, 7 8, and d_k is 3.
+  const auto report = checked(task, {{"T", "0.667,1.000\n2.333,2.667\n"}});
+  CHECK(mistakes(report, "T") == "scale.by-d");
+  CHECK(first_words(report, "T") == "S was divided by d_k: this step is S / 2.5.");
+}
+
+TEST_CASE("half a unit is rounded up where a double is just below it") {
+  const Task task(lesson_of(given("X", "[[-1.549, 0.618, 2.207, 1.054, -0.37]]") +
+                            given("W", "[[-0.64], [-1.01], [-0.91], [-0.09], [-0.58]]") +
+                            step("Z", "matmul", "[\"X\", \"W\"]")));
+  // -1.52145 is written -1.5215, and that with two digits swapped.
+  CHECK(mistakes(checked(task, {{"Z", "-1.5251\n"}}), "Z") == "slip.digits-swapped");
+}
+
+TEST_CASE("a factor of all cells is no neighbour's number in half of them") {
+  const Task task(lesson_of(given("X", "[[1.5], [3]]") + given("W", "[[1, 2]]") +
+                            step("Z", "matmul", "[\"X\", \"W\"]")));
+  const auto report = checked(task, {{"Z", "3.0,6.0\n6.0,12.0\n"}});  // 1.5 3, 3 6
+  CHECK(mistakes(report, "Z").empty());
+  REQUIRE(report.steps.front().region);
+  CHECK(report.steps.front().region->factor == Approx(2));
+}
+
 TEST_CASE("a head that was lost before the submitted step is found") {
   const Task task(lesson_of(given("A", "[[[1, 0], [0.5, 0.5]], [[0.25, 0.75], [1, 0]]]") +
                             given("V", "[[[1, 2], [3, 1]], [[5, 4], [1, 8]]]") +

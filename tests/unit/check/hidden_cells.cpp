@@ -78,6 +78,30 @@ TEST_CASE("the weight of the only key that is seen is 1, whatever its score was 
   }
 }
 
+// e^(-9) is 0.0001234: with three decimals it is 0.000, and its share of itself is 0 / 0.
+TEST_CASE("the only weight of a row may be 0 where its power of e may have been rounded to 0") {
+  static const Task task(R"(
+title = "t"
+summary = "s"
+[[given]]
+name = "scores"
+value = [[-9], [0.5]]
+[[step]]
+name = "exps"
+op = "exp"
+of = ["scores"]
+[[step]]
+name = "attention_weights"
+op = "normalise"
+of = ["exps"]
+)");
+  const auto of = [](const char* text) {
+    return verdicts(checked(task, {{"attention_weights", text}}), "attention_weights");
+  };
+  CHECK(of("0.000\n1.000\n") == "u c");
+  CHECK(of("1.000\n0.990\n") == "c w");
+}
+
 // By NumPy: 2, 3; 2.818, 3.818; 1.591, 2.082.
 TEST_CASE("the context of the only key that is seen is its value") {
   for (const Task* task : {&at_once(), &in_strides()}) {

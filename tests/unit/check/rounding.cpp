@@ -257,6 +257,15 @@ TEST_CASE("the tolerance of a report is the one that was used") {
   CHECK(verdicts(report, "Z") == "r");
   CHECK(report.steps.front().tolerance == Approx(0.15));
   CHECK(report.steps.front().unit == Approx(0.1));
+  // A wrong cell was held to the same.
+  const auto wrong = checked(task, {{"Z", "0.3\n"}});
+  CHECK(verdicts(wrong, "Z") == "w");
+  CHECK(wrong.steps.front().tolerance == Approx(0.15));
+  // 1.0 = 0.1 · 10 follows from the Y that was submitted, and is 0.332 from 0.1332 · 10.
+  static const Task by_ten(with_a_step_between("10"));
+  const auto follows = checked(by_ten, {{"Y", "0.1\n"}, {"Z", "1.0\n"}});
+  CHECK(verdicts(follows, "Z") == "r");
+  CHECK(follows.steps.back().tolerance == Approx(0.333));
 }
 
 TEST_CASE("files that were exchanged do not make later numbers wrong") {

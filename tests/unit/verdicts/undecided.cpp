@@ -85,6 +85,13 @@ TEST_CASE("a report of undecided cells says how far rounding may move them and w
   CHECK_THAT(text, !Contains("right: V, context"));
 }
 
+TEST_CASE("a step that was submitted in part decides with its missing cells") {
+  CheckReport report = undecided_report();
+  report.steps[1].decided_by = {"V"};  // which is in the report
+  CHECK_THAT(checked_text(report, {.width = 100}),
+             Contains("Submit the missing cells of V to decide."));
+}
+
 TEST_CASE("without a step that decides, more decimals would") {
   CheckReport report = undecided_report();
   report.steps[1].decided_by.clear();
