@@ -32,6 +32,14 @@ TEST_CASE("leading axes that differ are told by their name") {
         "step: the leading axis is 2 in A (2×1×1) but 3 in B (3×1×1)");
 }
 
+TEST_CASE(
+    "a leading axis without a name takes the other operand's, also where heads may be shared") {
+  const Rows one = {{1}};
+  const qkv::Tensor scores = apply("score", {stack({one, one}, ""), stack({one, one}, "head")});
+  CHECK(scores.axes[0].name == "head");
+  CHECK(scores.axes[0].size == 2);
+}
+
 TEST_CASE("leading axes of size 1 or missing repeat") {
   const qkv::Tensor batch = stack({{{1, 2}}, {{3, 4}}}, "batch");
   const qkv::Tensor added = apply("add", {batch, matrix({{10, 20}})});

@@ -443,4 +443,29 @@ TEST_CASE("what the lesson has no word for is called by its number, whatever its
   CHECK(full_labels(ids, 0, TokenLayout::rows).columns == Labels{"1", "2"});
 }
 
+TEST_CASE("the numbers of a trace are those of its tensors, each counted once") {
+  const Trace trace = evaluate(Steps()
+                                   .given("A", matrix({{1, 2}, {3, 4}}))
+                                   .step("B", "matmul", {"A", "A"})
+                                   .step("C", "add", {"A", "B"})
+                                   .recipe);
+  CHECK(numbers_of(trace) == 12);
+  CHECK(numbers_of(trace, {0}) == 8);   // A and B
+  CHECK(numbers_of(trace, {1}) == 12);  // A, B and C
+}
+
+TEST_CASE("a trace of chosen steps has the other steps as givens") {
+  const Trace trace = evaluate(Steps()
+                                   .given("A", matrix({{1, 2}, {3, 4}}))
+                                   .step("B", "matmul", {"A", "A"})
+                                   .step("C", "add", {"A", "B"})
+                                   .recipe);
+  const Trace last = only_steps(trace, {1});
+  REQUIRE(last.steps.size() == 1);
+  CHECK(last.steps[0].name == "C");
+  REQUIRE(last.givens.size() == 2);
+  CHECK(last.givens[1].name == "B");
+  CHECK(last.givens[1].tensor.values == std::vector<double>{7, 10, 15, 22});
+}
+
 }  // namespace trace_evaluate_tests
