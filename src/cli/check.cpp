@@ -86,16 +86,16 @@ void print_messages(const std::vector<CheckedPath>& all) {
 }
 
 // One line per submission; errors are limited, since there may be thousands.
-void print_lines(const std::vector<CheckedPath>& all, const Rubric& scheme) {
+void print_lines(const std::vector<CheckedPath>& all, const Rubric& rubric) {
   constexpr std::size_t most = 10;
   std::size_t unreadable = 0;
   for (const CheckedPath& one : all) {
-    if (one.report || ++unreadable <= most) print(checked_line(one, scheme));
+    if (one.report || ++unreadable <= most) print(checked_line(one, rubric));
   }
   if (unreadable > most) print(fmt::format("{} more: can't be read\n", unreadable - most));
 }
 
-Rubric scheme_of(const CheckCommandOptions& options, const LoadedLesson& loaded) {
+Rubric rubric_of(const CheckCommandOptions& options, const LoadedLesson& loaded) {
   return {loaded.lesson, loaded.trace, options.shares};
 }
 
@@ -104,11 +104,11 @@ void print_all(const std::vector<CheckedPath>& all, const CheckCommandOptions& o
   const Answers answers = options.no_answers ? Answers::kept : Answers::shown;
   print_messages(all);
   if (!options.summary.empty()) {
-    print(sanitise_prose(summary_csv(all, scheme_of(options, loaded))));
+    print(sanitise_prose(summary_csv(all, rubric_of(options, loaded))));
   } else if (options.json) {
     print(checked_json(all, loaded.lesson, answers));
   } else if (all.size() > 1) {
-    print_lines(all, scheme_of(options, loaded));
+    print_lines(all, rubric_of(options, loaded));
   } else {
     const Terminal output = output_terminal(common.colour);
     if (!all.front().report->scheme.empty()) print(all.front().report->scheme + "\n");

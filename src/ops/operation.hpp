@@ -86,8 +86,8 @@ struct EquivalentPlacement {
   Options (*here)() = nullptr;              ///< options that make the step itself change nothing
 };
 
-/// All that the program knows about one operation. To add one: a file that defines it with
-/// `operation_of`, and its line in the catalogue.
+/// All that the program knows about one operation. To add one: a record in its subject's
+/// file, made by `operation_of`, and its line in the catalogue.
 struct Operation {
   std::string_view name = {};    ///< as lesson files write it: "weighted_sum"
   std::string_view title = {};   ///< "Weighted sum: mix the values"

@@ -66,11 +66,11 @@ std::string checked_json(const std::vector<CheckedPath>& all, const Lesson& less
                          Answers answers);
 
 /// Returns one line: the verdict, the first wrong step and its mistake, the marks.
-std::string checked_line(const CheckedPath& one, const Rubric& scheme);
+std::string checked_line(const CheckedPath& one, const Rubric& rubric);
 
 /// Returns a CSV table of a class: a row per submission with its marks, in total and for each step.
 /// Unreadable submissions get none, and the reason.
-std::string summary_csv(const std::vector<CheckedPath>& all, const Rubric& scheme);
+std::string summary_csv(const std::vector<CheckedPath>& all, const Rubric& rubric);
 
 /// Returns a learner's number nearly as written: with the decimals of its matrix.
 std::string learner_number(double value, int digits);

@@ -70,7 +70,7 @@ StepMarks total_of(const Marks& marks) {
 
 }  // namespace
 
-std::string checked_line(const CheckedPath& one, const Rubric& scheme) {
+std::string checked_line(const CheckedPath& one, const Rubric& rubric) {
   std::string text = sanitise(one.path) + ": ";
   if (!one.report) return text + "can't be read\n";
   text += outcome_name(one.report->outcome);
@@ -80,16 +80,16 @@ std::string checked_line(const CheckedPath& one, const Rubric& scheme) {
   } else if (const auto undecided = undecided_steps(*one.report); !undecided.empty()) {
     text += " at " + undecided.front()->step;
   }
-  const StepMarks total = total_of(scheme.of(*one.report));
+  const StepMarks total = total_of(rubric.of(*one.report));
   return text + fmt::format(", {} of {} marks\n", total.marks, total.of);
 }
 
-std::string summary_csv(const std::vector<CheckedPath>& all, const Rubric& scheme) {
+std::string summary_csv(const std::vector<CheckedPath>& all, const Rubric& rubric) {
   std::string text = "submission,student,verdict,marks,of,first_wrong,mistakes,reason";
-  for (const Step& step : scheme.trace().steps) text += "," + step.name;
+  for (const Step& step : rubric.trace().steps) text += "," + step.name;
   text += "\n";
   for (const CheckedPath& one : all) {
-    const Marks marks = one.report ? scheme.of(*one.report) : scheme.nothing();
+    const Marks marks = one.report ? rubric.of(*one.report) : rubric.nothing();
     const StepMarks total = total_of(marks);
     const std::string_view verdict =
         one.report ? outcome_name(one.report->outcome) : std::string_view("unreadable");
@@ -97,7 +97,7 @@ std::string summary_csv(const std::vector<CheckedPath>& all, const Rubric& schem
     text += fmt::format("{},,{},{},{},{},{},{}", csv::label_cell(one.path), verdict, total.marks,
                         total.of, csv::label_cell(wrong ? wrong->step : ""),
                         csv::label_cell(mistake_ids(wrong)),
-                        csv::label_cell(reason_of(one, marks, scheme.trace())));
+                        csv::label_cell(reason_of(one, marks, rubric.trace())));
     for (const StepMarks& step : marks.steps) text += fmt::format(",{}", in_hundredths(step.marks));
     text += "\n";
   }

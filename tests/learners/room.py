@@ -1,4 +1,4 @@
-"""How far rounding can move a number: the trials of SPEC.md's section 5, in NumPy alone.
+"""How far rounding can move a number, by trials as in src/check/judge/room.cpp, in NumPy alone.
 
 A graph has `order` (names of steps), `of` (the operands of each that are steps) and
 `work(name, operands)`. Nothing here is qkv's.
