@@ -254,12 +254,12 @@ class Matcher {
   }
 
   // If several match equally well, few cells of evidence leave the mistake uncertain. So does a
-  // single number of one digit: too many mistakes make it.
+  // single number of one digit, and weights of 0 and 1 alone: too many mistakes make them.
   void doubt(const std::vector<Match>& best, std::span<Explanation> named) const {
     constexpr std::size_t enough = 3;
     std::size_t speaking = 0;
     for (const Match& fit : best) speaking = std::max(speaking, fit.speaking);
-    if (speaking >= enough || (named.size() < 2 && !is_one_digit())) return;
+    if (speaking >= enough || (speaking > 0 && named.size() < 2 && !is_one_digit())) return;
     for (Explanation& one : named) one.sure = false;
   }
 

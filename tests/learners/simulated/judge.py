@@ -204,7 +204,9 @@ def judge_mistake(tally, learner, report, wrong, due):
         return
     ids = [m["id"] for m in wrong[due]["mistakes"]]
     named = learner.id in ids
-    if not named and not tells(learner, due):
+    first = wrong[due]["first"]
+    is_lone_zero = first and wrong[due]["cells"]["wrong"] == 1 and first["given"] == 0
+    if not named and (is_lone_zero or not tells(learner, due)):
         return
     tally.count(f"named ({kind})", named, learner, f"{where} at {due}: {ids} {wrong[due]['cells']}")
     by = tally.by_id.setdefault(learner.id, [0, 0])

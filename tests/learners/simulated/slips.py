@@ -15,7 +15,7 @@ def dropped_term(rng, step, operands, right, at):
             w = w.T
         k = left_out(x.shape[1])
         return right[at] - x[i, k] * w[k, j] if x.shape[1] > 1 else None
-    if step.op in ("softmax", "normalise"):
+    if step.op == "softmax" or step.op == "normalise" and len(operands) == 1:
         x = one(operands[0])
         powers = np.exp(x - x.max(axis=-1, keepdims=True)) if step.op == "softmax" else x
         rest = powers[i].sum() - powers[i, left_out(x.shape[1])]

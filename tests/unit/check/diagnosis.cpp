@@ -222,6 +222,14 @@ TEST_CASE("half a unit is rounded up where a double is just below it") {
   CHECK(mistakes(checked(task, {{"Z", "-1.5251\n"}}), "Z") == "slip.digits-swapped");
 }
 
+TEST_CASE("weights of 0 and 1 alone leave the mistake uncertain") {
+  const Task task(lesson_of(given("S", "[[0, -2], [-2.5, 1]]") + step("A", "softmax", "[\"S\"]")));
+  // 0.88 0.12, 0.03 0.97; with powers of 10 the second row is 0.0003 0.9997.
+  const auto report = checked(task, {{"A", "0.88,0.12\n0.00,1.00\n"}});
+  CHECK(mistakes(report, "A") == "softmax.base-2");
+  CHECK_FALSE(found_at(report, "A").front().sure);
+}
+
 TEST_CASE("a factor of all cells is no neighbour's number in half of them") {
   const Task task(lesson_of(given("X", "[[1.5], [3]]") + given("W", "[[1, 2]]") +
                             step("Z", "matmul", "[\"X\", \"W\"]")));
