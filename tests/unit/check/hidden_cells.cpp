@@ -1,6 +1,8 @@
 #include <catch2/catch.hpp>
+#include <limits>
 
 #include "check/submissions.hpp"
+#include "formats/arrays/dtype.hpp"
 
 namespace check_hidden_cells_tests {
 
@@ -223,6 +225,40 @@ kind = "causal"
   }
   const auto report = check_submission(task.lesson, task.trace, work, {});
   CHECK(verdicts(report, "masked_scores") == "cc cc cc cc");
+}
+
+// Rows 3 and 4 of the file are the second head, whose second column the learner hid.
+TEST_CASE("NaN follows from a hidden column where weights sum to 1 down the columns") {
+  static const Task task(R"(
+title = "Weights by column"
+summary = "s"
+source = "by hand"
+[[given]]
+name = "A"
+value = [[[2, 4], [6, 8]], [[1, 3], [5, 7]]]
+[[step]]
+name = "S"
+op = "scale"
+of = ["A"]
+by = 2
+[[step]]
+name = "W"
+op = "softmax"
+of = ["S"]
+axis = "columns"
+)");
+  Submission work = submission_of({{"S", "0,0\n0,0\n"}, {"W", "0,0\n0,0\n"}}, task.trace);
+  const double inf = infinity;
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  // e^-2 / (1 + e^-2) = 0.119202922022118 and 1 less that, in each column.
+  const double low = 0.119202922022118;
+  const std::vector<double> s = {1, 2, 3, 4, 0.5, -inf, 2.5, -inf};
+  const std::vector<double> w = {low, low, 1 - low, 1 - low, low, nan, 1 - low, nan};
+  work.files[0].written = array_of_values({2, 2, 2}, s, Precision::float64);
+  work.files[1].written = array_of_values({2, 2, 2}, w, Precision::float64);
+  const auto report = check_submission(task.lesson, task.trace, work, {});
+  CHECK(verdicts(report, "S") == "cc cc cw cw");
+  CHECK(verdicts(report, "W") == "cc cc ca ca");
 }
 
 }  // namespace

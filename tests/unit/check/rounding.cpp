@@ -323,6 +323,31 @@ of = ['Y', 'V']
   CHECK(verdicts(report, "Z") == "u");
   CHECK(report.steps.front().room == Approx(0.1 + 2.09342).epsilon(1e-5));
   CHECK(verdicts(checked(task, {{"Z", "19.2\n"}}), "Z") == "w");
+  // Numbers of Y that are there leave what their units allow: 64 times 0.1 around 12 times 1.4.
+  std::string y = "1.4";
+  for (int i = 1; i < 64; ++i) y += ",1.4";
+  const auto with_y = checked(task, {{"Y", y + "\n"}, {"Z", "22.0\n"}});
+  CHECK(verdicts(with_y, "Z") == "u");
+  CHECK(with_y.steps.back().room == Approx(6.5));
+}
+
+TEST_CASE("a wrong number among 2,048 is found where only cells have bounds") {
+  const Task task(std::string(head) + R"(
+[[given]]
+name = 'A'
+ones = [64, 32]
+[[step]]
+name = 'Y'
+op = 'multiply'
+of = ['A', 'A']
+)");
+  std::vector<double> numbers(2048, 1);
+  numbers[1000] = 1.5;
+  Submission work = submission_of({{"Y", csv_of(task.trace.at("Y"), 0)}}, task.trace);
+  work.files[0].written = array_of_values({64, 32}, numbers, Precision::float32);
+  const auto report = check_submission(task.lesson, task.trace, work, {});
+  CHECK(report.steps.front().cells.wrong == 1);
+  CHECK(report.steps.front().cells.correct == 2047);
 }
 
 TEST_CASE("a given that was copied rounded may have been used in full in some places") {

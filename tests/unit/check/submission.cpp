@@ -235,6 +235,41 @@ TEST_CASE("a file for all heads that holds one is taken for that head") {
                     ": it has the size of one matrix; taken for head 2 of halves"});
 }
 
+TEST_CASE("a file of one head's size that fits no head is not taken for one") {
+  const Directory directory(Files{{"halves.csv", "5.00,6.00\n7.00,8.00\n"}});
+  const Submission submission = read_submission(directory.path(), labelled().trace);
+  CHECK(submission.files.front().leading.empty());
+  CHECK(submission.notes.empty());
+}
+
+TEST_CASE("the first cell is enough to tell a head") {
+  static const Task task(R"(
+title = "Heads that differ in one cell"
+[[given]]
+name = "X"
+value = [[1, 0, 2, 0]]
+[[step]]
+name = "halves"
+op = "split_heads"
+of = ["X"]
+heads = 2
+)");
+  const Directory directory(Files{{"halves.csv", "2,0\n"}});
+  const Submission submission = read_submission(directory.path(), task.trace);
+  CHECK(submission.files.front().leading == std::vector<std::size_t>{1});
+}
+
+// 48 numbers of at most 400 bytes each, beside 1,048,576 bytes for everybody.
+TEST_CASE("a file may be as long as the lesson's numbers need, not longer") {
+  const std::string numbers = "5,2\n5,1\n";
+  const auto of_bytes = [&](std::size_t size) {
+    const Directory directory(Files{{"Q.csv", numbers + std::string(size - numbers.size(), '\n')}});
+    return refusal(directory.path(), two_words().trace);
+  };
+  CHECK(of_bytes(1'067'776) == "no error");
+  CHECK_THAT(of_bytes(1'067'777), Catch::Contains("1 MB is more than all 48 numbers"));
+}
+
 TEST_CASE("a file of words costs each of its cells, and never the submission") {
   const Directory directory(Files{{"Q.csv", "this,was\ntoo,hard\nfor,me\n"}});
   const Submission submission = read_submission(directory.path(), two_words().trace);

@@ -51,6 +51,14 @@ TEST_CASE("leading axes of size 1 or missing repeat") {
   CHECK(difference(rows_of(again, 1), {{13, 24}}) == "");
 }
 
+TEST_CASE("heads meet a batch of heads") {
+  qkv::Tensor batch = qkv::zeros({{"batch", 2}, {"head", 2}, {"token", 1}, {"d_k", 1}});
+  batch.values = {10, 20, 30, 40};
+  const qkv::Tensor added = apply("add", {stack({{{1}}, {{2}}}, "head"), batch});
+  CHECK(added.shape() == qkv::Shape{2, 2, 1, 1});
+  CHECK(added.values == std::vector<double>{11, 22, 31, 42});
+}
+
 TEST_CASE("a batch of weights meets heads of keys: every pair of leading indices") {
   // [batch 2][head 1] queries and [head 3] keys make 2×3 matrices.
   qkv::Tensor q = qkv::zeros({{"batch", 2}, {"head", 1}, {"token", 1}, {"d_k", 1}});

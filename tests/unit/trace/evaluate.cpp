@@ -468,4 +468,17 @@ TEST_CASE("a trace of chosen steps has the other steps as givens") {
   CHECK(last.givens[1].tensor.values == std::vector<double>{7, 10, 15, 22});
 }
 
+TEST_CASE("a large result that is worked out when it is read has the numbers of its operand") {
+  Tensor large = zeros({{"", 257}, {"", 256}});  // 65,792 numbers
+  for (std::size_t i = 0; i < 65792; ++i) {
+    large.values.mutable_span()[i] = static_cast<double>(i);
+  }
+  const Trace trace =
+      evaluate(Steps().given("A", large).step("B", "scale", {"A"}, {{"by", 2.0}}).recipe);
+  const std::vector<double> halves(trace.at("B").values.begin(), trace.at("B").values.end());
+  REQUIRE(halves.size() == 65792);
+  CHECK(halves[1] == 0.5);
+  CHECK(halves[65791] == 32895.5);
+}
+
 }  // namespace trace_evaluate_tests
