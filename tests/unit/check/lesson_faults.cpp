@@ -6,7 +6,7 @@
 #include "lesson/lesson.hpp"
 #include "trace/evaluate.hpp"
 
-namespace check_distinct_tests {
+namespace check_lesson_faults_tests {
 
 namespace {
 
@@ -94,4 +94,4 @@ of   = ["scores"]
 
 }  // namespace
 
-}  // namespace check_distinct_tests
+}  // namespace check_lesson_faults_tests

@@ -4,7 +4,7 @@
 
 #include "check/submissions.hpp"
 
-namespace check_other_units_tests {
+namespace check_conventions_tests {
 
 using namespace qkv::test;
 
@@ -327,4 +327,4 @@ TEST_CASE("NaN is wrong unless every key of its row was hidden") {
   CHECK(verdicts(from_nothing, "attention_weights") == "cc wc");
 }
 
-}  // namespace check_other_units_tests
+}  // namespace check_conventions_tests

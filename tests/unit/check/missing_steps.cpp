@@ -5,7 +5,7 @@
 #include "check/tolerance/precision.hpp"
 #include "formats/arrays/dtype.hpp"
 
-namespace check_rounding_tests {
+namespace check_missing_steps_tests {
 
 /// How a program's arrays tell that they were rounded before they were saved, and what that is
 /// worth. The two words by hand stand in verdicts.cpp.
@@ -448,4 +448,4 @@ TEST_CASE("a right number with digits of its own end is exact for what follows")
 
 }  // namespace
 
-}  // namespace check_rounding_tests
+}  // namespace check_missing_steps_tests

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-namespace check_rounded_tests {
+namespace check_binary_decimals_tests {
 
 namespace {
 
@@ -31,4 +31,4 @@ TEST_CASE("numbers that can't have more decimals were not rounded to those they 
   CHECK(!rounded_decimals(cells({16777216, 3, 33554432}), Precision::float32));
 }
 
-}  // namespace check_rounded_tests
+}  // namespace check_binary_decimals_tests
