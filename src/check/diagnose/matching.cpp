@@ -98,7 +98,12 @@ class Matcher {
         std::abs(y - mismatch_.exact[i]) <= mismatch_.floor) {
       return infinity;
     }
-    if (x == y || (mismatch_.is_masked[i] && y == -infinity)) return 0;
+    if (mismatch_.is_masked[i] && y == -infinity) {  // -1e9 for -inf is no other mistake
+      const bool is_right =
+          mismatch_.wrong[i] && !mismatch_.right.empty() && mismatch_.right[i] == -infinity;
+      return is_right ? infinity : 0;
+    }
+    if (x == y) return 0;
     const double gap = std::abs(x - y);
     const bool has_room = !candidate.room.empty();
     // Nor does an unchanged number that only matches by the rounding tolerance.

@@ -222,6 +222,16 @@ TEST_CASE("half a unit is rounded up where a double is just below it") {
   CHECK(mistakes(checked(task, {{"Z", "-1.5251\n"}}), "Z") == "slip.digits-swapped");
 }
 
+TEST_CASE("a finite mask that is not accepted is no other mistake") {
+  std::string work = csv_of(two_words().trace.at("masked_scores"), 3);
+  work.replace(work.find("-inf"), 4, "-1e9");
+  const Texts texts = {{"masked_scores", work}};
+  CHECK(checked(two_words(), texts).outcome != Outcome::wrong);
+  const auto strict = checked(two_words(), texts, {.strict = true});
+  CHECK(strict.first_wrong == "masked_scores");
+  CHECK(mistakes(strict, "masked_scores").empty());
+}
+
 TEST_CASE("weights of 0 and 1 alone leave the mistake uncertain") {
   const Task task(lesson_of(given("S", "[[0, -2], [-2.5, 1]]") + step("A", "softmax", "[\"S\"]")));
   // 0.88 0.12, 0.03 0.97; with powers of 10 the second row is 0.0003 0.9997.
