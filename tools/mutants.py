@@ -169,7 +169,7 @@ def arguments():
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--limit", type=int, default=10**9, help="so many mutants of each file")
-    parser.add_argument("--again", action="store_true", help="also what has survived before, with the unit tests alone")
+    parser.add_argument("--again", action="store_true", help="only what has survived before, with the unit tests alone")
     chosen = parser.parse_args()
     chosen.files = chosen.files or sorted(
         str(file.relative_to(ROOT)) for room in {name.split("/")[0] for name in TESTS}
@@ -189,16 +189,17 @@ def main():
             sys.exit(f"mutants: the tests of {file} fail before anything is changed")
     texts = {file: (ROOT / file).read_text() for file in chosen.files}
     shuffled = random.Random(chosen.seed)
-    todo = []
+    todo, known, counts = [], tried(), {}
     for file, text in texts.items():
-        found = list(mutants_of(file, text))
+        found = [mutant for mutant in mutants_of(file, text) if not chosen.again
+                 or known.get(mutant.key(text), {}).get("result") == "survived"]
         todo += shuffled.sample(found, min(chosen.limit, len(found)))
     shuffled.shuffle(todo)
-    until, known, counts = time.monotonic() + chosen.seconds, tried(), {}
+    until = time.monotonic() + chosen.seconds
     for mutant in todo:
         text = texts[mutant.file]
         entry = known.get(mutant.key(text))
-        if entry is None or (chosen.again and entry["result"] == "survived"):
+        if entry is None or chosen.again:
             if time.monotonic() > until:
                 counts["left"] = counts.get("left", 0) + 1
                 continue

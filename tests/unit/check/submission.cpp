@@ -235,6 +235,12 @@ TEST_CASE("a file for all heads that holds one is taken for that head") {
                     ": it has the size of one matrix; taken for head 2 of halves"});
 }
 
+TEST_CASE("a file in which half of the cells fit one head is taken for it") {
+  const Directory directory(Files{{"halves.csv", "2,1\n900,900\n"}});
+  const Submission submission = read_submission(directory.path(), labelled().trace);
+  CHECK(submission.files.front().leading == std::vector<std::size_t>{1});
+}
+
 TEST_CASE("a file of one head's size that fits no head is not taken for one") {
   const Directory directory(Files{{"halves.csv", "5.00,6.00\n7.00,8.00\n"}});
   const Submission submission = read_submission(directory.path(), labelled().trace);
