@@ -168,7 +168,7 @@ def a_large_model_is_verified_in_little_more_than_it_takes(_folder):
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert verdict, verdict
     took = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    assert took < 10, f"{took:.1f} s of processor time"  # some 2 s; a machine that is shared is slower
+    assert took < 10, f"{took:.1f} s of processor time"  # some 1 s; a machine that is shared is slower
     with torch.no_grad():
         model.transformer["h"][7].mlp.c_fc.bias.data[5] += 1
         state = {name: tensor.clone() for name, tensor in model.state_dict().items()}
@@ -219,8 +219,8 @@ def a_mistake_in_two_steps_that_modules_hide_is_named(_folder):
 
 def what_verify_cannot_take_is_refused(_folder):
     from nanogpt_test import GPT
-    for module, ids, kind in ((GPT(), [], ValueError), (GPT(), [[1, 2], [3, 4]], ValueError), (GPT(), [0.5], ValueError),
-                              (GPT(), 3, ValueError), ("the-fat-cat", [1], TypeError)):
+    for module, ids, kind in ((GPT(), [], ValueError), (GPT(), [[1, 2], [3, 4]], ValueError),
+                              (GPT(), [0.5], ValueError), (GPT(), 3, ValueError), ("the-fat-cat", [1], TypeError)):
         try:
             qkv.verify(module, ids=ids)
         except kind:

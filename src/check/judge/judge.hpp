@@ -38,7 +38,7 @@ struct LearnerNode {
   std::vector<Verdict> verdicts = {};  ///< one per cell, if submitted
   /// The step, computed from the learner's own numbers; the lesson's if a program's agree with it.
   Tensor from_yours = {};
-  Tensor own = {};                     ///< the learner's numbers; from_yours if there are none
+  Tensor own = {};  ///< the learner's numbers; from_yours if there are none
   /// The required numbers of cells where no rounding occurs; else empty or NaN.
   std::vector<double> exact = {};
   /// How far rounding can move each cell from `from_yours`, if it is farther than one unit from it;

@@ -290,9 +290,11 @@ class PytorchFile {
       refuse(where_, fmt::format("its pickle has more than {} bytes, the most that is read",
                                  max_pickle_bytes));
     }
+    constexpr std::string_view big = "big";
     const ZipEntry* order = find("byteorder");
-    if (order != nullptr && unpacked(*order, where_, pytorch_messages) == "big")
-      order_ = ByteOrder::big;
+    const bool may_be_big =
+        order != nullptr && order->unpacked == big.size();  // else it may be huge
+    if (may_be_big && unpacked(*order, where_, pytorch_messages) == big) order_ = ByteOrder::big;
     const std::string bytes = unpacked(*entry, where_, pytorch_messages);
     Pickle pickle(bytes, where_);
     const NodeIndex whole = pickle.run();
