@@ -20,7 +20,7 @@ from harness import Skipped, equal, main, qkv
 
 ROOT = Path(__file__).resolve().parents[2]
 # A room's sources together, one with templates and lambdas, and files that the assembler copies in.
-SAMPLES = [("text", "unity_0_cxx.cxx"), ("ops", "unity_1_cxx.cxx"), ("lesson", "unity_0_cxx.cxx")]  # room, file
+SAMPLES = [("text", "unity_0_cxx.cxx"), ("trace", "unity_0_cxx.cxx"), ("lesson", "unity_0_cxx.cxx")]  # room, file
 
 
 def build():
