@@ -219,13 +219,17 @@ std::optional<Region> region_worth_telling(const NodeDiagnosis& found) {
 // them.
 void report_room(const LearnerNode& node, Room& room_of, StepReport& report) {
   report.tolerance = node.units.largest();
+  const std::vector<double> typical = typical_numbers(node);
   for (std::size_t i = 0; i < node.verdicts.size(); ++i) {
     const double room = node.room.empty() ? 0 : node.room[i];
     const double gap = std::abs(node.own.values[i] - node.truth->values[i]);
     const double accepted = node.verdicts[i] == Verdict::rounding ? std::max(room, gap) : room;
     const bool is_open = node.verdicts[i] == Verdict::undecided;
     if (is_open) report.room = std::max(report.room.value_or(0), room);
-    if (!is_open && std::isfinite(accepted))
+    const bool decides_nothing =
+        node.verdicts[i] == Verdict::wrong &&
+        is_too_wide(room, node.units.of(i), typical[i * typical.size() / node.verdicts.size()]);
+    if (!is_open && !decides_nothing && std::isfinite(accepted))
       report.tolerance = std::max(report.tolerance, accepted);
   }
   if (!report.room) return;

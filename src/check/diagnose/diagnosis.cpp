@@ -351,10 +351,10 @@ NodeDiagnosis diagnose(const Judgement& judgement, const Trace& trace, std::size
   if (found.empty() && candidate_set.collect_pairs()) {
     found = explain_mismatch(mismatch, candidate_set.candidates());
   }
-  // What all wrong cells have in common says more than a mistake that explains some of them.
-  if (result.region && result.region->what != Region::What::anything && !found.empty() &&
-      found.front().cells < result.region->wrong)
-    found.clear();
+  // A factor or an offset that all wrong cells share says more than a mistake that explains some.
+  const auto what = result.region ? result.region->what : Region::What::anything;
+  const bool is_shared = what == Region::What::multiple || what == Region::What::offset;
+  if (is_shared && !found.empty() && found.front().cells < result.region->wrong) found.clear();
   result.mistakes = diagnoses_of(found, candidate_set.candidates(), judgement, trace, index);
   result.untried = candidate_set.untried();
   return result;

@@ -143,7 +143,7 @@ std::optional<StepName> name_of(const NamedArray& matrix, const std::string& ste
 // Returns the name of an array or file, as a map gives it if one matches.
 std::string renamed(std::string name, const NameOptions& names, const Trace& trace,
                     Unmatched& unmatched) {
-  auto found = mapped(names.maps, name);
+  auto found = name.empty() ? std::nullopt : mapped(names.maps, name);
   if (!found) return name;
   unmatched.used_maps.insert(found->map);
   const NameMap& map = names.maps[found->map];

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <ranges>
 #include <span>
 #include <utility>
 
@@ -368,8 +367,9 @@ Range Room::of_step(const LearnerNode& node, const MatrixTolerance& units, Opera
   const auto is_open = [&](std::size_t i) {
     return is_wrong(i) && (cells <= few_cells || is_within(node, range, i));
   };
-  const auto all = std::views::iota(std::size_t{0}, node.verdicts.size());
-  if (cells > most_bounded_cells || std::ranges::none_of(all, is_open)) return range;
+  std::size_t first_open = 0;
+  while (first_open < node.verdicts.size() && !is_open(first_open)) ++first_open;
+  if (cells > most_bounded_cells || first_open == node.verdicts.size()) return range;
   return lesser(range, stretch.bounds(node, is_open));
 }
 
