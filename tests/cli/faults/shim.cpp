@@ -218,8 +218,9 @@ int close(int descriptor) {
 // The sanitizer's own operators ask no malloc.
 void* operator new(std::size_t size) {
   void* memory = malloc(size);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
+  if (memory != nullptr) return memory;
+  if (const std::new_handler handler = std::get_new_handler()) handler();
+  throw std::bad_alloc();
 }
 
 void* operator new[](std::size_t size) { return operator new(size); }
