@@ -128,7 +128,7 @@ def undisturbed(module: Any) -> Iterator[None]:
                 inside.training = mode
 
 
-one_at_a_time = threading.Lock()  # modes, hooks and the random state are those of all threads
+one_at_a_time = threading.RLock()  # modes, hooks and the random state are those of all threads
 
 
 def verify(module: Any, ids: Sequence[int], config: Optional[Mapping[str, Any]] = None, **options: Any) -> Verdict:

@@ -219,6 +219,7 @@ std::optional<Region> region_worth_telling(const NodeDiagnosis& found) {
 // them.
 void report_room(const LearnerNode& node, Room& room_of, StepReport& report) {
   report.tolerance = node.units.largest();
+  if (node.room.empty() && report.cells.rounding == 0) return;
   const std::vector<double> typical = typical_numbers(node);
   for (std::size_t i = 0; i < node.verdicts.size(); ++i) {
     const double room = node.room.empty() ? 0 : node.room[i];

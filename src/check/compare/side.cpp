@@ -353,19 +353,17 @@ void take_last_rows(const ToleranceChoice& choice, ComparedSide& lesson, Compare
 }
 
 Likeness likeness_of(const ComparedMatrix& step, const ComparedMatrix& array) {
-  const auto is_like = [&](std::span<const double> numbers, std::span<const double> right) {
-    return are_near(numbers, right, array.precision);
-  };
   if (may_be_last_row(array.written, step)) {
-    const bool is_it = is_like(array.tensor.values, last_rows(step.tensor).values);
-    return is_it ? Likeness::other_layout : Likeness::none;
+    const Tensor last = last_rows(step.tensor);
+    return are_near(array.tensor.values, last.values, array.precision) ? Likeness::other_layout
+                                                                       : Likeness::none;
   }
   const Shape shape = without_leading_ones(step.tensor.shape());
   const bool is_same = without_leading_ones(array.tensor.shape()) == shape;
   ParsedArray written = is_same ? ParsedArray() : array.written;
   if (!is_same && (written.cells.empty() || put_heads_first(shape, written).empty())) return {};
   const Tensor& tensor = is_same ? array.tensor : tensor_of_written(written);
-  if (!is_like(tensor.values, step.tensor.values)) return {};
+  if (!are_near(tensor.values, step.tensor.values, array.precision)) return {};
   return is_same ? Likeness::same : Likeness::other_layout;
 }
 

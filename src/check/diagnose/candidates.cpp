@@ -378,6 +378,7 @@ bool CandidateSet::collect_pairs() {
       }
     }
   }
+  if (!may_go_on) untried_ = std::max<std::size_t>(untried_, 1);
   return candidates_.size() > before;
 }
 

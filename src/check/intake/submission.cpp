@@ -214,8 +214,8 @@ void refuse_too_large(const ListedFile& file, const Trace& trace) {
 // have. An array that the lesson does not know may turn out to be any step.
 NumberLimit number_limit(const std::optional<StepName>& own, const Trace& trace) {
   std::size_t largest = 0;
-  for (const auto& given : trace.givens) largest = std::max(largest, given.tensor.values.size());
-  for (const auto& step : trace.steps) largest = std::max(largest, step.output.values.size());
+  for (const Given& given : trace.givens) largest = std::max(largest, given.tensor.values.size());
+  for (const Step& step : trace.steps) largest = std::max(largest, step.output.values.size());
   return [&trace, largest, stem = own ? own->name : ""](const std::string& name) {
     const Tensor* step = trace.find(name.empty() ? stem : file_stem(name).name);
     return surplus_factor * (step ? step->values.size() : largest);
