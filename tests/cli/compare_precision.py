@@ -235,10 +235,19 @@ def check_maps_names_too(folder):
     np.save(folder / "mine.npy", arrays["scores"] + 1)
     equal(qkv("check", lesson, folder / "mine.npy", "--map", "mine=scores").returncode, 1)
     for wrong, said in (("blk.probs=attention", 'has no step "attention"; did you mean "attention_weights"?'),
-                        ("soup=scores", 'has no array or file "soup"')):
+                        ("soup=scores", 'has no array or file "soup" that becomes a step'),
+                        ("blk.prob*=soup*", 'has no array or file "blk.prob*" that becomes a step')):
         done = qkv("check", lesson, folder / "d.npz", *maps[2:], "--map", wrong)
         equal(done.returncode, 2)
         assert said in done.stderr, done.stderr
+    (folder / "class").mkdir()
+    np.save(folder / "class" / "_transposed.npy", arrays["scores"].T)  # an array without a name of its own
+    done = qkv("check", lesson, folder / "class", "--map", "*=scores*")
+    equal((done.returncode, "scores:" in done.stdout), (2, False), done.stdout)
+    (folder / "class" / "other.npz").write_bytes(b"PK\3\4garbage")
+    np.save(folder / "class" / "scores.npy", arrays["scores"])
+    done = qkv("check", lesson, folder / "class", "--map", "soup=scores")
+    assert "other.npz" in done.stderr and "soup" not in done.stderr, done.stderr
 
 
 def a_last_row_is_found_within_the_tolerance_and_without_its_name(folder):

@@ -145,10 +145,11 @@ std::string renamed(std::string name, const NameOptions& names, const Trace& tra
                     Unmatched& unmatched) {
   auto found = name.empty() ? std::nullopt : mapped(names.maps, name);
   if (!found) return name;
-  unmatched.used_maps.insert(found->map);
   const NameMap& map = names.maps[found->map];
   const bool is_pattern = map.theirs.find('*') != std::string::npos;  // which may match others, too
-  if (!is_pattern && !step_name(found->name, trace, found->name)) {
+  if (step_name(found->name, trace, found->name)) {
+    unmatched.used_maps.insert(found->map);
+  } else if (!is_pattern) {
     throw InputError(fmt::format("--map {}={}: the lesson has no step \"{}\"; {}", map.theirs,
                                  map.ours, map.ours, did_you_mean(map.ours, names_in(trace))));
   }
@@ -559,9 +560,10 @@ Submission read_submission(const SubmissionPlace& place, const Trace& trace,
   }
   note_nameless(unmatched, trace, submission);
   for (std::size_t m = 0; m < names.maps.size(); ++m) {
-    if (unmatched.used_maps.contains(m)) continue;
-    throw InputError(fmt::format("--map {0}={1}: {2} has no array or file \"{0}\"",
-                                 names.maps[m].theirs, names.maps[m].ours, path.string()));
+    if (unmatched.used_maps.contains(m) || !submission.unreadable.empty()) continue;
+    throw InputError(
+        fmt::format("--map {0}={1}: {2} has no array or file \"{0}\" that becomes a step",
+                    names.maps[m].theirs, names.maps[m].ours, path.string()));
   }
   if (submission.files.empty()) {
     if (!submission.unreadable.empty()) throw InputError(submission.unreadable.front());
