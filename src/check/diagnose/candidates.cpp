@@ -373,9 +373,8 @@ bool CandidateSet::collect_pairs() {
   bool may_go_on = true;
   for (const Assumption& assumption : assumptions_) {
     for (const std::size_t first : unsubmitted_before_) {
-      for (const std::size_t second : unsubmitted_before_) {
-        if (first < second) may_go_on = may_go_on && collect_pair(assumption, first, second);
-      }
+      for (const std::size_t second : unsubmitted_before_)
+        may_go_on = may_go_on && (first >= second || collect_pair(assumption, first, second));
     }
   }
   if (!may_go_on) untried_ = std::max<std::size_t>(untried_, 1);

@@ -104,6 +104,27 @@ of = ["exps"]
   CHECK(of("1.000\n0.990\n") == "c w");
 }
 
+TEST_CASE("zeros in place of hidden cells are named, also if only some columns have them") {
+  static const Task task(R"(
+title = "t"
+summary = "s"
+[[given]]
+name = "scores"
+value = [[1, 2, 3, 4, 5], [2, 3, 4, 5, 6], [3, 4, 5, 6, 7], [4, 5, 6, 7, 8], [5, 6, 7, 8, 9]]
+[[step]]
+name = "masked_scores"
+op = "mask"
+of = ["scores"]
+kind = "causal"
+)");
+  const char* const zeros = "1,-inf,-inf,0,0\n2,3,-inf,0,0\n3,4,5,0,0\n4,5,6,,0\n5,6,7,8,9\n";
+  const auto report = checked(task, {{"masked_scores", zeros}});
+  const auto& step = report.steps.front();
+  CHECK(step.cells.wrong == 7);
+  REQUIRE(step.mistakes.size() == 1);
+  CHECK(step.mistakes.front().id == "mask.zero");
+}
+
 // By NumPy: 2, 3; 2.818, 3.818; 1.591, 2.082.
 TEST_CASE("the context of the only key that is seen is its value") {
   for (const Task* task : {&at_once(), &in_strides()}) {

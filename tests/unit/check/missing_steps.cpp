@@ -266,6 +266,10 @@ TEST_CASE("the tolerance of a report is the one that was used") {
   const auto follows = checked(by_ten, {{"Y", "0.1\n"}, {"Z", "1.0\n"}});
   CHECK(verdicts(follows, "Z") == "r");
   CHECK(follows.steps.back().tolerance == Approx(0.333));
+  // A room that decides nothing held no wrong cell.
+  const auto far_off = checked(by_ten, {{"Z", "5.0\n"}});
+  CHECK(verdicts(far_off, "Z") == "w");
+  CHECK(far_off.steps.front().tolerance == Approx(0.1));
 }
 
 TEST_CASE("files that were exchanged do not make later numbers wrong") {
