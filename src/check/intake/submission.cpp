@@ -146,10 +146,9 @@ std::string renamed(std::string name, const NameOptions& names, const Trace& tra
   auto found = name.empty() ? std::nullopt : mapped(names.maps, name);
   if (!found) return name;
   const NameMap& map = names.maps[found->map];
-  const bool is_pattern = map.theirs.find('*') != std::string::npos;  // which may match others, too
   if (step_name(found->name, trace, found->name)) {
     unmatched.used_maps.insert(found->map);
-  } else if (!is_pattern) {
+  } else if (map.theirs.find('*') == std::string::npos) {  // a pattern may match others, too
     throw InputError(fmt::format("--map {}={}: the lesson has no step \"{}\"; {}", map.theirs,
                                  map.ours, map.ours, did_you_mean(map.ours, names_in(trace))));
   }
