@@ -187,8 +187,8 @@ std::string Stepper::status(std::size_t hidden) const {
       has_overlay()
           ? longest_fitting(
                 hidden > 0
-                    ? std::vector<std::string_view>{"Space scrolls, q quits, any other key "
-                                                    "goes back",
+                    ? std::vector<std::string_view>{"Space or Enter scrolls, q quits, any "
+                                                    "other key goes back",
                                                     "Space scrolls, q quits", "Space scrolls"}
                     : std::vector<std::string_view>{"q quits, any other key goes back",
                                                     "q quits, else back", "any key: back"},

@@ -234,6 +234,7 @@ std::string Quiz::introduce() {
 std::string Quiz::prompt(const Walkthrough& walk) const { return name(walk) + " = "; }
 
 QuizReply Quiz::answer(const Walkthrough& walk, std::string_view text) {
+  if (trimmed(text).empty() && tries_ > 0) return {last_reply_};  // a hint stays
   QuizReply reply = evaluate_answer(walk, trimmed(text));
   last_reply_ = reply.message;
   return reply;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <span>
 #include <stdexcept>
 
 #include "check/judge/conventions.hpp"
@@ -154,6 +155,17 @@ bool are_alternatives(const StepReport& step) {
                              [&](const Diagnosis& one) { return one.cells == cells; });
 }
 
+// Lists mistakes of which one was made: "The scores were not scaled (scale.skipped); or: …".
+std::string alternatives_text(const StepReport& step, std::size_t most) {
+  std::string text;
+  for (const Diagnosis& mistake : std::span(step.mistakes).first(most)) {
+    std::string_view says = mistake.says;
+    if (says.ends_with('.')) says.remove_suffix(1);
+    text += fmt::format("{}{} ({})", text.empty() ? "" : "; or: ", says, mistake.id);
+  }
+  return text;
+}
+
 std::string mistakes_text(const StepReport& step, const CheckStyle& style) {
   if (step.mistakes.empty()) {
     return paragraph(step.untried == 0
@@ -165,24 +177,20 @@ std::string mistakes_text(const StepReport& step, const CheckStyle& style) {
   }
   const bool unsure = std::ranges::any_of(step.mistakes, [](const auto& one) { return !one.sure; });
   const std::string_view lead = unsure ? "Too few cells to be sure. It could be: " : "";
-  std::string text;
   if (are_alternatives(step)) {
-    for (const Diagnosis& mistake : step.mistakes) {
-      std::string_view says = mistake.says;
-      if (says.ends_with('.')) says.remove_suffix(1);
-      text += fmt::format("{}{} ({})", text.empty() ? lead : "; or: ", says, mistake.id);
-    }
-    return paragraph(fmt::format("{}. Each explains {} of {}.", text, step.mistakes.front().cells,
-                                 step.cells.wrong),
+    return paragraph(fmt::format("{}{}. Each explains {} of {}.", lead,
+                                 alternatives_text(step, step.mistakes.size()),
+                                 step.mistakes.front().cells, step.cells.wrong),
                      style);
   }
+  std::string result;
   for (const Diagnosis& mistake : step.mistakes) {
-    text += paragraph(
-        fmt::format("{}{} {} ({}; explains {} of {})", text.empty() ? lead : "", mistake.says,
+    result += paragraph(
+        fmt::format("{}{} {} ({}; explains {} of {})", result.empty() ? lead : "", mistake.says,
                     mistake.hint, mistake.id, mistake.cells, step.cells.wrong),
         style);
   }
-  return text;
+  return result;
 }
 
 // Describes the text of an unreadable cell, and why it could not be read.
@@ -339,9 +347,12 @@ std::string list(const std::string& title, const std::vector<std::string>& names
 
 std::string verdict_line(const CheckReport& report, Verdict verdict, std::string_view says,
                          const CheckStyle& style) {
-  const Steps steps =
-      steps_that(report, [&](const StepReport& step) { return step.verdict == verdict; });
-  return list(fmt::format("{} {}", verdict_sign(verdict), says), names_of(steps), style);
+  std::vector<std::string> names;
+  for (const StepReport& step : report.steps) {
+    if (step.verdict != verdict) continue;
+    names.push_back(step.step + (step.cells.blank > step.left_out ? " so far" : ""));
+  }
+  return list(fmt::format("{} {}", verdict_sign(verdict), says), names, style);
 }
 
 std::string conventions_text(const CheckReport& report, const CheckStyle& style) {
@@ -359,6 +370,11 @@ std::string conventions_text(const CheckReport& report, const CheckStyle& style)
   return text;
 }
 
+// True if cells were left out on purpose, as a worksheet for a part of the lesson does.
+bool is_a_part(const CheckReport& report) {
+  return std::ranges::any_of(report.steps, [](const StepReport& step) { return step.left_out; });
+}
+
 // Returns what is neither right nor wrong: undecided, carried and blank steps, conventions, and
 // what is missing.
 std::string others_text(const CheckReport& report, const CheckStyle& style) {
@@ -372,23 +388,16 @@ std::string others_text(const CheckReport& report, const CheckStyle& style) {
                   style);
   }
   std::vector<std::string> blank;
+  std::size_t cells = 0;
   for (const StepReport& step : report.steps) {
     if (step.cells.blank == step.left_out) continue;
-    blank.push_back(fmt::format("{} of {} of {}", step.cells.blank - step.left_out,
-                                pluralise(step.verdicts.size() - step.left_out, "cell"),
-                                step.step));
+    cells += step.cells.blank - step.left_out;
+    blank.push_back(fmt::format("{} ({} of {})", step.step, step.cells.blank - step.left_out,
+                                step.verdicts.size() - step.left_out));
   }
-  return text + list("· still blank", blank, style) + conventions_text(report, style) +
-         list("Not submitted", report.missing, style);
-}
-
-// True if nothing is left to do in what was submitted: the other blanks are dashes.
-bool is_done_but_for_left_out(const CheckReport& report) {
-  const auto left_out = [](const StepReport& step) { return step.left_out; };
-  return std::ranges::any_of(report.steps, left_out) &&
-         std::ranges::all_of(report.steps, [](const StepReport& step) {
-           return step.cells.blank == step.left_out;
-         });
+  return text + list("· still blank: " + pluralise(cells, "cell"), blank, style) +
+         conventions_text(report, style) +
+         list(is_a_part(report) ? "Not on this sheet" : "Not submitted", report.missing, style);
 }
 
 // The verdict in one sentence, with the first slip and its mistake.
@@ -406,17 +415,19 @@ std::string verdict_text(const CheckReport& report, const CheckStyle& style) {
       text += step.verdict == Verdict::shape ? ", which has another shape"
                                              : "; no known mistake makes these numbers";
     } else if (are_alternatives(step)) {
-      std::vector<std::string> ids;
-      for (const Diagnosis& one : step.mistakes) ids.emplace_back(one.id);
-      text += names_line(", which could be ", ids, 60);
+      const std::size_t told = std::min<std::size_t>(step.mistakes.size(), 2);
+      text += "; it could be: " + alternatives_text(step, told);
+      if (step.mistakes.size() > told) text += "; or another";
     } else {
       text += fmt::format(" ({}): {}", step.mistakes.front().id, step.mistakes.front().says);
     }
   } else if (report.outcome == Outcome::undecided) {
     text += "; nothing is wrong, but rounding alone could have made these numbers";
   } else if (report.outcome == Outcome::incomplete) {
-    text += is_done_but_for_left_out(report)
-                ? "; all that was submitted is right, the rest was left out"
+    const bool is_filled_in = std::ranges::all_of(
+        report.steps, [](const StepReport& step) { return step.cells.blank == step.left_out; });
+    text += is_filled_in && is_a_part(report)
+                ? "; every number on this sheet is right, the rest was left out"
                 : "; nothing is wrong so far";
   }
   text = paragraph(text, style, 0);

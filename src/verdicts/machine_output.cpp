@@ -53,8 +53,10 @@ std::string reason_of(const CheckedPath& one, const Marks& marks, const Trace& t
         fmt::format("what depends on {} earns nothing", fmt::join(marks.changed, ", ")));
   }
   if (in_hundredths(marks.taken) > 0) {
-    reasons.push_back(fmt::format("no known mistake explains {}, which costs {} marks",
-                                  fmt::join(marks.unexplained, ", "), in_hundredths(marks.taken)));
+    const double marks_taken = in_hundredths(marks.taken);
+    reasons.push_back(fmt::format("no known mistake explains {}, which costs {} {}",
+                                  fmt::join(marks.unexplained, ", "), marks_taken,
+                                  marks_taken == 1 ? "mark" : "marks"));
   }
   if (!one.report->missing.empty()) {
     reasons.push_back(fmt::format("not submitted: {}", fmt::join(one.report->missing, ", ")));

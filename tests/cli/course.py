@@ -17,6 +17,7 @@ from harness import equal, main, qkv
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "lessons" / "README.md").read_text(encoding="utf-8")
+MISTAKES = (ROOT / "docs" / "mistakes.md").read_text(encoding="utf-8")
 
 
 def rows(columns):
@@ -162,7 +163,21 @@ def the_heads_of_a_model_come_before_the_variants_of_a_lesson(folder):
     assert "Variants" not in qkv.printed("heads", "trained-adjectives")
 
 
+def the_page_of_mistakes_has_every_id(folder):
+    del folder
+    of_mistakes = {prefix.split(".")[0] for prefix in re.findall(
+        r"^\| `([a-z-]+\.[a-z0-9-]+)`", MISTAKES, re.M)}
+    known = set()
+    for source in [*(ROOT / "src/ops").rglob("*.[ch]pp"), *(ROOT / "src/check").rglob("*.cpp")]:
+        names = re.findall(r'"([a-z-]+)\.([a-z0-9-]+)"', source.read_text(encoding="utf-8"))
+        known |= {f"{kind}.{what}" for kind, what in names if kind in of_mistakes}
+    assert len(known) > 130, len(known)
+    known -= {"norm.weight", "norm.bias"}
+    equal(sorted(re.findall(r"^\| `([^`]+)`", MISTAKES, re.M)), sorted(known))
+
+
 CLAIMS = [
+    the_page_of_mistakes_has_every_id,
     what_the_sources_say_is_in_the_words_of_the_steps,
     the_table_of_lessons_is_the_course,
     both_lists_of_lessons_fit_a_terminal,

@@ -206,13 +206,13 @@ def by_hand(program, folder, lesson, head):
     left = [path.name for path, (_, places) in blanks_of(folder).items() if places]
     said = int(SAID.search(made.stderr).group(1))
     told = run(program, "check", lesson, folder).stdout
-    ends = "all that was submitted is right" in " ".join(told.split())
+    ends = "every number on this sheet is right" in " ".join(told.split())
     right = right and ends and "still blank" not in told
     put_back = read_rows(numbers(folder, f"-Q{suffix}")[0])
     put_back[1 + cat][1] = ""
     write(numbers(folder, f"-Q{suffix}")[0], put_back)
     told = run(program, "check", lesson, folder).stdout
-    right = right and "still blank: 1 of 2 cells of Q\n" in told and "nothing is wrong so far" in told
+    right = right and "still blank: 1 cell: Q (1 of 2)\n" in told and "nothing is wrong so far" in told
     return [] if right and not left and said <= 40 else [
         f"{lesson} by hand: {said} numbers, {report['verdict']}, blank: {left}"]
 

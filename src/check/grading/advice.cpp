@@ -139,10 +139,11 @@ std::vector<Fault> undetectable_mistakes(const Lesson& lesson, const Trace& trac
   std::vector<Fault> faults;
   const auto add = [&](std::size_t s, const std::string& ids, std::string_view what) {
     if (ids.empty()) return;
-    faults.push_back({lesson.texts[s].place,
-                      fmt::format("{} is right even with {}; other {} would show the mistake",
-                                  trace.steps[s].name, ids, what),
-                      Fault::Kind::advice});
+    faults.push_back(
+        {lesson.texts[s].place,
+         fmt::format("with the mistake {}, {} comes out the same; other {} would show it", ids,
+                     trace.steps[s].name, what),
+         Fault::Kind::advice});
   };
   for (std::size_t s = 0; s < trace.steps.size(); ++s) {
     std::string by_numbers, by_sizes;
@@ -153,7 +154,7 @@ std::vector<Fault> undetectable_mistakes(const Lesson& lesson, const Trace& trac
       const bool is_meant = trace.steps[s].of.size() > 1 || trace.steps[s].output.rows() == 1;
       if (needs_sizes && is_meant) continue;
       std::string& ids = needs_sizes ? by_sizes : by_numbers;
-      ids += fmt::format("{}{}", ids.empty() ? "" : ", ", mistake.id);
+      ids += fmt::format("{}{}", ids.empty() ? "" : " or ", mistake.id);
     }
     add(s, by_numbers, "numbers");
     add(s, by_sizes, "sizes");

@@ -219,7 +219,8 @@ struct CrossEntropyBackward {
   static Form form(const Call& call) {
     const Call there = forward(call);
     const bool each = reduction_of(call) == "none";
-    std::string formula = "(softmax({1}) − {2}) · {0}";
+    std::string formula =
+        are_ids(there) ? "(softmax({1}) − one_hot({2})) · {0}" : "(softmax({1}) − {2}) · {0}";
     if (reduction_of(call) == "mean") formula += fmt::format(" / {}", rows_of(call));
     return {{each ? "token 1" : "1 1", "token vocabulary", axes_of_targets(there)},
             "token vocabulary",

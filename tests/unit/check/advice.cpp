@@ -47,9 +47,10 @@ std::string projection(const std::string& w) {
 }  // namespace
 
 TEST_CASE("a symmetric weight hides that it was turned, and other numbers would show it") {
-  CHECK(
-      hidden_in(projection("[[1, 3], [3, 2]]")) ==
-      "8: Q is right even with project.transposed-weight; other numbers would show the mistake\n");
+  CHECK(hidden_in(projection("[[1, 3], [3, 2]]")) ==
+        "8: with the mistake project.transposed-weight, Q comes out the same; other numbers would "
+        "show "
+        "it\n");
   CHECK(hidden_in(projection("[[1, 3], [0, 2]]")).empty());
 }
 
@@ -79,8 +80,9 @@ of = ["Q", "K"]
 name = "scaled_scores"
 op = "scale"
 of = ["scores"]
-)") == "23: scaled_scores is right even with scale.by-sqrt-d-model, scale.by-sqrt-n; other sizes "
-       "would show the mistake\n");
+)") == "23: with the mistake scale.by-sqrt-d-model or scale.by-sqrt-n, scaled_scores comes out the "
+       "same; "
+       "other sizes would show it\n");
 }
 
 TEST_CASE("a matrix scored with itself has no wrong way round, and nothing is said of it") {

@@ -93,7 +93,7 @@ TEST_CASE("of a large matrix the lines with something wrong are shown") {
 
 TEST_CASE("a report says how much is still blank") {
   CHECK_THAT(checked_text(checked(transposed_matrix(), {{"turned", "1,\n2,"}}), {}),
-             Contains("still blank: 2 of 4 cells of turned\n"));
+             Contains("still blank: 2 cells: turned (2 of 4)\n"));
 }
 
 TEST_CASE("what rests on a cell that was copied wrong earns nothing") {
