@@ -258,24 +258,27 @@ class Matcher {
     found.push_back({fit.candidate, fit.cells, fit.first});
   }
 
-  // If several match equally well, few cells of evidence leave the mistake uncertain. So does a
-  // single number of one digit, and weights of 0 and 1 alone: too many mistakes make them.
+  // If several match equally well, few cells of evidence leave the mistake uncertain. So do a
+  // single number that chance may make, and weights of 0 and 1 alone: too many mistakes make them.
   void doubt(const std::vector<Match>& best, std::span<Explanation> named) const {
     constexpr std::size_t enough = 3;
     std::size_t speaking = 0;
     for (const Match& fit : best) speaking = std::max(speaking, fit.speaking);
-    if (speaking >= enough || (speaking > 0 && named.size() < 2 && !is_one_digit())) return;
+    if (speaking >= enough || (speaking > 0 && named.size() < 2 && !may_be_chance())) return;
     for (Explanation& one : named) one.sure = false;
   }
 
-  bool is_one_digit() const {
+  // True if only one number was written, and so many candidates were tried that one of them may
+  // well be that near by chance.
+  bool may_be_chance() const {
     const auto is_number = [](double x) { return !std::isnan(x); };
     if (std::ranges::count_if(mismatch_.written, is_number) != 1) return false;
-    const double x = std::abs(*std::ranges::find_if(mismatch_.written, is_number));
-    if (x == 0 || std::isinf(x)) return true;
-    const double first = x / std::pow(10.0, std::floor(std::log10(x)));
-    constexpr double slack = 1e-9;
-    return std::abs(first - std::round(first)) < slack;
+    const auto at = std::ranges::find_if(mismatch_.written, is_number) - mismatch_.written.begin();
+    const auto cell = static_cast<std::size_t>(at);
+    const double x = std::abs(mismatch_.written[cell]);
+    const double hit = 2 * mismatch_.tolerance[cell] * static_cast<double>(candidates_.size());
+    constexpr double likely = 0.25;
+    return x == 0 || std::isinf(x) || hit > likely * x;
   }
 
   void close(const Match& fit) {

@@ -160,6 +160,20 @@ TEST_CASE("an answer of one digit accuses nobody") {
   }
 }
 
+TEST_CASE("a lone number that chance may make proves no mistake, and one with more digits does") {
+  const Task task(lesson_of(given("Q", "[[1, 0], [0, 1]]") + given("K", "[[0.5, 2], [1.3, 0]]") +
+                            given("V", "[[1, 3], [2, 0]]") + step("S", "score", "[\"Q\", \"K\"]") +
+                            step("W", "softmax", "[\"S\"]") +
+                            step("C", "weighted_sum", "[\"W\", \"V\"]")));
+  // From the scores instead of the weights C[1,1] is 0.5 · 1 + 1.3 · 2 = 3.1.
+  const auto named = [&](const char* text) {
+    return found_at(checked(task, {{"C", text}}), "C").front();
+  };
+  CHECK(named("3.1,\n,\n").id == "weighted-sum.scores");
+  CHECK_FALSE(named("3.1,\n,\n").sure);
+  CHECK(named("3.1000,\n,\n").sure);
+}
+
 TEST_CASE("several mistakes that explain the same cells are alternatives") {
   const Task task(lesson_of(given("Q",
                                   "[[1, 2, 1, 1], [3, 1, 0, 2], [1, 0, 1, 1], [2, 2, 0, 1], "
