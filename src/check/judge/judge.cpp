@@ -321,7 +321,8 @@ class Judge {
         const double x = one.result.values[i];
         const bool is_wrong = node.verdicts[i] == Verdict::wrong;
         const bool is_changed = !within(x, node.from_yours.values[i], node.units.floor);
-        const bool fits = within(node.own.values[i], x, node.units.tolerance(i));
+        const bool fits =
+            node.has_number(i) && within(node.own.values[i], x, node.units.tolerance(i));
         if (!fits || (is_wrong && !is_changed)) {
           ++misfits;
         } else if (is_wrong) {

@@ -364,6 +364,12 @@ kind = "causal"
   CHECK(accepted_convention(report, "M") == "convention.alibi-shift");
 }
 
+TEST_CASE("a text that is no number is wrong where a rounded constant explains the others") {
+  const auto report = checked(two_words(), {{"attention_weights", "1,0\n0.01,o.99\n"}});
+  CHECK(verdicts(report, "attention_weights") == "cc cw");
+  CHECK(report.outcome == qkv::Outcome::wrong);
+}
+
 TEST_CASE("NaN is wrong unless every key of its row was hidden") {
   const qkv::CheckReport hidden = checked(
       two_words(),

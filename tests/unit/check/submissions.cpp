@@ -78,7 +78,8 @@ Submission submission_of(const Texts& texts, const Trace& trace) {
          .name = name,
          .leading = {},
          .written = read_csv(text, name + ".csv",
-                             {.expected = std::array{tensor.rows(), tensor.columns()}})});
+                             {.expected = std::array{tensor.rows(), tensor.columns()},
+                              .on_bad_cell = OnBadCell::kept})});
   }
   return submission;
 }
