@@ -426,10 +426,15 @@ std::string verdict_text(const CheckReport& report, const CheckStyle& style) {
   } else if (report.outcome == Outcome::incomplete) {
     const bool is_filled_in = std::ranges::all_of(
         report.steps, [](const StepReport& step) { return step.cells.blank == step.left_out; });
-    text += is_filled_in && is_a_part(report)
-                ? "; every number on this sheet is right, the rest was left out"
-                : "; nothing is wrong so far";
+    text = is_filled_in && is_a_part(report)
+               ? fmt::format(
+                     "{}: every number on this sheet is right (incomplete: a part of the "
+                     "lesson)",
+                     sanitise(report.submission))
+               : text + "; nothing is wrong so far";
   }
+  if (const std::size_t files = report.unreadable.size(); files > 0)
+    text += fmt::format("; {} could not be read", pluralise(files, "file"));
   text = paragraph(text, style, 0);
   if (!style.colour) return text;
   constexpr std::string_view colours[] = {"32", "31", "33", "32"};  // of the outcomes

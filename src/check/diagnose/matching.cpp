@@ -236,12 +236,27 @@ class Matcher {
     return fits;
   }
 
-  // The smallest misfit is best, and all within a unit of it are as good. Of these, the more
-  // specific comes first, then the nearer, then that of the later step. Differences below a
-  // millionth of a unit are ignored: they come from the order of summation.
+  // True if the mistake also makes every cell that is right.
+  bool fits_everywhere(const Match& fit) const {
+    const std::size_t all = mismatch_.written.size();
+    return match_of(fit.candidate, {{0, all, all, all}, open_cells_.size()}, fit.cells, 0, true)
+        .has_value();
+  }
+
+  // The smallest misfit is best, and all within a unit of it are as good. If a mistake makes all
+  // cells, those that right cells contradict are left out. Of the others, the more specific comes
+  // first, then the nearer, then that of the later step. Differences below a millionth of a unit
+  // are ignored: they come from the order of summation.
   void sort(std::vector<Match>& fits) const {
     const double best = std::ranges::min(fits, {}, &Match::misfit).misfit;
     std::erase_if(fits, [&](const Match& fit) { return fit.misfit > best + 1; });
+    const auto is_refuted = [&](const Match& fit) {
+      return candidates_[fit.candidate].kind == CandidateKind::mistake && !fits_everywhere(fit);
+    };
+    const auto makes_all = [&](const Match& fit) {
+      return candidates_[fit.candidate].kind == CandidateKind::mistake && !is_refuted(fit);
+    };
+    if (std::ranges::any_of(fits, makes_all)) std::erase_if(fits, is_refuted);
     constexpr double millionths = 1e6;
     const auto place = [&](const Match& fit) {
       const Candidate& candidate = candidates_[fit.candidate];

@@ -174,6 +174,17 @@ TEST_CASE("a lone number that chance may make proves no mistake, and one with mo
   CHECK(named("3.1000,\n,\n").sure);
 }
 
+TEST_CASE("a mistake that right cells contradict is not named beside one that makes them all") {
+  const Task task(lesson_of(given("S", "[[1, 2, 3], [4, 5, 6], [7, 8, 9]]") +
+                            step("M", "mask", "[\"S\"]", "kind = \"causal\"")));
+  // 6 is seen though it should be hidden; 4 and 5 would be hidden by the other triangle.
+  const auto seen = checked(task, {{"M", ",,\n4,5,6\n,,\n"}});
+  CHECK(mistakes(seen, "M") == "mask.skipped mask.one-ahead");
+  // 5 is hidden though the token sees itself; 4 would be, too, if the mask were inverted.
+  const auto hidden = checked(task, {{"M", ",,\n4,-inf,-inf\n,,\n"}});
+  CHECK(mistakes(hidden, "M") == "mask.diagonal");
+}
+
 TEST_CASE("several mistakes that explain the same cells are alternatives") {
   const Task task(lesson_of(given("Q",
                                   "[[1, 2, 1, 1], [3, 1, 0, 2], [1, 0, 1, 1], [2, 2, 0, 1], "
