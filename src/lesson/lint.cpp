@@ -1,5 +1,3 @@
-#include "lesson/lint.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <sstream>
 
 #include "lesson/file/tables.hpp"
+#include "lesson/library.hpp"
 #include "lesson/prose.hpp"
 #include "tensor/memory.hpp"
 #include "text/error.hpp"

@@ -6,8 +6,6 @@
 
 #include "formats/handwork/numeral.hpp"
 #include "model/architecture.hpp"
-#include "model/config.hpp"
-#include "model/families.hpp"
 #include "text/error.hpp"
 #include "text/suggest.hpp"
 

@@ -11,7 +11,7 @@
 #include "model/weights.hpp"
 #include "ops/options.hpp"
 #include "tensor/tensor.hpp"
-#include "trace/recipe.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline model {
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ops/catalogue.hpp"
 #include "ops/kinds/formula.hpp"
 #include "tensor/parallel.hpp"
 #include "text/error.hpp"
@@ -142,5 +143,20 @@ template void each_cell(const Cell<Interval>&, std::size_t,
                         const std::function<void(const Cell<Interval>&, std::size_t)>&);
 template void each_cell(const Cell<Decimal>&, std::size_t,
                         const std::function<void(const Cell<Decimal>&, std::size_t)>&);
+
+namespace {
+
+#define QKV_OPERATION(name) &name##_operation,
+constexpr const Operation* every_operation[] = {QKV_OPERATIONS};
+#undef QKV_OPERATION
+
+}  // namespace
+
+std::span<const Operation* const> catalogue() { return every_operation; }
+
+const Operation* find_operation(std::string_view name) {
+  const auto* found = std::ranges::find(every_operation, name, &Operation::name);
+  return found == std::end(every_operation) ? nullptr : *found;
+}
 
 }  // namespace qkv::inline ops

@@ -197,9 +197,8 @@ void refuse_unknown_step_keys(const toml::table& table, std::span<const std::str
 
 Options read_step_options(const toml::table& table, const Operation& operation,
                           const GivenContext& context, TomlReader& reader) {
-  std::vector<std::string_view> own;
-  for (const OptionRule& rule : operation.options) own.push_back(rule.name);
-  refuse_unknown_step_keys(table, own, operation.name, reader);
+  refuse_unknown_step_keys(table, NameViews(operation.options, &OptionRule::name), operation.name,
+                           reader);
   Options options;
   for (const OptionRule& rule : operation.options) {
     const toml::node* node = table.get(rule.name);

@@ -395,12 +395,6 @@ std::vector<std::string> sentence_of(std::size_t tokens) {
   return words_of(sentences[tokens - fewest_tokens]);
 }
 
-Options option(const std::string& name, OptionValue value) {
-  Options options;
-  options.set(name, std::move(value));
-  return options;
-}
-
 NewLesson default_lesson(LessonStyle style) {
   if (style == LessonStyle::classic) return {};
   return {.style = style, .tokens = 3, .d_model = 6, .heads = 2, .causal = true};

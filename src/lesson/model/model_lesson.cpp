@@ -187,8 +187,8 @@ void add_loss(Lesson& lesson, const Targets& targets, std::size_t vocabulary,
           : targets_as_written(tokenised_text(targets.ids, vocabulary, tokens, "--targets"), ids);
   std::string logits = name_of_logits(lesson);
   if (targets.next_tokens) {
-    Options rows;
-    rows.set("rows", OptionSpan{1, static_cast<double>(expected.values.size())});
+    const Options rows =
+        Options::of("rows", OptionSpan{1, static_cast<double>(expected.values.size())});
     add_step(lesson,
              {"shift_logits", &take_operation, {std::exchange(logits, "shift_logits")}, rows},
              words_of_shift);
@@ -205,9 +205,6 @@ void add_loss(Lesson& lesson, const Targets& targets, std::size_t vocabulary,
 }
 
 void rebuild_backward(Recipe& recipe, const Lesson& own) {
-  const auto has_step = [&](const std::string& name) {
-    return std::ranges::find(recipe.steps, name, &StepRecipe::name) != recipe.steps.end();
-  };
   Recipe there = recipe;
   std::erase_if(there.steps, [](const StepRecipe& step) { return is_gradient(*step.operation); });
   std::erase_if(there.givens, [&](const Given& given) {  // a gradient that was set
@@ -215,10 +212,9 @@ void rebuild_backward(Recipe& recipe, const Lesson& own) {
     return step && is_gradient(*own.recipe.steps[*step].operation);
   });
   recipe.steps = there.steps;
-  if (!has_step(own.backward->of)) return;
+  if (!step_in(recipe, own.backward->of)) return;
   for (StepRecipe& step : backward_steps(there, *own.backward)) {
-    const auto is_set = [&](const Given& given) { return given.name == step.name; };
-    if (std::ranges::none_of(recipe.givens, is_set)) recipe.steps.push_back(std::move(step));
+    if (!given_in(recipe, step.name)) recipe.steps.push_back(std::move(step));
   }
 }
 

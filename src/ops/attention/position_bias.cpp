@@ -139,7 +139,9 @@ struct RelativeBias {
 };
 
 // The gradient of a table's number: the sum over all scores that it was added to.
-struct GradDistances : OwnCells {
+struct GradDistances : OwnCells,
+                       FixedForm<"the sums of {0} by bucket and head", "bucket head", "query key",
+                                 "bucket head", "query key"> {
   static constexpr GradientWords words{"Back to the table of distances",
                                        "A number of the table was added to all scores of its "
                                        "distance, so its gradient is the sum of theirs.",
@@ -154,12 +156,6 @@ struct GradDistances : OwnCells {
                                         call.inputs[self]->columns(),
                                         there.inputs[0]->rows() * there.inputs[0]->columns(),
                                         call.inputs[self]->rows());
-  }
-
-  static Form form(const Call&) {
-    return {{"query key", "bucket head", "query key"},
-            "bucket head",
-            "the sums of {0} by bucket and head"};
   }
 
   template <class N>
@@ -337,7 +333,9 @@ constexpr Mistake alibi_mistakes[] = {
 };
 
 // The gradient of a slope: minus the sum of its head's score gradients times their distances.
-struct GradSlopes : OwnCells {
+struct GradSlopes : OwnCells,
+                    FixedForm<"−the sum of {0} ∘ distance, by head", "1 inner", "query key",
+                              "1 inner", "query key"> {
   static constexpr GradientWords words{
       "Back to the slopes",
       "A steeper slope lowers each score of its head by the distance of the two tokens. So the "
@@ -350,11 +348,6 @@ struct GradSlopes : OwnCells {
     return fmt::format("-({{r0}} * {}).reshape(-1, {}, {}).sum((0, 2)).reshape({{1}}.shape)",
                        code_of_distance(there), head_count(*there.inputs[0]),
                        there.inputs[0]->rows() * there.inputs[0]->columns());
-  }
-
-  static Form form(const Call&) {
-    return {
-        {"query key", "1 inner", "query key"}, "1 inner", "−the sum of {0} ∘ distance, by head"};
   }
 
   template <class N>

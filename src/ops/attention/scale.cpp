@@ -78,10 +78,9 @@ struct GradCapped {
     return {{"row column"}, "row column", fmt::format("{{0}} ∘ (1 − ({{2}} / {})²)", cap_of(call))};
   }
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    const N share = c(saved_output)(c.row, c.column) / N(cap_of(*c.call));
-    return c(grad_output)(c.row, c.column) * (N(1.0) - squared(share));
+  static auto cell(const auto& c) {
+    const auto share = c(saved_output)(c.row, c.column) / cap_of(*c.call);
+    return c(grad_output)(c.row, c.column) * (1.0 - squared(share));
   }
 };
 
@@ -249,16 +248,10 @@ constexpr Mistake scale_mistakes[] = {
 // Programs may divide the queries, at any step from their projection to the scores.
 constexpr const Operation* before_scores[] = {&score_operation, &project_operation};
 
-Options by_number(double divisor) {
-  Options options;
-  options.set("by", divisor);
-  return options;
-}
-
 constexpr EquivalentPlacement on_the_queries{
     .upstream = before_scores,
-    .there = [](const Call& call) { return by_number(divisor_of(call).value()); },
-    .here = [] { return by_number(1); },
+    .there = [](const Call& call) { return Options::of("by", divisor_of(call).value()); },
+    .here = [] { return Options::of("by", 1.0); },
 };
 
 // Y = S / c: dS = dY / c.

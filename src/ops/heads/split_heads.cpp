@@ -224,7 +224,7 @@ constexpr Mistake concat_heads_mistakes[] = {
 };
 
 // Each head gets the gradient of its own columns.
-struct GradJoined : OwnCells {
+struct GradJoined : OwnCells, FormByRows<"the columns of {0} that are {1}'s"> {
   static constexpr GradientWords words{
       "Back to the heads",
       "The heads stood side by side, so each gets the gradients of its own columns.",
@@ -237,10 +237,6 @@ struct GradJoined : OwnCells {
     }
     const std::size_t first = first_column(call);
     return fmt::format("{{r0}}[..., {}:{}]", first, first + own.columns());
-  }
-
-  static Form form(const Call&) {
-    return with_columns({{"row column"}, "row column", "the columns of {0} that are {1}'s"});
   }
 
   // The joined column at which the operand begins: after the matrices before it.
@@ -363,7 +359,7 @@ constexpr Mistake split_heads_mistakes[] = {
 };
 
 // The gradients of the heads, joined as they were split.
-struct GradSplit : OwnCells {
+struct GradSplit : OwnCells, FixedForm<"the heads of {0}, put together"> {
   static constexpr GradientWords words{
       "Back to the columns of all heads",
       "Each head's gradient goes to the columns that the head was cut from.",
@@ -371,10 +367,6 @@ struct GradSplit : OwnCells {
 
   static std::string code_of(const Call& call) {
     return code_of_joined(*call.inputs[grad_output], cut_axis(call));
-  }
-
-  static Form form(const Call&) {
-    return {{"row column"}, "row column", "the heads of {0}, put together"};
   }
 
   static auto cell(const auto& c) { return joined_cell(c, grad_output, cut_axis(*c.call)); }

@@ -4,7 +4,8 @@
 namespace qkv::inline ops {
 namespace {
 
-struct Append {
+struct Append
+    : FormByRows<"the rows of {0}, then those of {1}", "row column", "row column", "inner column"> {
   // Leading axes that one operand lacks repeat.
   static std::string code_of(const Call& call) {
     std::string leading;
@@ -20,11 +21,6 @@ struct Append {
                                  part.rows(), part.columns());
     }
     return fmt::format("{{cat}}([{}], {{axis}}=-2)", parts);
-  }
-
-  static Form form(const Call&) {
-    return with_columns(
-        {{"row column", "inner column"}, "row column", "the rows of {0}, then those of {1}"});
   }
 
   template <class N>
@@ -247,7 +243,7 @@ struct Take {
 };
 
 // Cells that were taken get their gradient, all others 0.
-struct GradTaken : OwnCells {
+struct GradTaken : OwnCells, FixedForm<"{0} where it was taken from, else 0"> {
   static constexpr GradientWords words{
       "Back to the whole matrix",
       "The part that was taken gets its gradients. The rest does not change the loss.",
@@ -257,10 +253,6 @@ struct GradTaken : OwnCells {
     const Tensor& all = *call.inputs[self];
     return fmt::format("g = {{np}}.zeros_like({{r1}}); g{} = {{r0}}; {{=}}g",
                        code_of_block(all, taken_block(forward_call(call, {self}))));
-  }
-
-  static Form form(const Call&) {
-    return {{"row column"}, "row column", "{0} where it was taken from, else 0"};
   }
 
   static auto cell(const auto& c) {
