@@ -2,10 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <filesystem>
 #include <system_error>
-#include <utility>
 
 #include "formats/files/read_file.hpp"
 #include "lesson/change/overrides.hpp"

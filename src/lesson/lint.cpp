@@ -1,8 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <map>
-#include <new>
 #include <sstream>
 
 #include "lesson/file/tables.hpp"

@@ -2,12 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <iterator>
-#include <utility>
-
 #include "lesson/change/overrides.hpp"
 #include "lesson/lesson.hpp"
 #include "lesson/model/next_tokens.hpp"

@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <set>
-
 #include "formats/handwork/numeral.hpp"
 #include "text/error.hpp"
 #include "text/number.hpp"

@@ -1,9 +1,5 @@
 #include <fmt/format.h>
 
-#include <cmath>
-#include <string>
-#include <vector>
-
 #include "model/model.hpp"
 #include "model/step_prose.hpp"
 #include "model/weights.hpp"

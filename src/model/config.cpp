@@ -1,9 +1,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <cmath>
-
 #include "formats/files/read_file.hpp"
 #include "formats/handwork/numeral.hpp"
 #include "model/architecture.hpp"

@@ -1,10 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <iterator>
-#include <map>
-#include <string>
-
 #include "formats/handwork/numeral.hpp"
 #include "model/architecture.hpp"
 #include "text/error.hpp"

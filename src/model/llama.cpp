@@ -1,9 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <map>
-
 #include "formats/handwork/numeral.hpp"
 #include "model/architecture.hpp"
 #include "text/error.hpp"

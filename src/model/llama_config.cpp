@@ -1,10 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <cmath>
-#include <span>
-
 #include "formats/handwork/numeral.hpp"
 #include "model/architecture.hpp"
 #include "ops/options.hpp"

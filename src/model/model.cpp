@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <unordered_map>
-
 #include "formats/files/read_file.hpp"
 #include "formats/handwork/numeral.hpp"
 #include "text/error.hpp"

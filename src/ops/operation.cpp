@@ -1,12 +1,6 @@
 #include "ops/operation.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
-#include "ops/catalogue.hpp"
 #include "ops/kinds/formula.hpp"
-#include "tensor/parallel.hpp"
 #include "text/error.hpp"
 
 namespace qkv::inline ops {

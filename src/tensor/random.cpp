@@ -1,12 +1,8 @@
 #include "tensor/random.hpp"
 
-#include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <numbers>
-#include <string>
-#include <utility>
 
 #include "tensor/tensor.hpp"
 #include "text/error.hpp"

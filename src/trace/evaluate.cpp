@@ -2,13 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <functional>
-#include <map>
-#include <new>
-#include <set>
 
 #include "ops/attention/fused_attention.hpp"
 #include "ops/backward_rule.hpp"

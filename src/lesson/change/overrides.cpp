@@ -2,11 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <optional>
-
 #include "formats/files/read_file.hpp"
 #include "formats/handwork/numeral.hpp"
 #include "lesson/prose.hpp"

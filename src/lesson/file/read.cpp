@@ -1,8 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <set>
-
 #include "lesson/file/given.hpp"
 #include "lesson/file/tables.hpp"
 #include "lesson/file/toml_reader.hpp"

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-
 #include "formats/files/read_file.hpp"
 #include "formats/handwork/printed_text.hpp"
 #include "ops/backward_rule.hpp"

@@ -3,17 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <iterator>
-#include <limits>
-#include <new>
-#include <span>
 #include <stdexcept>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "lesson/generate/style.hpp"
 #include "ops/operation.hpp"

@@ -1,8 +1,5 @@
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
-#include <vector>
 
 #include "lesson/generate/style.hpp"
 #include "ops/catalogue.hpp"

@@ -1,6 +1,5 @@
 #include "lesson/model/interpretability.hpp"
 
-#include <algorithm>
 #include <numeric>
 
 #include "lesson/prose.hpp"

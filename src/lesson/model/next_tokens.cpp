@@ -2,10 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <map>
 #include <numeric>
 
 #include "ops/catalogue.hpp"

@@ -1,17 +1,8 @@
 #include "ops/attention/fused_attention.hpp"
 
-#include <algorithm>
-#include <memory>
-#include <vector>
-
 #include "ops/attention/softmax.hpp"
-#include "ops/catalogue.hpp"
-#include "ops/cell.hpp"
 #include "ops/heads/head_axis.hpp"
-#include "ops/kinds/line.hpp"
-#include "ops/shape_rule.hpp"
 #include "tensor/matmul.hpp"
-#include "tensor/parallel.hpp"
 #include "tensor/row_kernels.hpp"
 
 namespace qkv::inline ops {

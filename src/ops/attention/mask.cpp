@@ -1,7 +1,3 @@
-#include <map>
-#include <memory>
-#include <utility>
-
 #include "ops/attention/score.hpp"
 #include "ops/attention/visible_keys.hpp"
 #include "ops/kinds/formula.hpp"

@@ -1,5 +1,4 @@
 #include <bit>
-#include <memory>
 
 #include "ops/attention/visible_keys.hpp"
 #include "ops/heads/head_axis.hpp"

@@ -2,7 +2,6 @@
 
 #include "ops/attention/score.hpp"
 #include "ops/heads/head_axis.hpp"
-#include "ops/kinds/line.hpp"
 #include "tensor/row_kernels.hpp"
 
 namespace qkv::inline ops {

@@ -2,7 +2,6 @@
 #include "ops/attention/softmax.hpp"
 #include "ops/heads/head_axis.hpp"
 #include "ops/kinds/cellwise.hpp"
-#include "ops/kinds/line.hpp"
 
 namespace qkv::inline ops {
 namespace {

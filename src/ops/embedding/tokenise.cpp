@@ -1,16 +1,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <unordered_map>
-
 #include "ops/backward_rule.hpp"
 #include "ops/catalogue.hpp"
 #include "ops/cell.hpp"
-#include "tensor/tensor.hpp"
 #include "text/strings.hpp"
 #include "text/suggest.hpp"
-#include "text/unicode.hpp"
 #include "tokens/bpe.hpp"
 #include "tokens/words.hpp"
 

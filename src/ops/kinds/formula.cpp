@@ -2,7 +2,6 @@
 
 #include "ops/kinds/cellwise.hpp"
 #include "ops/kinds/move.hpp"
-#include "tensor/parallel.hpp"
 
 namespace qkv::inline ops {
 

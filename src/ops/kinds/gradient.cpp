@@ -1,8 +1,6 @@
 #include "ops/kinds/gradient.hpp"
 
-#include "ops/catalogue.hpp"
 #include "ops/kinds/formula.hpp"
-#include "ops/shape_rule.hpp"
 
 namespace qkv::inline ops {
 namespace {

@@ -1,5 +1,3 @@
-#include <memory>
-
 #include "ops/code.hpp"
 #include "ops/heads/head_axis.hpp"
 #include "ops/kinds/formula.hpp"
