@@ -141,8 +141,9 @@ std::vector<std::string> labels_of(const Tokeniser& tokeniser, std::size_t ids) 
   return labels;
 }
 
-}  // namespace
-
+// Returns the model's tokeniser. In this order: the choice; `vocabulary` in the file's metadata, a
+// JSON list; tokenizer.json, or vocab.json and merges.txt, in `directory`; the letters A, B, C, …
+// if these are enough; numbers, so that the text is the ids.
 Tokeniser tokeniser_of(const Architecture& model, const Config& config,
                        const std::optional<Path>& directory, const TokeniserChoice& choice) {
   if (!choice.vocabulary.empty() && choice.tokenizer) {
@@ -157,8 +158,6 @@ Tokeniser tokeniser_of(const Architecture& model, const Config& config,
   }
   return tokeniser;
 }
-
-namespace {
 
 std::string_view gate_words(const Architecture& model) {
   if (model.activation == "erf") return model.llama ? "gates by exact GELU" : "exact GELU";

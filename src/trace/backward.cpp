@@ -63,7 +63,8 @@ class BackwardBuilder {
       if (is_reachable(recipe_.steps[s].name)) add(recipe_.steps[s].name);
     }
     for (std::size_t g = recipe_.givens.size(); g-- > 0;) {
-      if (is_wanted(recipe_.givens[g].name)) add(recipe_.givens[g].name);
+      const std::string& given = recipe_.givens[g].name;
+      if (is_listed(given) && is_reachable(given)) add(given);
     }
     return std::move(steps_);
   }
@@ -77,8 +78,6 @@ class BackwardBuilder {
   bool is_reachable(const std::string& name) const {
     return flows_.contains(name) && arrives_.contains(name);
   }
-
-  bool is_wanted(const std::string& given) const { return is_listed(given) && is_reachable(given); }
 
   void require_names() const {
     if (!backward_.of.empty()) require_step(recipe_, backward_.of, "of");

@@ -159,10 +159,8 @@ void add_step(Lesson& lesson, StepRecipe step, const ModelWords& words, Place pl
                           .answers = {}});
 }
 
-std::string name_of_logits(const Lesson& lesson) { return lesson.recipe.steps.back().of.front(); }
-
-}  // namespace
-
+// Returns ids with their tokens; an id that no text produces gets its number. `option` is the
+// prefix of messages. Throws InputError for an id outside the vocabulary.
 TokenisedText tokenised_text(const std::vector<std::size_t>& ids, std::size_t vocabulary,
                              const AxisLabels& tokens, std::string_view option) {
   TokenisedText cut;
@@ -177,6 +175,10 @@ TokenisedText tokenised_text(const std::vector<std::size_t>& ids, std::size_t vo
   return cut;
 }
 
+// Adds the given `targets`, the step `loss` and all gradients to a model's steps. If next tokens
+// are the targets, the last row has none: `shift_logits` is all rows but that, as in PyTorch
+// programs. Throws InputError if the targets are not one for each token, or not ids of the model's
+// `vocabulary`, whose tokens are `tokens`.
 void add_loss(Lesson& lesson, const Targets& targets, std::size_t vocabulary,
               const AxisLabels& tokens) {
   const Tensor ids = read_ids(lesson);
@@ -184,7 +186,7 @@ void add_loss(Lesson& lesson, const Targets& targets, std::size_t vocabulary,
       targets.next_tokens
           ? targets_after(ids)
           : targets_as_written(tokenised_text(targets.ids, vocabulary, tokens, "--targets"), ids);
-  std::string logits = name_of_logits(lesson);
+  std::string logits = lesson.recipe.steps.back().of.front();
   if (targets.next_tokens) {
     const Options rows =
         Options::of("rows", OptionSpan{1, static_cast<double>(expected.values.size())});
@@ -202,6 +204,8 @@ void add_loss(Lesson& lesson, const Targets& targets, std::size_t vocabulary,
     lesson.texts.emplace_back().is_made = true;
   }
 }
+
+}  // namespace
 
 void rebuild_backward(Recipe& recipe, const Lesson& own) {
   Recipe there = recipe;

@@ -291,21 +291,17 @@ struct Alibi {
 };
 
 // The step's result with other slopes, or another sign.
-Tensor with_slopes(const StepView& step, const std::vector<double>& slopes) {
-  const Tensor given = tensor_of({slopes.size()}, Values(slopes));
-  Call call = call_of(step);
-  call.inputs = {call.inputs[0], &given};
-  call.names = {call.names[0], "slopes"};
-  return alibi_operation.compute(call);
-}
-
 template <class Slope>
 Tensor with_each(const StepView& step, Slope slope) {
-  std::vector<double> slopes = slopes_of(call_of(step));
+  Call call = call_of(step);
+  std::vector<double> slopes = slopes_of(call);
   for (std::size_t k = 0; k < slopes.size(); ++k) {
     slopes[k] = slope(static_cast<double>(k), slopes[k]);
   }
-  return with_slopes(step, slopes);
+  const Tensor given = tensor_of({slopes.size()}, Values(slopes));
+  call.inputs = {call.inputs[0], &given};
+  call.names = {call.names[0], "slopes"};
+  return alibi_operation.compute(call);
 }
 
 Versions other_slopes(const StepView& step) {

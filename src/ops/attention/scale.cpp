@@ -182,8 +182,6 @@ bool divides_scores(const Call& call) {
   return d_k != 0 && by.root && by.inside == static_cast<double>(d_k);
 }
 
-bool divides_others(const Call& call) { return !divides_scores(call); }
-
 template <bool of_scores>
 Versions multiplied(const StepView& step) {
   const Call call = call_of(step);
@@ -229,7 +227,7 @@ constexpr Mistake scale_mistakes[] = {
     {"scale.skipped", "The scores were not divided by √d_k.", "Divide every score.",
      Skip{divides_scores}},
     {"scale.skipped", "{0} was not divided: this step is {formula}.", "Divide every number.",
-     Skip{divides_others}},
+     Skip{[](const Call& call) { return !divides_scores(call); }}},
     {"scale.by-d", "The scores were divided by d_k, not by its root.",
      "Take the root of d_k first.", by_d<true>},
     {"scale.by-d", "{0} was divided by d_k: this step is {formula}.",

@@ -37,17 +37,6 @@ void check_joined_operands(const Call& call) {
   }
 }
 
-// The joined columns keep their labels if every matrix has labels.
-std::vector<std::string> joined_labels(const Call& call) {
-  std::vector<std::string> labels;
-  for (const Tensor* part : call.inputs) {
-    const Axis& columns = part->axes.back();
-    if (columns.labels.size() != columns.size) return {};
-    labels.insert(labels.end(), columns.labels.begin(), columns.labels.end());
-  }
-  return labels;
-}
-
 // Returns `joined` with the columns of all heads, head after head.
 Tensor side_by_side(const Tensor& heads, Tensor joined) {
   put(xt::transpose(heads.array<4>(), {0, 2, 1, 3}), joined.values.mutable_span());
@@ -135,14 +124,15 @@ struct ConcatHeads {
     check_joined_operands(call);
     const Tensor& first = *call.inputs[0];
     AxisRoles axes(first);
-    axes.columns = {.name = "h·" + axes.columns.name, .size = 0};
+    axes.columns = {.name = "h·" + axes.columns.name};
     if (joins_one_tensor(call)) {
       axes.heads.reset();
       axes.columns.size = head_count(first) * first.columns();
       return side_by_side(first, uninitialised(axes.all()));
     }
-    for (const Tensor* head : call.inputs) axes.columns.size += head->columns();
-    axes.columns.labels = joined_labels(call);
+    std::vector<Axis> columns;
+    for (const Tensor* head : call.inputs) columns.push_back(head->axes.back());
+    axes.columns = joined(axes.columns.name, columns);
     Tensor joined = uninitialised(axes.all());
     MutableArrayView<3> whole = joined.mutable_array();
     std::size_t from = 0;
