@@ -9,7 +9,6 @@
 #include "cli/options.hpp"
 #include "cli/terminal.hpp"
 #include "lesson/library.hpp"
-#include "lesson/lint.hpp"
 #include "terminal/reference_tables.hpp"
 #include "text/error.hpp"
 #include "text/escape.hpp"

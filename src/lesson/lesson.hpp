@@ -11,7 +11,7 @@
 #include "formats/parsed_array.hpp"
 #include "model/step_prose.hpp"
 #include "trace/backward.hpp"
-#include "trace/recipe.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline lesson {
 

@@ -2,10 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <filesystem>
 #include <system_error>
-#include <utility>
 
 #include "formats/files/read_file.hpp"
 #include "lesson/change/overrides.hpp"
@@ -48,8 +45,7 @@ std::string joined(const Lesson& lesson, const std::vector<Fault>& faults) {
 }
 
 [[noreturn]] void refuse_name(const std::string& name) {
-  std::vector<std::string_view> names;
-  for (const BuiltInLesson& lesson : built_in_lessons()) names.push_back(lesson.name);
+  const NameViews names(built_in_lessons(), &BuiltInLesson::name);
   std::error_code error;
   std::vector<std::string> files;
   for (auto entry = std::filesystem::directory_iterator(".", error);
@@ -89,8 +85,7 @@ RequestedSteps with_words(const RequestedSteps& asked, const Recipe& recipe,
   const RequestedSteps listed = with_whole_layers(asked, recipe);
   RequestedSteps wanted = listed;
   for (const std::string& name : listed) {
-    const auto is_given = [&](const Given& given) { return given.name == name; };
-    if (std::ranges::any_of(recipe.givens, is_given)) continue;
+    if (given_in(recipe, name)) continue;
     const std::optional<std::size_t> step = step_index(recipe, name);
     if (!step) return {};
     const StepText& text = texts[*step];
@@ -132,10 +127,8 @@ LoadedLesson load_as_written(const std::string& name_or_path, const RequestedSte
 void keep_texts_of(const Recipe& recipe, Lesson& lesson) {
   std::vector<StepText> texts;
   for (std::size_t s = 0; s < lesson.recipe.steps.size(); ++s) {
-    const std::string& name = lesson.recipe.steps[s].name;
-    if (std::ranges::find(recipe.steps, name, &StepRecipe::name) != recipe.steps.end()) {
-      texts.push_back(std::move(lesson.texts[s]));
-    }
+    const bool is_left = step_in(recipe, lesson.recipe.steps[s].name) != nullptr;
+    if (is_left) texts.push_back(std::move(lesson.texts[s]));
   }
   while (texts.size() < recipe.steps.size()) texts.emplace_back().is_made = true;  // gradients
   lesson.texts = std::move(texts);
@@ -232,8 +225,7 @@ RequestedSteps with_changed(RequestedSteps wanted, const LessonChanges& changes,
 LessonChanges while_decoding(const LessonChanges& changes, const Recipe& recipe) {
   LessonChanges now{.text = {}, .set = changes.set, .patch = changes.patch};
   std::erase_if(now.patch, [&](const std::string& change) {
-    return std::ranges::find(recipe.steps, set_name(recipe, change), &StepRecipe::name) !=
-           recipe.steps.end();
+    return step_in(recipe, set_name(recipe, change)) != nullptr;
   });
   return now;
 }

@@ -55,6 +55,10 @@ struct LoadedLesson {
 /// there is no such lesson (suggests a name) or the file cannot be read.
 ParsedLesson find_lesson(const std::string& name_or_path);
 
+/// Returns all faults in file order: of reading, evaluation, braces in prose and expectations.
+/// Steps without prose of their own are reported as advice.
+std::vector<Fault> lint(const ParsedLesson& reading);
+
 /// Reads, changes and evaluates a lesson. A changed lesson keeps only the prose that still holds.
 /// If steps or givens are `wanted`, large steps needed by neither them nor their prose are skipped.
 /// Throws InputError with all faults, one per line.

@@ -1,13 +1,9 @@
-#include "lesson/lint.hpp"
-
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <map>
-#include <new>
 #include <sstream>
 
 #include "lesson/file/tables.hpp"
+#include "lesson/library.hpp"
 #include "lesson/prose.hpp"
 #include "tensor/memory.hpp"
 #include "text/error.hpp"

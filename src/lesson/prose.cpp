@@ -2,12 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <iterator>
-#include <utility>
-
 #include "lesson/change/overrides.hpp"
 #include "lesson/lesson.hpp"
 #include "lesson/model/next_tokens.hpp"
@@ -110,8 +104,6 @@ double of_part(const Statistic& statistic, std::string_view of, const Trace& tra
 
 }  // namespace
 
-std::span<const Statistic> statistics() { return table; }
-
 const Statistic* find_statistic(std::string_view name) {
   const auto found = std::ranges::find(table, name, &Statistic::name);
   return found == table.end() ? nullptr : &*found;
@@ -145,14 +137,6 @@ StatisticText statistic_in(std::string_view inside) {
   const std::size_t dot = inside.rfind('.');
   if (dot == std::string_view::npos || inside.find(']', dot) != std::string_view::npos) return {};
   return {find_statistic(inside.substr(dot + 1)), inside.substr(0, dot)};
-}
-
-std::string known_statistics() {
-  std::string names;
-  for (const Statistic& one : statistics()) {
-    names += (names.empty() ? "" : ", ") + std::string(one.name);
-  }
-  return names;
 }
 
 // Splits "probabilities.likeliest" into the matrix and the count.
@@ -228,7 +212,7 @@ ProsePiece piece_of(std::string_view inside, const Trace& trace) {
     throw InputError(fmt::format(
         "{{{}}} stands for nothing here; write {{scores[1,2]}}, {{scores.shape}}, {{d_k}} or "
         "{{scores.max}} (there are {}), or {{{{ for a brace",
-        inside, known_statistics()));
+        inside, fmt::join(NameViews(table, &Statistic::name), ", ")));
   }
   return piece;
 }

@@ -55,12 +55,9 @@ struct Statistic {
   bool by_row = false;
 };
 
-/// Returns all statistics, in the order of messages: max, min, sum, mean, spread (standard
+/// Returns the statistic of that name, or nullptr: max, min, sum, mean, spread (standard
 /// deviation), entropy (of weights, in nats; for a matrix the mean of its rows), slope (the largest
 /// slope of softmax: max p(1 − p) over the weights p).
-std::span<const Statistic> statistics();
-
-/// Returns the statistic of that name, or nullptr.
 const Statistic* find_statistic(std::string_view name);
 
 }  // namespace qkv::inline lesson

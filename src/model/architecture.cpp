@@ -3,11 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <set>
-
 #include "formats/handwork/numeral.hpp"
-#include "model/families.hpp"
 #include "text/error.hpp"
 #include "text/number.hpp"
 #include "text/suggest.hpp"
@@ -50,14 +46,6 @@ constexpr Family known_families[] = {
 
 std::span<const Family> families() { return known_families; }
 
-namespace {
-
-bool is_one_of(std::string_view name, std::span<const std::string_view> names) {
-  return std::ranges::find(names, name) != names.end();
-}
-
-}  // namespace
-
 const SafetensorsEntry& matrix_of(const Weights& weights, const std::string& name) {
   const SafetensorsEntry* entry = weights.find(name);
   if (entry == nullptr) {
@@ -80,7 +68,9 @@ std::size_t count_layers(const Weights& weights, const std::string& start,
     const std::size_t dot = rest.find('.');
     const auto layer = parse_number<std::size_t>(rest.substr(0, dot));
     const std::string_view part = dot == rest.npos ? "" : rest.substr(dot + 1);
-    if (!layer || !(is_one_of(part, names.parts) || is_one_of(part, names.buffers))) {
+    const bool is_known =
+        std::ranges::count(names.parts, part) + std::ranges::count(names.buffers, part) > 0;
+    if (!layer || !is_known) {
       throw InputError(fmt::format("{}: no layer of a {} has a tensor {}; the layers have {}",
                                    weights.where(), names.kind, printable(entry.name),
                                    fmt::join(names.parts, ", ")));

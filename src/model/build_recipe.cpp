@@ -1,9 +1,5 @@
 #include <fmt/format.h>
 
-#include <cmath>
-#include <string>
-#include <vector>
-
 #include "model/model.hpp"
 #include "model/step_prose.hpp"
 #include "model/weights.hpp"
@@ -18,12 +14,6 @@ struct StoredLinear {
   Axis in;
   Axis out;
 };
-
-Options one_option(std::string name, OptionValue value) {
-  Options options;
-  options.set(std::move(name), std::move(value));
-  return options;
-}
 
 /// Writes a model as a recipe. Names within a layer have its number before them: "h0.Q".
 class RecipeWriter {
@@ -66,7 +56,7 @@ class RecipeWriter {
          is_gelu          ? gelu_operation
          : form == "relu" ? relu_operation
                           : silu_operation,
-         {of}, is_gelu ? one_option("form", form) : Options());
+         {of}, is_gelu ? Options::of("form", form) : Options());
     return name;
   }
 
@@ -124,6 +114,15 @@ class RecipeWriter {
     step(name, project_operation, std::move(of));
   }
 
+  /// Adds the steps from the masked scores to the output of attention; `file` has W_O.
+  void mix_values(const std::string& file) {
+    step("attention_weights", softmax_operation, {"masked_scores"});
+    step("context", weighted_sum_operation, {"attention_weights", "V"});
+    step("concat", concat_heads_operation, {"context"});
+    linear("output", "concat", "O",
+           {file, {"h·d_v", size().heads * size().head_width}, {"d_model", size().d_model}});
+  }
+
   /// Adds a vector of the file as a given.
   std::string vector(const std::string& name, const std::string& file, Axis axis) {
     const std::size_t size = axis.size;
@@ -153,7 +152,7 @@ class LlamaRecipe {
     writer_.step("token_embeddings", embed_operation, {"token_ids", "token_table"});
     const double factor =
         traits_.scales_embeddings ? std::sqrt(static_cast<double>(size_.d_model)) : 1;
-    writer_.step("X", scale_operation, {"token_embeddings"}, one_option("by", 1 / factor));
+    writer_.step("X", scale_operation, {"token_embeddings"}, Options::of("by", 1 / factor));
     writer_.advance_stream("X");
   }
 
@@ -185,20 +184,16 @@ class LlamaRecipe {
     for (const std::string name : {"Q", "K"}) rotate(name);
     writer_.step("scores", score_operation, {"Q_rope", "K_rope"});
     writer_.step("scaled_scores", scale_operation, {"scores"},
-                 parts_.score_divisor > 0 ? one_option("by", parts_.score_divisor) : Options{});
+                 parts_.score_divisor > 0 ? Options::of("by", parts_.score_divisor) : Options{});
     if (parts_.score_cap) {
       writer_.step("capped_scores", softcap_operation, {"scaled_scores"},
-                   one_option("cap", *parts_.score_cap));
+                   Options::of("cap", *parts_.score_cap));
     }
-    Options hidden = one_option("kind", window > 0 ? "sliding_window" : "causal");
+    Options hidden = Options::of("kind", window > 0 ? "sliding_window" : "causal");
     if (window > 0) hidden.set("width", static_cast<double>(window));
     writer_.step("masked_scores", mask_operation,
                  {parts_.score_cap ? "capped_scores" : "scaled_scores"}, std::move(hidden));
-    writer_.step("attention_weights", softmax_operation, {"masked_scores"});
-    writer_.step("context", weighted_sum_operation, {"attention_weights", "V"});
-    writer_.step("concat", concat_heads_operation, {"context"});
-    writer_.linear("output", "concat", "O",
-                   {file_ + "self_attn.o_proj", {"h·d_v", size_.heads * size_.head_width}, width});
+    writer_.mix_values(file_ + "self_attn.o_proj");
     add("residual1", "output", "norm1_out", "gain1_out", "post_attention_layernorm");
   }
 
@@ -243,7 +238,7 @@ class LlamaRecipe {
   void norm(const std::string& name, const std::string& input, const std::string& gain,
             const std::string& file, Axis width) {
     writer_.vector(gain, file_ + file + ".weight", std::move(width));
-    Options options = one_option("eps", size_.eps);
+    Options options = Options::of("eps", size_.eps);
     if (traits_.unit_offset) options.set("unit_offset", true);
     writer_.step(name, rms_norm_operation, {input, gain}, std::move(options));
   }
@@ -269,7 +264,7 @@ class GptRecipe {
                   false);
     writer_.step("token_embeddings", embed_operation, {"token_ids", "token_table"});
     writer_.step("position_embeddings", positions_operation, {"token_embeddings", "position_table"},
-                 one_option("method", "learned"));
+                 Options::of("method", "learned"));
     writer_.step("X", add_operation, {"token_embeddings", "position_embeddings"});
     writer_.advance_stream("X");
   }
@@ -294,13 +289,8 @@ class GptRecipe {
     for (std::size_t part = 0; part < 3; ++part) projection(names[part], part);
     writer_.step("scores", score_operation, {"Q", "K"});
     writer_.step("scaled_scores", scale_operation, {"scores"});
-    writer_.step("masked_scores", mask_operation, {"scaled_scores"}, one_option("kind", "causal"));
-    writer_.step("attention_weights", softmax_operation, {"masked_scores"});
-    writer_.step("context", weighted_sum_operation, {"attention_weights", "V"});
-    writer_.step("concat", concat_heads_operation, {"context"});
-    const Axis width{"d_model", size_.d_model};
-    writer_.linear("output", "concat", "O",
-                   {file_ + "attn.c_proj", {"h·d_v", size_.d_model}, width});
+    writer_.step("masked_scores", mask_operation, {"scaled_scores"}, Options::of("kind", "causal"));
+    writer_.mix_values(file_ + "attn.c_proj");
     writer_.add("residual1", "output");
   }
 
@@ -345,7 +335,7 @@ class GptRecipe {
       writer_.given(bias, zeros({width}));
     }
     writer_.step(name, layer_norm_operation, {writer_.stream(), gain, bias},
-                 one_option("eps", size_.eps));
+                 Options::of("eps", size_.eps));
   }
 
   RecipeWriter& writer_;
@@ -360,11 +350,11 @@ void read_out(RecipeWriter& writer, const std::string& norm) {
     writer.table("W_logits", size.unembedding, Axis{"id", size.vocabulary}, true);
   }
   writer.step("logits", project_operation, {norm, size.is_tied() ? "token_table" : "W_logits"},
-              one_option("layout", "out-in"));
+              Options::of("layout", "out-in"));
   const bool is_capped = size.llama && size.llama->logit_cap;
   if (is_capped) {
     writer.step("capped_logits", softcap_operation, {"logits"},
-                one_option("cap", *size.llama->logit_cap));
+                Options::of("cap", *size.llama->logit_cap));
   }
   writer.step("probabilities", softmax_operation, {is_capped ? "capped_logits" : "logits"});
 }

@@ -1,13 +1,9 @@
-#include "model/config.hpp"
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <cmath>
-
 #include "formats/files/read_file.hpp"
 #include "formats/handwork/numeral.hpp"
+#include "model/architecture.hpp"
 #include "text/error.hpp"
 #include "text/number.hpp"
 #include "text/suggest.hpp"
@@ -91,9 +87,7 @@ void refuse_unknown_config(const Config& config, std::span<const ConfigRule> rul
     const bool is_idle = std::ranges::find(idle, key) != std::end(idle) ||
                          std::ranges::any_of(idle_objects, opens) || entry.text == "null";
     if (is_idle || !entry.is_configured) continue;
-    std::vector<std::string_view> names;
-    for (const ConfigRule& known : rules) names.push_back(known.key);
-    const std::string near = suggest(key, names);
+    const std::string near = suggest(key, {rules, &ConfigRule::key});
     throw InputError(fmt::format("{}: qkv does not know what {} = {} does to {}{}", entry.where,
                                  printable(key), printable(entry.text), kind,
                                  near.empty()
@@ -184,14 +178,17 @@ bool flag_entry(const Config& config, std::string_view name, bool otherwise) {
   refuse_entry(*found, "it must be true or false");
 }
 
+std::optional<std::vector<std::string>> strings_in(std::string_view json) {
+  const auto list = Json::parse(json, nullptr, false);
+  const auto is_word = [](const Json& word) { return word.is_string(); };
+  if (!list.is_array() || !std::ranges::all_of(list, is_word)) return {};
+  return list.get<std::vector<std::string>>();
+}
+
 std::optional<std::vector<std::string>> string_list(const Config& config, std::string_view name) {
   const auto* found = find_entry(config, name);
   if (!found) return {};
-  const auto list = Json::parse(found->second.text, nullptr, false);
-  const auto is_word = [](const Json& word) { return word.is_string(); };
-  if (list.is_array() && std::ranges::all_of(list, is_word)) {
-    return list.get<std::vector<std::string>>();
-  }
+  if (auto list = strings_in(found->second.text)) return list;
   refuse_entry(*found, "it must be a list of words");
 }
 

@@ -1,14 +1,7 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <iterator>
-#include <map>
-#include <string>
-
 #include "formats/handwork/numeral.hpp"
 #include "model/architecture.hpp"
-#include "model/config.hpp"
-#include "model/families.hpp"
 #include "text/error.hpp"
 #include "text/suggest.hpp"
 
@@ -46,12 +39,6 @@ void refuse_other_types(const Config& config) {
                  "its tensors are named as those of gpt2, mingpt and nanogpt are, and qkv "
                  "knows no other model with such tensors");
   }
-}
-
-/// Throws InputError if config.json describes another model or has an unknown entry.
-void refuse_other_gpt(const Config& config) {
-  refuse_other_types(config);
-  refuse_unknown_config(config, rules, "a GPT-2");
 }
 
 /// Throws InputError if config.json and the tensors disagree on the matrix of the logits.
@@ -253,13 +240,6 @@ std::string readout_of(const std::string& prefix) {
   return (has_trunk ? prefix.substr(0, prefix.size() - trunk.size()) : "") + "lm_head.weight";
 }
 
-void refuse_other_tensors(const Weights& weights, const Architecture& model) {
-  const std::string own[] = {model.prefix + "wte.weight", model.prefix + "wpe.weight",
-                             model.prefix + "ln_f.weight", model.prefix + "ln_f.bias",
-                             readout_of(model.prefix)};
-  refuse_unknown_tensors(weights, model.prefix + "h.", layer_names.kind, own);
-}
-
 void refuse_other_sizes(const Config& config, const Weights& weights, const Architecture& model) {
   const ConfigSize sizes[] = {{"n_layer", model.layers, model.layers == 1 ? "layer" : "layers"},
                               {"n_embd", model.d_model, "numbers a token (d_model)"},
@@ -279,7 +259,8 @@ void refuse_other_sizes(const Config& config, const Weights& weights, const Arch
 
 Architecture gpt_architecture(const Weights& weights, const Config& config,
                               const ArchitectureChoice& choice, const std::string& prefix) {
-  refuse_other_gpt(config);
+  refuse_other_types(config);
+  refuse_unknown_config(config, rules, "a GPT-2");
   Architecture model;
   model.prefix = prefix;
   model.token_table = prefix + "wte.weight";
@@ -301,7 +282,9 @@ Architecture gpt_architecture(const Weights& weights, const Config& config,
   refuse_other_readout(weights);
   refuse_other_ties(weights, config, model);
   check_tensors(weights, model);
-  refuse_other_tensors(weights, model);
+  const std::string own[] = {model.token_table, prefix + "wpe.weight", prefix + "ln_f.weight",
+                             prefix + "ln_f.bias", readout};
+  refuse_unknown_tensors(weights, prefix + "h.", layer_names.kind, own);
   return model;
 }
 

@@ -1,13 +1,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <map>
-
 #include "formats/handwork/numeral.hpp"
 #include "model/architecture.hpp"
-#include "model/config.hpp"
-#include "model/families.hpp"
 #include "text/error.hpp"
 #include "text/suggest.hpp"
 

@@ -1,14 +1,8 @@
-#include "model/families.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <cmath>
-#include <span>
-
 #include "formats/handwork/numeral.hpp"
-#include "model/config.hpp"
+#include "model/architecture.hpp"
 #include "ops/options.hpp"
 #include "text/error.hpp"
 #include "text/suggest.hpp"
@@ -16,35 +10,27 @@
 namespace qkv::inline model {
 namespace {
 
-// Hugging Face's entry and the corresponding option of `rope`.
+// Hugging Face's entry, which is also an option of `rope`.
 struct Part {
   std::string_view key;
-  std::string_view option;
   bool is_needed = false;
   double otherwise = 0;  ///< Hugging Face's default; 0: none
 };
 
+// A scaling, whose name is also a value of `rope`'s option unless it is "default".
 struct Scaling {
   std::string_view name;
-  std::string_view option;  ///< the option value of `rope`
   std::span<const Part> parts;
   bool has_length = false;  ///< depends on the length of the texts in training
 };
 
-constexpr Part factor[] = {{"factor", "factor", true}};
-constexpr Part llama3[] = {{"factor", "factor", true},
-                           {"low_freq_factor", "low_freq_factor", true},
-                           {"high_freq_factor", "high_freq_factor", true}};
-constexpr Part yarn[] = {{"factor", "factor", true},
-                         {"beta_fast", "beta_fast", false, 32},
-                         {"beta_slow", "beta_slow", false, 1},
-                         {"attention_factor", "attention_factor"}};
+constexpr Part factor[] = {{"factor", true}};
+constexpr Part llama3[] = {{"factor", true}, {"low_freq_factor", true}, {"high_freq_factor", true}};
+constexpr Part yarn[] = {
+    {"factor", true}, {"beta_fast", false, 32}, {"beta_slow", false, 1}, {"attention_factor"}};
 constexpr Scaling scalings[] = {
-    {"default", "none", {}},
-    {"linear", "linear", factor},
-    {"dynamic", "dynamic", factor, true},
-    {"llama3", "llama3", llama3, true},
-    {"yarn", "yarn", yarn, true},
+    {"default", {}},          {"linear", factor},   {"dynamic", factor, true},
+    {"llama3", llama3, true}, {"yarn", yarn, true},
 };
 
 // Returns the object that holds the entries: under its older or its newer name.
@@ -93,12 +79,10 @@ const Scaling& scaling_of(const Config& config, const std::string& object) {
     }
     return scalings[0];
   }
-  std::vector<std::string_view> names;
-  for (const Scaling& scaling : scalings) {
-    if (scaling.name == entry->second.text) return scaling;
-    names.push_back(scaling.name);
-  }
-  refuse_entry(*entry, fmt::format("qkv knows the scalings {}", fmt::join(names, ", ")));
+  const auto* known = std::ranges::find(scalings, entry->second.text, &Scaling::name);
+  if (known != std::end(scalings)) return *known;
+  refuse_entry(*entry, fmt::format("qkv knows the scalings {}",
+                                   fmt::join(NameViews(scalings, &Scaling::name), ", ")));
 }
 
 void refuse_unknown_parts(const Config& config, const std::string& object, const Scaling& scaling) {
@@ -125,7 +109,7 @@ void set_part(const Config& config, const std::string& object, const Scaling& sc
   const std::string key = object + std::string(part.key);
   const auto value = positive_number(config, key);
   if (value || part.otherwise > 0) {
-    options.set(std::string(part.option), value.value_or(part.otherwise));
+    options.set(std::string(part.key), value.value_or(part.otherwise));
   } else if (part.is_needed && !(scaling.name == "yarn" && config.contains(key))) {
     throw InputError(fmt::format("{}: the scaling \"{}\" needs {}",
                                  config.lower_bound(object)->second.where, scaling.name, key));
@@ -182,8 +166,8 @@ Options rotary_options(const Config& config, double longest) {
   options.set("pairing", std::string("halves"));
   options.set("base", positive_number(config, object + "rope_theta",
                                       positive_number(config, "rope_theta", usual_base)));
-  if (scaling.option == "none") return options;
-  options.set("scaling", std::string(scaling.option));
+  if (scaling.name == "default") return options;
+  options.set("scaling", std::string(scaling.name));
   for (const Part& part : scaling.parts) set_part(config, object, scaling, part, options);
   if (scaling.has_length) set_length(config, object, scaling, longest, options);
   if (scaling.name == "yarn") set_yarn(config, object, longest, options);

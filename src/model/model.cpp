@@ -1,10 +1,6 @@
 #include "model/model.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
-#include <algorithm>
-#include <unordered_map>
 
 #include "formats/files/read_file.hpp"
 #include "formats/handwork/numeral.hpp"
@@ -22,22 +18,15 @@ using Path = std::filesystem::path;
 constexpr std::size_t largest_tokenizer = std::size_t{64} << 20;
 constexpr std::size_t letters = 26;
 
-// Files of a tokeniser, each with the option of `tokenise` that takes it.
-struct FileSet {
-  struct Part {
-    std::string_view option, file;
-  };
-  std::vector<Part> parts;
+// A file of a tokeniser and the option of `tokenise` that takes it.
+struct TokeniserFile {
+  std::string_view option, file;
 };
-
-const std::vector<FileSet>& file_sets() {
-  static const std::vector<FileSet> sets = {
-      {{{"tokenizer", "tokenizer.json"}}},
-      {{{"vocab", "vocab.json"}, {"merges", "merges.txt"}}},
-      {{{"vocab", "encoder.json"}, {"merges", "vocab.bpe"}}},  // as OpenAI named them
-  };
-  return sets;
-}
+constexpr TokeniserFile one_file[] = {{"tokenizer", "tokenizer.json"}};
+constexpr TokeniserFile two_files[] = {{"vocab", "vocab.json"}, {"merges", "merges.txt"}};
+constexpr TokeniserFile as_openai_names_them[] = {{"vocab", "encoder.json"},
+                                                  {"merges", "vocab.bpe"}};
+constexpr std::span<const TokeniserFile> file_sets[] = {one_file, two_files, as_openai_names_them};
 
 void set_file(Options& options, std::string_view option, const Path& path) {
   options.set(std::string(option), path.filename().string());
@@ -51,14 +40,14 @@ Tokeniser byte_pairs() {
 }
 
 std::optional<Tokeniser> from_directory(const Path& directory) {
-  for (const FileSet& set : file_sets()) {
-    const bool whole = std::ranges::all_of(set.parts, [&](const FileSet::Part& part) {
+  for (const std::span<const TokeniserFile> set : file_sets) {
+    const bool whole = std::ranges::all_of(set, [&](const TokeniserFile& part) {
       std::error_code ignored;
       return std::filesystem::is_regular_file(directory / part.file, ignored);
     });
     if (!whole) continue;
     Tokeniser tokeniser = byte_pairs();
-    for (const auto& [option, file] : set.parts) {
+    for (const auto& [option, file] : set) {
       set_file(tokeniser.options, option, directory / file);
     }
     return tokeniser;
@@ -92,16 +81,6 @@ Tokeniser from_words(std::vector<std::string> words) {
   return tokeniser;
 }
 
-std::vector<std::string> words_in(const ConfigEntry& vocabulary) {
-  const auto list = nlohmann::json::parse(vocabulary.text, nullptr, false);
-  const bool is_good = list.is_array() &&
-                       std::ranges::all_of(list, [](const auto& word) { return word.is_string(); });
-  if (!is_good) {
-    refuse(vocabulary.where, R"(vocabulary must be a list of words in JSON: ["A", "B"])");
-  }
-  return list.get<std::vector<std::string>>();
-}
-
 // `whose` begins the message: "the vocabulary", with its file.
 void refuse_doubles(const std::vector<std::string>& words, std::string_view whose) {
   std::unordered_map<std::string_view, std::size_t> ids;
@@ -116,15 +95,13 @@ void refuse_doubles(const std::vector<std::string>& words, std::string_view whos
   }
 }
 
-std::vector<std::string> numbered(std::size_t count) {
+// The letters A, B, C, … if there are enough, else numbers.
+std::vector<std::string> usual_words(std::size_t count) {
   std::vector<std::string> words;
-  for (std::size_t id = 0; id < count; ++id) words.push_back(std::to_string(id));
-  return words;
-}
-
-std::vector<std::string> first_letters(std::size_t count) {
-  std::vector<std::string> words;
-  for (std::size_t id = 0; id < count; ++id) words.emplace_back(1, static_cast<char>('A' + id));
+  for (std::size_t id = 0; id < count; ++id) {
+    words.push_back(count <= letters ? std::string(1, static_cast<char>('A' + id))
+                                     : std::to_string(id));
+  }
   return words;
 }
 
@@ -134,7 +111,11 @@ Tokeniser chosen_tokeniser(const Architecture& model, const Config& config,
   std::string whose = "the vocabulary";
   if (words.empty() && choice.tokenizer) return from_path(*choice.tokenizer);
   if (const auto entry = config.find("vocabulary"); words.empty() && entry != config.end()) {
-    words = words_in(entry->second);
+    const auto list = strings_in(entry->second.text);
+    if (!list) {
+      refuse(entry->second.where, R"(vocabulary must be a list of words in JSON: ["A", "B"])");
+    }
+    words = *list;
     whose = entry->second.where + ": the vocabulary";
   }
   if (words.size() > model.vocabulary) {
@@ -144,8 +125,7 @@ Tokeniser chosen_tokeniser(const Architecture& model, const Config& config,
   refuse_doubles(words, whose);
   if (!words.empty()) return from_words(std::move(words));
   if (auto found = directory ? from_directory(*directory) : std::nullopt) return *found;
-  return from_words(model.vocabulary <= letters ? first_letters(model.vocabulary)
-                                                : numbered(model.vocabulary));
+  return from_words(usual_words(model.vocabulary));
 }
 
 // Returns the texts of all ids; empty for ids that no text produces.
@@ -161,8 +141,9 @@ std::vector<std::string> labels_of(const Tokeniser& tokeniser, std::size_t ids) 
   return labels;
 }
 
-}  // namespace
-
+// Returns the model's tokeniser. In this order: the choice; `vocabulary` in the file's metadata, a
+// JSON list; tokenizer.json, or vocab.json and merges.txt, in `directory`; the letters A, B, C, …
+// if these are enough; numbers, so that the text is the ids.
 Tokeniser tokeniser_of(const Architecture& model, const Config& config,
                        const std::optional<Path>& directory, const TokeniserChoice& choice) {
   if (!choice.vocabulary.empty() && choice.tokenizer) {
@@ -177,8 +158,6 @@ Tokeniser tokeniser_of(const Architecture& model, const Config& config,
   }
   return tokeniser;
 }
-
-namespace {
 
 std::string_view gate_words(const Architecture& model) {
   if (model.activation == "erf") return model.llama ? "gates by exact GELU" : "exact GELU";

@@ -11,7 +11,7 @@
 #include "model/weights.hpp"
 #include "ops/options.hpp"
 #include "tensor/tensor.hpp"
-#include "trace/recipe.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline model {
 
@@ -29,14 +29,6 @@ struct Tokeniser {
   std::vector<std::string> vocabulary;  ///< for `tokenise`; empty for byte pairs
   AxisLabels labels = {};               ///< text of each id; empty: unknown
 };
-
-/// Returns the model's tokeniser. In this order: the choice; `vocabulary` in the file's metadata, a
-/// JSON list; tokenizer.json, or vocab.json and merges.txt, in `directory`; the letters A, B, C, …
-/// if these are enough; numbers, so that the text is the ids.
-/// Throws InputError if a named file is no tokeniser, or there are more words than ids.
-Tokeniser tokeniser_of(const Architecture& model, const Config& config,
-                       const std::optional<std::filesystem::path>& directory,
-                       const TokeniserChoice& choice);
 
 /// Which model to read, and the user's choices.
 struct ModelChoice {
@@ -63,7 +55,8 @@ struct Model {
 /// relatives (Radford et al. 2019) have pre-norm layers, learned positions and a causal mask. The
 /// givens are `token_table`, `position_table`, each layer's `h0.W_Q` (heads × d_model × d_k),
 /// `h0.b_Q`, … `h0.W_O`, `h0.W_in`, `h0.W_out` with biases, the norms' gains, and `W_logits`.
-/// Throws InputError like Weights, architecture_of and tokeniser_of.
+/// Throws InputError like Weights and architecture_of, and if a named file is no tokeniser or there
+/// are more words than ids.
 Model read_model(const ModelChoice& choice);
 
 /// Adds the weights, steps and prose of the first `layers` layers to `model.recipe`, and the final

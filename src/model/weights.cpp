@@ -3,10 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <atomic>
-#include <cmath>
-#include <iterator>
 
 #include "formats/handwork/numeral.hpp"
 #include "tensor/parallel.hpp"

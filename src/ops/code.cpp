@@ -1,15 +1,11 @@
 #include "ops/code.hpp"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cctype>
-#include <optional>
 
 #include "ops/kinds/gradient.hpp"
 #include "ops/kinds/line.hpp"
-#include "tensor/parallel.hpp"
 
 namespace qkv::inline ops {
 namespace {

@@ -1,9 +1,7 @@
 #include "ops/mistake.hpp"
 
 #include "ops/backward_rule.hpp"
-#include "ops/catalogue.hpp"
 #include "ops/kinds/formula.hpp"
-#include "ops/shape_rule.hpp"
 #include "text/error.hpp"
 
 namespace qkv::inline ops {

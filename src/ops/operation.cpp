@@ -1,11 +1,6 @@
 #include "ops/operation.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
 #include "ops/kinds/formula.hpp"
-#include "tensor/parallel.hpp"
 #include "text/error.hpp"
 
 namespace qkv::inline ops {
@@ -142,5 +137,20 @@ template void each_cell(const Cell<Interval>&, std::size_t,
                         const std::function<void(const Cell<Interval>&, std::size_t)>&);
 template void each_cell(const Cell<Decimal>&, std::size_t,
                         const std::function<void(const Cell<Decimal>&, std::size_t)>&);
+
+namespace {
+
+#define QKV_OPERATION(name) &name##_operation,
+constexpr const Operation* every_operation[] = {QKV_OPERATIONS};
+#undef QKV_OPERATION
+
+}  // namespace
+
+std::span<const Operation* const> catalogue() { return every_operation; }
+
+const Operation* find_operation(std::string_view name) {
+  const auto* found = std::ranges::find(every_operation, name, &Operation::name);
+  return found == std::end(every_operation) ? nullptr : *found;
+}
 
 }  // namespace qkv::inline ops

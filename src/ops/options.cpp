@@ -52,6 +52,12 @@ bool fits(const OptionRule& rule, const OptionValue& value) {
 
 }  // namespace
 
+Options Options::of(std::string_view name, OptionValue value) {
+  Options options;
+  options.set(std::string(name), std::move(value));
+  return options;
+}
+
 const OptionValue* Options::find(std::string_view name) const {
   const auto found = values_.find(name);
   return found == values_.end() ? nullptr : &found->second;

@@ -38,6 +38,8 @@ struct OptionRule {
 /// A step's options, checked against its operation's rules.
 class Options {
  public:
+  /// Returns options with one entry.
+  static Options of(std::string_view name, OptionValue value);
   void set(std::string name, OptionValue value) { values_[std::move(name)] = std::move(value); }
   /// Sets `to` to the value of `from` in `written`; removes `to` if `written` has no `from`.
   void rename(const Options& written, std::string_view from, std::string_view to);

@@ -1,9 +1,7 @@
 #include "tensor/compare.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <stdexcept>
-#include <vector>
 
 #include "tensor/values.hpp"
 

@@ -4,11 +4,7 @@
 #include <sys/mman.h>
 #include <xtensor-blas/xblas.hpp>
 
-#include <algorithm>
-#include <array>
 #include <cstdlib>
-#include <limits>
-#include <stdexcept>
 
 #include "tensor/parallel.hpp"
 #include "text/error.hpp"

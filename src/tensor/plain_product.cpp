@@ -1,6 +1,3 @@
-#include <algorithm>
-#include <array>
-
 #include "tensor/matmul.hpp"
 
 namespace qkv::inline tensor {

@@ -1,12 +1,8 @@
 #include "tensor/random.hpp"
 
-#include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <numbers>
-#include <string>
-#include <utility>
 
 #include "tensor/tensor.hpp"
 #include "text/error.hpp"
@@ -191,23 +187,11 @@ std::uint32_t engine_seed(Generator generator, std::uint64_t seed) {
 RandomStream::RandomStream(Generator generator, std::uint64_t seed)
     : generator_(generator), engine_(engine_seed(generator, seed)) {}
 
-std::vector<double> RandomStream::rand(std::size_t count) {
-  std::vector<double> values(count);
-  rand(std::span(values));
-  return values;
-}
-
 void RandomStream::rand(std::span<double> numbers) {
   for (double& number : numbers) {
     number =
         generator_ == Generator::numpy ? numpy_uniform(engine_) : double{torch_uniform(engine_)};
   }
-}
-
-std::vector<double> RandomStream::randn(std::size_t count) {
-  std::vector<double> values(count);
-  randn(std::span(values));
-  return values;
 }
 
 void RandomStream::randn(std::span<double> numbers) {

@@ -16,21 +16,20 @@ enum class Generator { numpy, torch };
 /// Draws the numbers of NumPy or PyTorch after a seed, bit for bit and in the same order; each call
 /// continues the stream. NumPy's are float64. PyTorch's are float32, widened to double, as in
 /// PyTorch 1.13 on a processor with AVX2.
-/// Example: `RandomStream(Generator::numpy, 0).rand(2)` is 0.5488135039273248, 0.7151893663724195.
+/// Example: the first two of `RandomStream(Generator::numpy, 0).rand` are 0.5488135039273248 and
+/// 0.7151893663724195.
 class RandomStream {
  public:
   /// Throws InputError for a NumPy seed of 2^32 or more, as NumPy does. PyTorch uses the low 32
   /// bits of any seed.
   RandomStream(Generator generator, std::uint64_t seed);
 
-  /// Returns `count` numbers, uniform in [0, 1): `numpy.random.rand`, `torch.rand`.
-  std::vector<double> rand(std::size_t count);
+  /// Draws numbers, uniform in [0, 1): `numpy.random.rand`, `torch.rand`.
   void rand(std::span<double> numbers);
 
-  /// Returns `count` numbers of the normal distribution with mean 0 and deviation 1:
-  /// `numpy.random.randn`, `torch.randn`. PyTorch draws 16 or more numbers in another way than
-  /// fewer: randn(8) twice is not randn(16).
-  std::vector<double> randn(std::size_t count);
+  /// Draws numbers of the normal distribution with mean 0 and deviation 1: `numpy.random.randn`,
+  /// `torch.randn`. PyTorch draws 16 or more numbers in another way than fewer: 8 twice are not 16
+  /// at once.
   void randn(std::span<double> numbers);
 
   /// Returns the weight of `torch.nn.Linear(in, out)`, out × in, row-major: uniform in ±1/√in (He

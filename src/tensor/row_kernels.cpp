@@ -96,19 +96,12 @@ void tanh_row(std::span<double> cells) {
 QKV_FOR_EACH_PROCESSOR
 double largest_magnitude(std::span<const double> values) {
   constexpr double most = std::numeric_limits<double>::max();
-  std::array<double, lanes> largest = {};
-  const std::size_t whole = values.size() / lanes * lanes;
-  for (std::size_t i = 0; i < whole; i += lanes) {
-    for (std::size_t k = 0; k < lanes; ++k) {
-      const double size = std::abs(values[i + k]);
-      const double finite = size <= most ? size : 0.0;
-      largest[k] = largest[k] > finite ? largest[k] : finite;
-    }
-  }
-  for (std::size_t i = whole; i < values.size(); ++i) {
-    const double size = std::abs(values[i]);
-    if (size <= most && size > largest[0]) largest[0] = size;
-  }
+  const double* const x = values.data();
+  const auto largest = in_lanes(values.size(), 0, [x](double top, std::size_t i) {
+    const double size = std::abs(x[i]);
+    const double finite = size <= most ? size : 0.0;
+    return top > finite ? top : finite;
+  });
   return *std::ranges::max_element(largest);
 }
 

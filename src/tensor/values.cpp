@@ -106,20 +106,15 @@ Values Values::uninitialised(std::size_t size) {
 }
 
 Values Values::lazy(const Values& from, std::size_t width, LineFunction work) {
-  Values values;
-  values.size_ = from.size();
-  values.lazy_ = std::make_shared<const Lazy>(from, from.size(), width, std::move(work));
-  return values;
+  return Values(std::make_shared<const Lazy>(from, from.size(), width, std::move(work)),
+                from.size());
 }
 
 Values Values::lazy(std::size_t size, std::size_t width, LineFunction work) {
   if (width == 0 || size % width != 0) {
     throw std::logic_error("recomputed: the numbers are no whole lines");
   }
-  Values values;
-  values.size_ = size;
-  values.lazy_ = std::make_shared<const Lazy>(Values(), size, width, std::move(work));
-  return values;
+  return Values(std::make_shared<const Lazy>(Values(), size, width, std::move(work)), size);
 }
 
 std::span<double> Scratch::of(std::size_t count) {

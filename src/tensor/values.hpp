@@ -105,6 +105,8 @@ class Values {
  private:
   class Lazy;
 
+  Values(std::shared_ptr<const Lazy> lazy, std::size_t size)
+      : lazy_(std::move(lazy)), size_(size) {}
   void swap(Values& other) noexcept {
     std::swap(stored_, other.stored_);
     std::swap(lazy_, other.lazy_);

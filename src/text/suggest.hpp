@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -11,6 +12,16 @@ namespace qkv::inline text {
 struct NameViews : std::vector<std::string_view> {
   template <class Names>
   NameViews(const Names& names) : vector(std::begin(names), std::end(names)) {}  // NOLINT: implicit
+  /// The names that `name` returns of each item: `NameViews(recipe.steps, &StepRecipe::name)`.
+  template <class Items, class Name>
+  NameViews(const Items& items, Name name) {
+    add(items, name);
+  }
+
+  template <class Items, class Name>
+  void add(const Items& items, Name name) {
+    for (const auto& item : items) push_back(std::invoke(name, item));
+  }
 };
 
 /// Returns the known name that `wanted` probably means, or an empty string. It is equal but for

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <map>
 #include <set>
 
 #include "ops/backward_rule.hpp"
@@ -15,25 +13,14 @@ namespace {
 
 using NameSet = std::set<std::string, std::less<>>;
 
-bool has_given(const Recipe& recipe, std::string_view name) {
-  return std::ranges::any_of(recipe.givens, [&](const Given& given) { return given.name == name; });
-}
-
-const StepRecipe* find_step_recipe(const Recipe& recipe, std::string_view name) {
-  const auto found = std::ranges::find(recipe.steps, name, &StepRecipe::name);
-  return found == recipe.steps.end() ? nullptr : &*found;
-}
-
 void require_step(const Recipe& recipe, std::string_view name, std::string_view what) {
-  if (find_step_recipe(recipe, name)) return;
-  if (has_given(recipe, name)) {
+  if (step_in(recipe, name)) return;
+  if (given_in(recipe, name)) {
     throw InputError(fmt::format(
         "{} names a given: {} is where gradients end; name a step, where they begin", what, name));
   }
-  std::vector<std::string_view> known;
-  for (const StepRecipe& step : recipe.steps) known.push_back(step.name);
   throw InputError(fmt::format("{} names no step: there is none called \"{}\"; {}", what, name,
-                               did_you_mean(name, known)));
+                               did_you_mean(name, {recipe.steps, &StepRecipe::name})));
 }
 
 // Returns the backward rule of a step for operand k.
@@ -76,7 +63,8 @@ class BackwardBuilder {
       if (is_reachable(recipe_.steps[s].name)) add(recipe_.steps[s].name);
     }
     for (std::size_t g = recipe_.givens.size(); g-- > 0;) {
-      if (is_wanted(recipe_.givens[g].name)) add(recipe_.givens[g].name);
+      const std::string& given = recipe_.givens[g].name;
+      if (is_listed(given) && is_reachable(given)) add(given);
     }
     return std::move(steps_);
   }
@@ -91,13 +79,11 @@ class BackwardBuilder {
     return flows_.contains(name) && arrives_.contains(name);
   }
 
-  bool is_wanted(const std::string& given) const { return is_listed(given) && is_reachable(given); }
-
   void require_names() const {
     if (!backward_.of.empty()) require_step(recipe_, backward_.of, "of");
     for (const auto& [step, given] : backward_.from) {
       require_step(recipe_, step, "from");
-      if (!has_given(recipe_, given)) {
+      if (!given_in(recipe_, given)) {
         throw InputError(
             fmt::format("from: the gradient of {} is to be the given \"{}\", which is "
                         "not there; write it as a [[given]]",
@@ -105,17 +91,15 @@ class BackwardBuilder {
       }
     }
     for (const std::string& given : backward_.wanted) {
-      if (has_given(recipe_, given)) continue;
-      if (find_step_recipe(recipe_, given)) {
+      if (given_in(recipe_, given)) continue;
+      if (step_in(recipe_, given)) {
         throw InputError(
             fmt::format("wanted lists givens: {} is a step, and gets its gradient as "
                         "each step on the way does; leave it out",
                         given));
       }
-      std::vector<std::string_view> known;
-      for (const Given& one : recipe_.givens) known.push_back(one.name);
       throw InputError(fmt::format("wanted: there is no given called \"{}\"; {}", given,
-                                   did_you_mean(given, known)));
+                                   did_you_mean(given, {recipe_.givens, &Given::name})));
     }
   }
 
@@ -208,7 +192,7 @@ class BackwardBuilder {
 
 void refuse_taken_names(const Recipe& recipe, const std::vector<StepRecipe>& steps) {
   for (const StepRecipe& step : steps) {
-    if (!has_given(recipe, step.name) && !find_step_recipe(recipe, step.name)) continue;
+    if (!given_in(recipe, step.name) && !step_in(recipe, step.name)) continue;
     throw InputError(
         fmt::format("{} is the name of a gradient here; call the given or the step "
                     "that has it something else",
@@ -229,7 +213,7 @@ std::vector<StepRecipe> backward_steps(const Recipe& recipe, const BackwardSpec&
 StepRecipe backward_step(const Recipe& recipe, std::string name, std::string grad_output,
                          std::string_view through, std::string_view to) {
   require_step(recipe, through, "through");
-  const StepRecipe& step = *find_step_recipe(recipe, through);
+  const StepRecipe& step = *step_in(recipe, through);
   if (!step.operation) return {std::move(name), nullptr, {std::move(grad_output)}, {}, step.name};
   const auto uses = std::ranges::count(step.of, to);
   if (uses == 0) {

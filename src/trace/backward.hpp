@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "trace/recipe.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline trace {
 

@@ -2,10 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <optional>
 #include <unordered_map>
-#include <utility>
 
 #include "text/error.hpp"
 #include "text/number.hpp"

@@ -2,13 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <functional>
-#include <map>
-#include <new>
-#include <set>
 
 #include "ops/attention/fused_attention.hpp"
 #include "ops/backward_rule.hpp"
@@ -107,6 +102,9 @@ Liveness::Liveness(const Recipe& recipe, const RequestedSteps& asked)
   }
 }
 
+namespace {
+
+// Returns the attentions of which only the result is needed, each as step indices in order.
 std::vector<std::vector<std::size_t>> fused_attentions(const Recipe& recipe,
                                                        const Liveness& liveness) {
   std::vector<std::vector<std::size_t>> attentions;
@@ -119,8 +117,6 @@ std::vector<std::vector<std::size_t>> fused_attentions(const Recipe& recipe,
   return attentions;
 }
 
-namespace {
-
 // Returns the position of the first number that fits, as "row 1, column 2".
 std::optional<std::string> first_place(const Tensor& tensor, bool (*is_such)(double)) {
   const auto found = std::find_if(tensor.values.begin(), tensor.values.end(), is_such);
@@ -131,7 +127,6 @@ std::optional<std::string> first_place(const Tensor& tensor, bool (*is_such)(dou
 }
 
 bool is_nan_cell(double value) { return std::isnan(value); }
-bool is_infinite(double value) { return std::isinf(value); }
 
 // Explains a NaN in a result: a NaN in an operand, infinities, an undefined case or an overflow.
 std::string nan_cause(const Operation& operation, const Call& call) {
@@ -141,7 +136,8 @@ std::string nan_cause(const Operation& operation, const Call& call) {
     }
   }
   for (std::size_t k = 0; k < call.inputs.size(); ++k) {
-    if (const auto place = first_place(*call.inputs[k], is_infinite)) {
+    if (const auto place =
+            first_place(*call.inputs[k], [](double value) { return std::isinf(value); })) {
       return fmt::format("infinities met (inf − inf or 0 · inf); {} of {} is infinite", *place,
                          call.names[k]);
     }

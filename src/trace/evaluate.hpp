@@ -39,10 +39,6 @@ struct Liveness {
   std::map<std::string_view, std::size_t> last_uses;  ///< operand → last needed user
 };
 
-/// Returns the attentions of which only the result is needed, each as step indices in order.
-std::vector<std::vector<std::size_t>> fused_attentions(const Recipe& recipe,
-                                                       const Liveness& liveness);
-
 /// Evaluates every step that can be evaluated and reports the others. Skips large steps on which
 /// nothing requested depends; small ones are cheap, and a lesson's prose may mention them. Unknown
 /// names in `wanted` are ignored. Throws InputError if the givens alone exceed `memory_limit`.

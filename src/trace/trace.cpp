@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <set>
 
 #include "text/error.hpp"
@@ -11,8 +10,7 @@
 namespace qkv::inline trace {
 namespace {
 
-[[noreturn]] void refuse(std::string_view name, const std::vector<std::string_view>& known,
-                         std::string_view what) {
+[[noreturn]] void refuse(std::string_view name, const NameViews& known, std::string_view what) {
   const std::string near = suggest(name, known);
   if (!near.empty()) {
     throw InputError(
@@ -51,6 +49,16 @@ std::optional<std::size_t> bound_size(const Trace& trace, std::string_view axis)
 }
 
 }  // namespace
+
+const Given* given_in(const Recipe& recipe, std::string_view name) {
+  const auto found = std::ranges::find(recipe.givens, name, &Given::name);
+  return found == recipe.givens.end() ? nullptr : &*found;
+}
+
+const StepRecipe* step_in(const Recipe& recipe, std::string_view name) {
+  const auto found = std::ranges::find(recipe.steps, name, &StepRecipe::name);
+  return found == recipe.steps.end() ? nullptr : &*found;
+}
 
 void require_operand_count(const StepRecipe& step) {
   const Operation& operation = *step.operation;
@@ -95,17 +103,14 @@ void Trace::add(Step step) {
 
 const Tensor& Trace::at(std::string_view name) const {
   if (const Tensor* tensor = find(name)) return *tensor;
-  std::vector<std::string_view> known;
-  for (const Given& given : givens) known.push_back(given.name);
-  for (const Step& step : steps) known.push_back(step.name);
+  NameViews known(givens, &Given::name);
+  known.add(steps, &Step::name);
   refuse(name, known, "matrix");
 }
 
 const Step& Trace::step_at(std::string_view name) const {
   if (const Step* step = find_step(name)) return *step;
-  std::vector<std::string_view> known;
-  for (const Step& step : steps) known.push_back(step.name);
-  refuse(name, known, "step");
+  refuse(name, {steps, &Step::name}, "step");
 }
 
 void Trace::drop_cache() const {

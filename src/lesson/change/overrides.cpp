@@ -2,11 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <optional>
-
 #include "formats/files/read_file.hpp"
 #include "formats/handwork/numeral.hpp"
 #include "lesson/prose.hpp"
@@ -61,8 +56,7 @@ bool matches(std::string_view name, std::string_view pattern) {
 }
 
 bool has_name(const Recipe& recipe, std::string_view name) {
-  return std::ranges::find(recipe.givens, name, &Given::name) != recipe.givens.end() ||
-         std::ranges::find(recipe.steps, name, &StepRecipe::name) != recipe.steps.end();
+  return given_in(recipe, name) || step_in(recipe, name);
 }
 
 const OptionRule* rule_of(const StepRecipe& step, std::string_view key) {
@@ -88,8 +82,8 @@ OptionValue value_in(std::string_view text) {
 }
 
 [[noreturn]] void refuse_key(const StepRecipe& step, std::string_view key) {
-  std::vector<std::string_view> known = {operands_key};
-  for (const OptionRule& rule : step.operation->options) known.push_back(rule.name);
+  NameViews known(std::span(&operands_key, 1));
+  known.add(step.operation->options, &OptionRule::name);
   throw InputError(fmt::format("--set {}: {} has no option \"{}\"; {}", printable(step.name),
                                step.operation->name, printable(key), did_you_mean(key, known)));
 }
@@ -102,20 +96,15 @@ void set_value(StepRecipe& step, const OptionRule& rule, std::string_view text,
   if (!wrong.empty()) {
     throw InputError(fmt::format("--set {}.{}: {}", printable(step.name), rule.name, wrong));
   }
-  Options written;
-  written.set(std::string(rule.name), std::move(value));
-  const Options inside = step.operation->options_for_layout(std::move(written), token_layout);
+  const Options inside =
+      step.operation->options_for_layout(Options::of(rule.name, std::move(value)), token_layout);
   for (const auto& [name, one] : inside.all()) step.options.set(name, one);
 }
 
 // Operands must be defined before the step.
 void set_operands(Recipe& recipe, StepRecipe& step, std::string_view list) {
-  std::vector<std::string_view> before;
-  for (const Given& given : recipe.givens) before.push_back(given.name);
-  for (const StepRecipe& other : recipe.steps) {
-    if (&other == &step) break;
-    before.push_back(other.name);
-  }
+  NameViews before(recipe.givens, &Given::name);
+  before.add(std::span(recipe.steps.data(), &step), &StepRecipe::name);
   std::vector<std::string> of;
   for (std::size_t comma = 0; comma != std::string_view::npos;) {
     comma = list.find(',');
@@ -244,12 +233,9 @@ double set_value(const std::string& change, std::string_view written) {
 
 [[noreturn]] void refuse_not_given(const Recipe& recipe, std::string_view option,
                                    std::string_view name, Settable settable) {
-  std::vector<std::string_view> names;
-  for (const Given& given : recipe.givens) names.push_back(given.name);
+  NameViews names(recipe.givens, &Given::name);
   const bool has_steps = settable == Settable::givens_and_steps;
-  for (const StepRecipe& step : recipe.steps) {
-    if (has_steps) names.push_back(step.name);
-  }
+  if (has_steps) names.add(recipe.steps, &StepRecipe::name);
   const std::string all = names.empty() ? "nothing in this lesson" : abbreviated_list(names);
   throw InputError(fmt::format(
       "{} {} is not given; {}", option, name.empty() ? "\"\"" : printable(name),
@@ -337,9 +323,7 @@ void set_all(Recipe& recipe, const std::vector<std::string>& changes, const Trac
   }
   for (const auto& [place, change] : in_steps) {
     const std::string name(set_name(recipe, *change));
-    const bool is_given =
-        std::ranges::find(recipe.givens, name, &Given::name) != recipe.givens.end();
-    if (is_changed && !is_given) {
+    if (is_changed && !given_in(recipe, name)) {
       set_cell(recipe, *change, evaluate(recipe, {name}));
     } else {
       set_cell(recipe, *change, named);

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "lesson/lesson.hpp"
-#include "trace/recipe.hpp"
 #include "trace/trace.hpp"
 
 namespace qkv::inline lesson {

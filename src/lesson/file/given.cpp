@@ -2,11 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cctype>
-#include <cmath>
-#include <new>
 
 #include "formats/files/manifest.hpp"
 #include "formats/files/read_file.hpp"

@@ -8,7 +8,7 @@
 #include "lesson/file/toml_reader.hpp"
 #include "tensor/memory.hpp"
 #include "tensor/random.hpp"
-#include "trace/recipe.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline lesson {
 

@@ -1,8 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <set>
-
 #include "lesson/file/given.hpp"
 #include "lesson/file/tables.hpp"
 #include "lesson/file/toml_reader.hpp"
@@ -152,9 +149,8 @@ class LessonFile {
 
   std::string without_op(const std::string& name) const {
     if (name.starts_with(gradient_name("")) && document_.contains("backward")) {
-      const std::vector<std::string_view> known(made_.begin(), made_.end());
       return fmt::format("this step has no op, and no gradient has its name; {}",
-                         did_you_mean(name, known));
+                         did_you_mean(name, made_));
     }
     if (model_steps_ == 0) return "this step has no op; write op = \"softmax\"";
     return fmt::format(
@@ -165,8 +161,7 @@ class LessonFile {
   const Operation* known_operation(const toml::node& place, const std::string& op) {
     if (op == backward_name) return nullptr;
     if (const Operation* operation = find_operation(op)) return operation;
-    std::vector<std::string_view> known;
-    for (const Operation* operation : catalogue()) known.push_back(operation->name);
+    NameViews known(catalogue(), &Operation::name);
     known.push_back(backward_name);
     reader_.fault(place, fmt::format("there is no op \"{}\"; {}", op, did_you_mean(op, known)));
     return nullptr;

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-
 #include "formats/files/read_file.hpp"
 #include "formats/handwork/printed_text.hpp"
 #include "ops/backward_rule.hpp"
@@ -14,6 +11,18 @@
 
 namespace qkv::inline lesson {
 namespace {
+
+constexpr std::string_view keys_of_all_steps[] = {"name", "op",     "of",      "title",
+                                                  "say",  "notice", "try",     "answer",
+                                                  "cell", "show",   "general", "marks"};
+
+// Adds a fault for every key that is neither common to all steps nor one of this operation.
+void refuse_unknown_step_keys(const toml::table& table, std::span<const std::string_view> own,
+                              std::string_view operation, TomlReader& reader) {
+  std::vector<std::string_view> known(std::begin(keys_of_all_steps), std::end(keys_of_all_steps));
+  known.insert(known.end(), own.begin(), own.end());
+  reader.refuse_unknown_keys(table, known, fmt::format("a {} step", operation));
+}
 
 constexpr std::string_view backward_keys[] = {"of", "from", "wanted"};
 
@@ -163,10 +172,6 @@ std::string disagreement(const Expectation& expectation, const Trace& trace) {
 
 namespace {
 
-constexpr std::string_view keys_of_all_steps[] = {"name", "op",     "of",      "title",
-                                                  "say",  "notice", "try",     "answer",
-                                                  "cell", "show",   "general", "marks"};
-
 std::optional<OptionValue> option_value(const toml::node& node) {
   if (const auto* text = node.as_string()) return text->get();
   if (const auto* flag = node.as_boolean()) return flag->get();
@@ -180,26 +185,12 @@ std::optional<OptionValue> option_value(const toml::node& node) {
   return OptionSpan{*from, *to};
 }
 
-// Throws InputError where the file can't be read.
-std::string contents_of(const std::string& file, const GivenContext& context) {
-  constexpr std::size_t largest = std::size_t{64} << 20;  // a vocabulary is a few megabytes
-  return read_bytes(file_of_lesson(context.directory, file), largest);
-}
-
 }  // namespace
-
-void refuse_unknown_step_keys(const toml::table& table, std::span<const std::string_view> own,
-                              std::string_view operation, TomlReader& reader) {
-  std::vector<std::string_view> known(std::begin(keys_of_all_steps), std::end(keys_of_all_steps));
-  known.insert(known.end(), own.begin(), own.end());
-  reader.refuse_unknown_keys(table, known, fmt::format("a {} step", operation));
-}
 
 Options read_step_options(const toml::table& table, const Operation& operation,
                           const GivenContext& context, TomlReader& reader) {
-  std::vector<std::string_view> own;
-  for (const OptionRule& rule : operation.options) own.push_back(rule.name);
-  refuse_unknown_step_keys(table, own, operation.name, reader);
+  refuse_unknown_step_keys(table, NameViews(operation.options, &OptionRule::name), operation.name,
+                           reader);
   Options options;
   for (const OptionRule& rule : operation.options) {
     const toml::node* node = table.get(rule.name);
@@ -217,8 +208,11 @@ Options read_step_options(const toml::table& table, const Operation& operation,
     }
     const std::string name(rule.name);
     try {
-      if (rule.file)
-        options.set_contents(name, contents_of(std::get<std::string>(*value), context));
+      constexpr std::size_t largest = std::size_t{64} << 20;  // a vocabulary is a few megabytes
+      if (rule.file) {
+        const auto path = file_of_lesson(context.directory, std::get<std::string>(*value));
+        options.set_contents(name, read_bytes(path, largest));
+      }
     } catch (const InputError& error) {
       reader.fault(*node, error.what());
     }

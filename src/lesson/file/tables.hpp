@@ -62,10 +62,6 @@ std::string disagreement(const Expectation& expectation, const Trace& trace);
 Options read_step_options(const toml::table& table, const Operation& operation,
                           const GivenContext& context, TomlReader& reader);
 
-/// Adds a fault for every key that is neither common to all steps nor one of this operation.
-void refuse_unknown_step_keys(const toml::table& table, std::span<const std::string_view> own,
-                              std::string_view operation, TomlReader& reader);
-
 /// Reads the prose and display settings of a [[step]]. Adds faults for what is invalid.
 StepText read_step_text(const toml::table& table, TomlReader& reader);
 

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-
 #include "formats/handwork/numeral.hpp"
 #include "text/error.hpp"
 #include "text/suggest.hpp"

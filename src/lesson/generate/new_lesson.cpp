@@ -3,17 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <iterator>
-#include <limits>
-#include <new>
-#include <span>
 #include <stdexcept>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "lesson/generate/style.hpp"
 #include "ops/operation.hpp"
@@ -393,12 +384,6 @@ void refuse_sizes(const NewLesson& request) {
 
 std::vector<std::string> sentence_of(std::size_t tokens) {
   return words_of(sentences[tokens - fewest_tokens]);
-}
-
-Options option(const std::string& name, OptionValue value) {
-  Options options;
-  options.set(name, std::move(value));
-  return options;
 }
 
 NewLesson default_lesson(LessonStyle style) {

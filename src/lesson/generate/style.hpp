@@ -8,7 +8,7 @@
 
 #include "lesson/generate/new_lesson.hpp"
 #include "tensor/tensor.hpp"
-#include "trace/recipe.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline lesson {
 
@@ -74,8 +74,5 @@ extern const NewStyle classic_style, llama_style;
 
 /// Returns a sentence of that many different words.
 std::vector<std::string> sentence_of(std::size_t tokens);
-
-/// Returns options with one entry.
-Options option(const std::string& name, OptionValue value);
 
 }  // namespace qkv::inline lesson

@@ -1,8 +1,5 @@
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
-#include <vector>
 
 #include "lesson/generate/style.hpp"
 #include "ops/catalogue.hpp"
@@ -27,6 +24,14 @@ Tensor embeddings(const LessonSizes& sizes, Dice& dice) {
   return tensor_of({sizes.n, sizes.d_model}, std::move(values));
 }
 
+// Adds the steps from the last scores to the output of attention.
+void add_output(std::vector<StepRecipe>& steps, const LessonSizes& sizes) {
+  steps.push_back({"attention_weights", &softmax_operation, {steps.back().name}, {}});
+  steps.push_back({"context", &weighted_sum_operation, {"attention_weights", "V"}, {}});
+  if (sizes.heads > 1) steps.push_back({"concat", &concat_heads_operation, {"context"}, {}});
+  steps.push_back({"output", &project_operation, {steps.back().name, "W_O"}, {}});
+}
+
 Recipe draw(const NewLesson& request, const LessonSizes& sizes, Dice& dice) {
   const auto shape = [&](std::size_t rows, std::size_t columns) {
     return sizes.heads == 1 ? Shape{rows, columns} : Shape{sizes.heads, rows, columns};
@@ -43,16 +48,13 @@ Recipe draw(const NewLesson& request, const LessonSizes& sizes, Dice& dice) {
       {"K", &project_operation, {"X", "W_K"}, {}},
       {"V", &project_operation, {"X", "W_V"}, {}},
       {"scores", &score_operation, {"Q", "K"}, {}},
-      {"scaled_scores", &scale_operation, {"scores"}, option("by", "sqrt(d_k)")},
+      {"scaled_scores", &scale_operation, {"scores"}, Options::of("by", "sqrt(d_k)")},
   };
   if (request.causal) {
     recipe.steps.push_back(
-        {"masked_scores", &mask_operation, {"scaled_scores"}, option("kind", "causal")});
+        {"masked_scores", &mask_operation, {"scaled_scores"}, Options::of("kind", "causal")});
   }
-  recipe.steps.push_back({"attention_weights", &softmax_operation, {recipe.steps.back().name}, {}});
-  recipe.steps.push_back({"context", &weighted_sum_operation, {"attention_weights", "V"}, {}});
-  if (sizes.heads > 1) recipe.steps.push_back({"concat", &concat_heads_operation, {"context"}, {}});
-  recipe.steps.push_back({"output", &project_operation, {recipe.steps.back().name, "W_O"}, {}});
+  add_output(recipe.steps, sizes);
   return recipe;
 }
 
@@ -99,7 +101,7 @@ constexpr StepProse llama_step_prose[] = {
      "The largest number in V is {V.max}, the smallest {V.min}. Keep them in mind for context."},
     {"scores",
      "A query times a key, number by number and added up, is a score. It is large where the two "
-     "agree. For \"<own>\" and \"<first>\"<in head> it is <sum> = {scores[<at><first>]}.",
+     "agree.<sharing> For \"<own>\" and \"<first>\"<in head> it is <sum> = {scores[<at><first>]}.",
      "The highest score is {scores.max}, the lowest {scores.min}. A row belongs to a query, a "
      "column to a key."},
     {"scaled_scores",
@@ -184,11 +186,6 @@ constexpr StepProse llama_words[] = {
      "its first place and has {Q_rope[<at>1]}."},
     {"K_rope", "The keys are turned in the same way. The values are not.",
      "The key of \"<own>\"<in head> started with {K[<at>1]} and starts with {K_rope[<at>1]}."},
-    {"scores",
-     "A query times a key, number by number and added up, is a score. It is large where the two "
-     "agree.<sharing> For \"<own>\" and \"<first>\"<in head> it is <sum> = {scores[<at><first>]}.",
-     "The highest score is {scores.max}, the lowest {scores.min}. A row belongs to a query, a "
-     "column to a key."},
     {"output",
      "W_O mixes the columns and takes them back to the width of X, {d_model}. \"<own>\" has "
      "{output[<own>,1]} in its first column.",
@@ -308,22 +305,19 @@ std::vector<Given> drawn_givens(const LessonSizes& sizes, Dice& dice) {
 
 std::vector<StepRecipe> attention_steps(const LessonSizes& sizes) {
   // With LLaMA's base of 10000 the second pair would hardly rotate within three tokens.
-  const Options rope_options = option("base", 16.0);
+  const Options rope_options = Options::of("base", 16.0);
   std::vector<StepRecipe> steps = {
-      {"norm1", &rms_norm_operation, {"X", "gain1"}, option("eps", 0.0)},
+      {"norm1", &rms_norm_operation, {"X", "gain1"}, Options::of("eps", 0.0)},
       {"Q", &project_operation, {"norm1", "W_Q"}, {}},
       {"K", &project_operation, {"norm1", "W_K"}, {}},
       {"V", &project_operation, {"norm1", "W_V"}, {}},
       {"Q_rope", &rope_operation, {"Q"}, rope_options},
       {"K_rope", &rope_operation, {"K"}, rope_options},
       {"scores", &score_operation, {"Q_rope", "K_rope"}, {}},
-      {"scaled_scores", &scale_operation, {"scores"}, option("by", "sqrt(d_k)")},
-      {"masked_scores", &mask_operation, {"scaled_scores"}, option("kind", "causal")},
-      {"attention_weights", &softmax_operation, {"masked_scores"}, {}},
-      {"context", &weighted_sum_operation, {"attention_weights", "V"}, {}},
+      {"scaled_scores", &scale_operation, {"scores"}, Options::of("by", "sqrt(d_k)")},
+      {"masked_scores", &mask_operation, {"scaled_scores"}, Options::of("kind", "causal")},
   };
-  if (sizes.heads > 1) steps.push_back({"concat", &concat_heads_operation, {"context"}, {}});
-  steps.push_back({"output", &project_operation, {steps.back().name, "W_O"}, {}});
+  add_output(steps, sizes);
   steps.push_back({"residual1", &add_operation, {"X", "output"}, {}});
   return steps;
 }
@@ -334,7 +328,7 @@ Recipe draw_llama(const NewLesson&, const LessonSizes& sizes, Dice& dice) {
   recipe.givens = drawn_givens(sizes, dice);
   recipe.steps = attention_steps(sizes);
   const std::vector<StepRecipe> network = {
-      {"norm2", &rms_norm_operation, {"residual1", "gain2"}, option("eps", 0.0)},
+      {"norm2", &rms_norm_operation, {"residual1", "gain2"}, Options::of("eps", 0.0)},
       {"gate", &project_operation, {"norm2", "W_gate"}, {}},
       {"up", &project_operation, {"norm2", "W_up"}, {}},
       {"silu", &silu_operation, {"gate"}, {}},

@@ -1,6 +1,5 @@
 #include "lesson/model/interpretability.hpp"
 
-#include <algorithm>
 #include <numeric>
 
 #include "lesson/prose.hpp"
@@ -153,8 +152,6 @@ std::vector<StepRecipe> readout_steps(const Recipe& recipe) {
       "models, walked as a whole");
 }
 
-bool ends_a_layer(const Step& step) { return step.name.ends_with(".residual2"); }
-
 }  // namespace
 
 Recipe recipe_after(const LoadedLesson& loaded, const Step& step) {
@@ -195,7 +192,7 @@ std::vector<LayerPrediction> logit_lens(const LoadedLesson& loaded, std::size_t 
   std::vector<LayerPrediction> all;
   RequestedSteps wanted;
   for (const Step& layer : loaded.trace.steps) {
-    if (!ends_a_layer(layer)) continue;
+    if (!layer.name.ends_with(".residual2")) continue;  // ends no layer
     recipe.givens.push_back({layer.name, layer.output});
     std::string before = layer.name;
     for (StepRecipe step : chain) {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 
 #include "lesson/file/given.hpp"
@@ -160,10 +159,8 @@ void add_step(Lesson& lesson, StepRecipe step, const ModelWords& words, Place pl
                           .answers = {}});
 }
 
-std::string name_of_logits(const Lesson& lesson) { return lesson.recipe.steps.back().of.front(); }
-
-}  // namespace
-
+// Returns ids with their tokens; an id that no text produces gets its number. `option` is the
+// prefix of messages. Throws InputError for an id outside the vocabulary.
 TokenisedText tokenised_text(const std::vector<std::size_t>& ids, std::size_t vocabulary,
                              const AxisLabels& tokens, std::string_view option) {
   TokenisedText cut;
@@ -178,6 +175,10 @@ TokenisedText tokenised_text(const std::vector<std::size_t>& ids, std::size_t vo
   return cut;
 }
 
+// Adds the given `targets`, the step `loss` and all gradients to a model's steps. If next tokens
+// are the targets, the last row has none: `shift_logits` is all rows but that, as in PyTorch
+// programs. Throws InputError if the targets are not one for each token, or not ids of the model's
+// `vocabulary`, whose tokens are `tokens`.
 void add_loss(Lesson& lesson, const Targets& targets, std::size_t vocabulary,
               const AxisLabels& tokens) {
   const Tensor ids = read_ids(lesson);
@@ -185,10 +186,10 @@ void add_loss(Lesson& lesson, const Targets& targets, std::size_t vocabulary,
       targets.next_tokens
           ? targets_after(ids)
           : targets_as_written(tokenised_text(targets.ids, vocabulary, tokens, "--targets"), ids);
-  std::string logits = name_of_logits(lesson);
+  std::string logits = lesson.recipe.steps.back().of.front();
   if (targets.next_tokens) {
-    Options rows;
-    rows.set("rows", OptionSpan{1, static_cast<double>(expected.values.size())});
+    const Options rows =
+        Options::of("rows", OptionSpan{1, static_cast<double>(expected.values.size())});
     add_step(lesson,
              {"shift_logits", &take_operation, {std::exchange(logits, "shift_logits")}, rows},
              words_of_shift);
@@ -204,10 +205,9 @@ void add_loss(Lesson& lesson, const Targets& targets, std::size_t vocabulary,
   }
 }
 
+}  // namespace
+
 void rebuild_backward(Recipe& recipe, const Lesson& own) {
-  const auto has_step = [&](const std::string& name) {
-    return std::ranges::find(recipe.steps, name, &StepRecipe::name) != recipe.steps.end();
-  };
   Recipe there = recipe;
   std::erase_if(there.steps, [](const StepRecipe& step) { return is_gradient(*step.operation); });
   std::erase_if(there.givens, [&](const Given& given) {  // a gradient that was set
@@ -215,10 +215,9 @@ void rebuild_backward(Recipe& recipe, const Lesson& own) {
     return step && is_gradient(*own.recipe.steps[*step].operation);
   });
   recipe.steps = there.steps;
-  if (!has_step(own.backward->of)) return;
+  if (!step_in(recipe, own.backward->of)) return;
   for (StepRecipe& step : backward_steps(there, *own.backward)) {
-    const auto is_set = [&](const Given& given) { return given.name == step.name; };
-    if (std::ranges::none_of(recipe.givens, is_set)) recipe.steps.push_back(std::move(step));
+    if (!given_in(recipe, step.name)) recipe.steps.push_back(std::move(step));
   }
 }
 

@@ -19,18 +19,6 @@ struct Targets {
   bool operator==(const Targets&) const = default;
 };
 
-/// Returns ids with their tokens; an id that no text produces gets its number. `option` is the
-/// prefix of messages. Throws InputError for an id outside the vocabulary.
-TokenisedText tokenised_text(const std::vector<std::size_t>& ids, std::size_t vocabulary,
-                             const AxisLabels& tokens, std::string_view option);
-
-/// Adds the given `targets`, the step `loss` and all gradients to a model's steps. If next tokens
-/// are the targets, the last row has none: `shift_logits` is all rows but that, as in PyTorch
-/// programs. Throws InputError if the targets are not one for each token, or not ids of the model's
-/// `vocabulary`, whose tokens are `tokens`.
-void add_loss(Lesson& lesson, const Targets& targets, std::size_t vocabulary,
-              const AxisLabels& tokens);
-
 /// Rebuilds the gradient steps after steps of the recipe became givens: no gradient flows through
 /// those to their former operands.
 void rebuild_backward(Recipe& recipe, const Lesson& own);
@@ -62,7 +50,7 @@ bool is_model(const std::string& path);
 
 /// Returns a trained model and its input as a lesson, with loss and gradients if there are targets.
 /// If steps are wanted, and no gradients, layers after theirs are not read. Throws InputError as
-/// model.hpp and add_loss say.
+/// model.hpp says, and for targets that do not fit the text.
 Lesson lesson_of_model(const std::string& path, const ModelInput& input,
                        const ModelSettings& settings, const std::vector<std::string>& wanted);
 

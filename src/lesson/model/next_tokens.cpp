@@ -2,10 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <map>
 #include <numeric>
 
 #include "ops/catalogue.hpp"
@@ -245,9 +241,8 @@ TokenisedText tokenised_ids(const std::vector<std::size_t>& ids, const Tensor& p
 
 std::string continuation_text(const ModelInput& input, const TokenisedText& cut,
                               std::size_t new_tokens, const Recipe& recipe) {
-  const auto cuts = std::ranges::find(recipe.steps, "token_ids", &StepRecipe::name);
-  const bool has_blanks =
-      cuts != recipe.steps.end() && cuts->options.word("method", "words") == "words";
+  const StepRecipe* cuts = step_in(recipe, "token_ids");
+  const bool has_blanks = cuts && cuts->options.word("method", "words") == "words";
   std::string before;
   std::string after;
   for (std::size_t i = 0; i < cut.ids.size(); ++i) {

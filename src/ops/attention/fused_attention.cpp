@@ -1,17 +1,8 @@
 #include "ops/attention/fused_attention.hpp"
 
-#include <algorithm>
-#include <memory>
-#include <vector>
-
 #include "ops/attention/softmax.hpp"
-#include "ops/catalogue.hpp"
-#include "ops/cell.hpp"
 #include "ops/heads/head_axis.hpp"
-#include "ops/kinds/line.hpp"
-#include "ops/shape_rule.hpp"
 #include "tensor/matmul.hpp"
-#include "tensor/parallel.hpp"
 #include "tensor/row_kernels.hpp"
 
 namespace qkv::inline ops {
@@ -32,16 +23,12 @@ double count_of_numbers(const Tensor& frame) {
   return count;
 }
 
-std::span<const double> numbers_of(const Tensor& tensor) {
-  return tensor.values.part(0, tensor.values.size());
-}
-
 // True if no score can be infinite or nan, so that hidden ones need not be looked at.
 bool stay_finite(const Call& score, const Tensor& values) {
   constexpr double far_from_overflow = 1e300;
-  const auto query = numbers_of(*score.inputs[0]);
-  const auto key = numbers_of(*score.inputs[1]);
-  if (!all_finite(query) || !all_finite(key) || !all_finite(numbers_of(values))) return false;
+  const Values& query = score.inputs[0]->values;
+  const Values& key = score.inputs[1]->values;
+  if (!all_finite(query) || !all_finite(key) || !all_finite(values.values)) return false;
   const auto terms = static_cast<double>(score.inputs[0]->columns());
   return largest_magnitude(query) * largest_magnitude(key) * terms < far_from_overflow;
 }

@@ -1,7 +1,3 @@
-#include <map>
-#include <memory>
-#include <utility>
-
 #include "ops/attention/score.hpp"
 #include "ops/attention/visible_keys.hpp"
 #include "ops/kinds/formula.hpp"
@@ -220,7 +216,8 @@ constexpr Mistake mask_mistakes[] = {
 };
 
 // Hidden cells get 0. The masked scores show which those are, whatever the kind of mask.
-struct GradMasked {
+struct GradMasked
+    : FixedForm<"{0}, 0 where {2} is -inf", "query key", "query key", "query key", "query key"> {
   static constexpr GradientWords words{"Back through the mask",
                                        "A hidden score does not change the loss, so its gradient "
                                        "is 0. The other gradients stay as they are.",
@@ -228,10 +225,6 @@ struct GradMasked {
   static constexpr Role needs[] = {Role::output};
 
   static constexpr std::string_view code = "{np}.where({2} == -{np}.inf, 0, {0})";
-
-  static Form form(const Call&) {
-    return {{"query key", "query key", "query key"}, "query key", "{0}, 0 where {2} is -inf"};
-  }
 
   template <class N>
   static N cell(const Cell<N>& c) {

@@ -1,5 +1,4 @@
 #include <bit>
-#include <memory>
 
 #include "ops/attention/visible_keys.hpp"
 #include "ops/heads/head_axis.hpp"
@@ -139,7 +138,9 @@ struct RelativeBias {
 };
 
 // The gradient of a table's number: the sum over all scores that it was added to.
-struct GradDistances : OwnCells {
+struct GradDistances : OwnCells,
+                       FixedForm<"the sums of {0} by bucket and head", "bucket head", "query key",
+                                 "bucket head", "query key"> {
   static constexpr GradientWords words{"Back to the table of distances",
                                        "A number of the table was added to all scores of its "
                                        "distance, so its gradient is the sum of theirs.",
@@ -154,12 +155,6 @@ struct GradDistances : OwnCells {
                                         call.inputs[self]->columns(),
                                         there.inputs[0]->rows() * there.inputs[0]->columns(),
                                         call.inputs[self]->rows());
-  }
-
-  static Form form(const Call&) {
-    return {{"query key", "bucket head", "query key"},
-            "bucket head",
-            "the sums of {0} by bucket and head"};
   }
 
   template <class N>
@@ -296,21 +291,17 @@ struct Alibi {
 };
 
 // The step's result with other slopes, or another sign.
-Tensor with_slopes(const StepView& step, const std::vector<double>& slopes) {
-  const Tensor given = tensor_of({slopes.size()}, Values(slopes));
-  Call call = call_of(step);
-  call.inputs = {call.inputs[0], &given};
-  call.names = {call.names[0], "slopes"};
-  return alibi_operation.compute(call);
-}
-
 template <class Slope>
 Tensor with_each(const StepView& step, Slope slope) {
-  std::vector<double> slopes = slopes_of(call_of(step));
+  Call call = call_of(step);
+  std::vector<double> slopes = slopes_of(call);
   for (std::size_t k = 0; k < slopes.size(); ++k) {
     slopes[k] = slope(static_cast<double>(k), slopes[k]);
   }
-  return with_slopes(step, slopes);
+  const Tensor given = tensor_of({slopes.size()}, Values(slopes));
+  call.inputs = {call.inputs[0], &given};
+  call.names = {call.names[0], "slopes"};
+  return alibi_operation.compute(call);
 }
 
 Versions other_slopes(const StepView& step) {
@@ -337,7 +328,9 @@ constexpr Mistake alibi_mistakes[] = {
 };
 
 // The gradient of a slope: minus the sum of its head's score gradients times their distances.
-struct GradSlopes : OwnCells {
+struct GradSlopes : OwnCells,
+                    FixedForm<"−the sum of {0} ∘ distance, by head", "1 inner", "query key",
+                              "1 inner", "query key"> {
   static constexpr GradientWords words{
       "Back to the slopes",
       "A steeper slope lowers each score of its head by the distance of the two tokens. So the "
@@ -350,11 +343,6 @@ struct GradSlopes : OwnCells {
     return fmt::format("-({{r0}} * {}).reshape(-1, {}, {}).sum((0, 2)).reshape({{1}}.shape)",
                        code_of_distance(there), head_count(*there.inputs[0]),
                        there.inputs[0]->rows() * there.inputs[0]->columns());
-  }
-
-  static Form form(const Call&) {
-    return {
-        {"query key", "1 inner", "query key"}, "1 inner", "−the sum of {0} ∘ distance, by head"};
   }
 
   template <class N>

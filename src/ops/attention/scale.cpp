@@ -78,10 +78,9 @@ struct GradCapped {
     return {{"row column"}, "row column", fmt::format("{{0}} ∘ (1 − ({{2}} / {})²)", cap_of(call))};
   }
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    const N share = c(saved_output)(c.row, c.column) / N(cap_of(*c.call));
-    return c(grad_output)(c.row, c.column) * (N(1.0) - squared(share));
+  static auto cell(const auto& c) {
+    const auto share = c(saved_output)(c.row, c.column) / cap_of(*c.call);
+    return c(grad_output)(c.row, c.column) * (1.0 - squared(share));
   }
 };
 
@@ -183,8 +182,6 @@ bool divides_scores(const Call& call) {
   return d_k != 0 && by.root && by.inside == static_cast<double>(d_k);
 }
 
-bool divides_others(const Call& call) { return !divides_scores(call); }
-
 template <bool of_scores>
 Versions multiplied(const StepView& step) {
   const Call call = call_of(step);
@@ -230,7 +227,7 @@ constexpr Mistake scale_mistakes[] = {
     {"scale.skipped", "The scores were not divided by √d_k.", "Divide every score.",
      Skip{divides_scores}},
     {"scale.skipped", "{0} was not divided: this step is {formula}.", "Divide every number.",
-     Skip{divides_others}},
+     Skip{[](const Call& call) { return !divides_scores(call); }}},
     {"scale.by-d", "The scores were divided by d_k, not by its root.",
      "Take the root of d_k first.", by_d<true>},
     {"scale.by-d", "{0} was divided by d_k: this step is {formula}.",
@@ -249,16 +246,10 @@ constexpr Mistake scale_mistakes[] = {
 // Programs may divide the queries, at any step from their projection to the scores.
 constexpr const Operation* before_scores[] = {&score_operation, &project_operation};
 
-Options by_number(double divisor) {
-  Options options;
-  options.set("by", divisor);
-  return options;
-}
-
 constexpr EquivalentPlacement on_the_queries{
     .upstream = before_scores,
-    .there = [](const Call& call) { return by_number(divisor_of(call).value()); },
-    .here = [] { return by_number(1); },
+    .there = [](const Call& call) { return Options::of("by", divisor_of(call).value()); },
+    .here = [] { return Options::of("by", 1.0); },
 };
 
 // Y = S / c: dS = dY / c.

@@ -1,9 +1,7 @@
 #include "ops/attention/softmax.hpp"
 
 #include "ops/attention/score.hpp"
-#include "ops/attention/softmax_backward.hpp"
 #include "ops/heads/head_axis.hpp"
-#include "ops/kinds/line.hpp"
 #include "tensor/row_kernels.hpp"
 
 namespace qkv::inline ops {
@@ -174,12 +172,12 @@ Sink<N> sink_of(const Cell<N>& c) {
   return number_of_head(c);
 }
 
-Tensor softmax_of_long_rows(const Call& call, Tensor weights) {
-  constexpr std::size_t operations = 4;
-  return by_rows(call, std::move(weights), operations,
-                 [](const Operands& of, std::span<double> cells) {
+Tensor softmax_of_rows(const Call& call, Tensor weights) {
+  const bool is_large = weights.values.size() > small_tensor_limit;
+  return by_rows(call, std::move(weights), is_large ? 4 : 16,
+                 [is_large](const Operands& of, std::span<double> cells) {
                    thread_local Scratch scratch;
-                   softmax_of_row(of.row(0, scratch), cells, true);
+                   softmax_of_row(of.row(0, scratch), cells, is_large);
                  });
 }
 
@@ -239,23 +237,11 @@ struct Softmax {
 
   static Tensor without_sinks(const Call& call) {
     Tensor weights = output_of(call, form(call));
-    const bool is_large = weights.values.size() > small_tensor_limit;
-    if (!is_large && is_columnwise(call)) {
-      return by_operands(call, std::move(weights), [](const Operands& of) -> Matrix {
-        return softmax(of(0), Along::columns);
-      });
-    }
-    if (!is_large) {
-      constexpr std::size_t operations = 16;
-      return by_rows(
-          call, std::move(weights), operations,
-          [](const Operands& of, std::span<double> cells) { softmax_of_line(of.row(0), cells); });
-    }
-    if (!is_columnwise(call)) return softmax_of_long_rows(call, std::move(weights));
-    const Tensor transposed_scores = transposed(*call.inputs[0]);
+    if (!is_columnwise(call)) return softmax_of_rows(call, std::move(weights));
+    const Tensor transposed_scores = transposed(as_matrix(*call.inputs[0]));
     Call transposed_call = call;
     transposed_call.inputs = {&transposed_scores};
-    return transposed(softmax_of_long_rows(transposed_call, transposed(weights)));
+    return transposed(softmax_of_rows(transposed_call, transposed(weights)));
   }
 
   static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "ops/backward_rule.hpp"
 #include "ops/kinds/line.hpp"
 #include "ops/operation.hpp"
 #include "tensor/tensor.hpp"
@@ -38,5 +39,11 @@ template <class N>
 N softmax_cell(const Line<N>& line, std::size_t i, const Sink<N>& sink = {});
 template <>
 Interval softmax_cell(const Line<Interval>& line, std::size_t i, const Sink<Interval>& sink);
+
+/// Returns the backward rule of softmax, to its scores or to its sinks.
+BackwardRule softmax_backward(const OperandRef& use);
+
+/// Returns the backward rule of normalise: to its numbers, or to their sums if given.
+BackwardRule normalise_backward(const OperandRef& use);
 
 }  // namespace qkv::inline ops

@@ -1,8 +1,6 @@
-#include "ops/attention/softmax_backward.hpp"
-
+#include "ops/attention/softmax.hpp"
 #include "ops/heads/head_axis.hpp"
 #include "ops/kinds/cellwise.hpp"
-#include "ops/kinds/line.hpp"
 #include "tensor/row_kernels.hpp"
 
 namespace qkv::inline ops {
@@ -163,7 +161,10 @@ struct GradNormalised {
 };
 
 // A sink's gradient: minus the sum over its head's lines of the sink's weight · Σ_j w_j · dw_j.
-struct GradSinks : OwnCells {
+struct GradSinks
+    : OwnCells,
+      FixedForm<"−the sum over rows of (1 − row sums of {2}) · row sums of {2} ∘ {0}, by head",
+                "1 inner", "query key", "1 inner", "query key"> {
   static constexpr GradientWords words{
       "Back to the sinks",
       "A larger sink lowers all attention weights of its head. So the gradients of each row are "
@@ -178,12 +179,6 @@ struct GradSinks : OwnCells {
         "-((1 - {{2}}.sum({{keep}})) * ({{2}} * {{0}}).sum({{keep}})).reshape(-1, {}, {})"
         ".sum((0, 2)).reshape({{1}}.shape)",
         head_count(weights), is_columnwise(call) ? weights.columns() : weights.rows());
-  }
-
-  static Form form(const Call&) {
-    return {{"query key", "1 inner", "query key"},
-            "1 inner",
-            "−the sum over rows of (1 − row sums of {2}) · row sums of {2} ∘ {0}, by head"};
   }
 
   template <class N>

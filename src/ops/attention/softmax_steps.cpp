@@ -1,8 +1,7 @@
 #include "ops/attention/score.hpp"
-#include "ops/attention/softmax_backward.hpp"
+#include "ops/attention/softmax.hpp"
 #include "ops/heads/head_axis.hpp"
 #include "ops/kinds/cellwise.hpp"
-#include "ops/kinds/line.hpp"
 
 namespace qkv::inline ops {
 namespace {
@@ -141,11 +140,8 @@ struct GradShifted {
   }
 };
 
-struct Exp {
-  static Form form(const Call&) { return {{"row column"}, "row column", "e^{0}"}; }
-
-  template <class N>
-  static N cell(const Cell<N>& c) {
+struct Exp : FixedForm<"e^{0}"> {
+  static auto cell(const auto& c) {
     using std::exp;
     return exp(c(0)(c.row, c.column));
   }

@@ -2,10 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "tensor/tensor.hpp"
-
 namespace qkv::inline ops {
 namespace {
 

@@ -56,13 +56,9 @@ struct GradDivisor : CellwiseGradient<"−{0} ∘ {2} / {1}",
       "The larger the divisor, the smaller its gradient."};
 };
 
-template <class N>
-N larger(const N& a, const N& b) {
+using Maximum = Pairwise<"max({0}, {1}), cell by cell", []<class N>(const N& a, const N& b) {
   return nan_max_of<N>(2, [&](std::size_t k) { return k == 0 ? a : b; });
-}
-
-using Maximum = Pairwise<"max({0}, {1}), cell by cell",
-                         [](const auto& a, const auto& b) { return larger(a, b); }>;
+}>;
 
 // The larger one gets the gradient; of two equal ones each gets half.
 struct GradLarger : CellwiseGradient<"{0}, where {1} > {2}",
@@ -92,9 +88,8 @@ struct GradientStep {
     return {{"row column"}, "row column", fmt::format("{{0}} − {} · {{1}}", rate_of(call))};
   }
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return c(0)(c.row, c.column) - N(rate_of(*c.call)) * c(1)(c.row, c.column);
+  static auto cell(const auto& c) {
+    return c(0)(c.row, c.column) - rate_of(*c.call) * c(1)(c.row, c.column);
   }
 };
 
@@ -130,10 +125,7 @@ struct GradOfGradient {
     return {{"row column"}, "row column", fmt::format("−{} · {{0}}", rate_of(call))};
   }
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return N(-rate_of(*c.call)) * c(grad_output)(c.row, c.column);
-  }
+  static auto cell(const auto& c) { return -rate_of(*c.call) * c(grad_output)(c.row, c.column); }
 };
 
 using Add = Pairwise<"{0} + {1}", std::plus<>{}>;

@@ -82,12 +82,12 @@ void gelu_long_row(std::span<const double> x, std::span<double> cells) {
 }
 
 // Falls to one minimum, then rises: extremes are at the ends or at the minimum.
-Interval range(Interval x, bool exact) {
+Interval gelu(Interval x, bool exact) {
   return range_with_turns(x, {exact ? -0.7517915246935645 : -0.7524614220710162},
                           [&](double at) { return gelu(at, exact); });
 }
 
-struct Gelu {
+struct Gelu : FixedForm<"GELU({0})"> {
   static std::string code_of(const Call& call) {
     return is_exact(call)
                ? "0.5 * {0} * (1 + {erf}({0} / 2 ** 0.5))"
@@ -95,16 +95,7 @@ struct Gelu {
                  "** 3)))";
   }
 
-  static Form form(const Call&) { return {{"row column"}, "row column", "GELU({0})"}; }
-
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    if constexpr (std::is_same_v<N, Interval>) {
-      return range(c(0)(c.row, c.column), is_exact(*c.call));
-    } else {
-      return gelu(c(0)(c.row, c.column), is_exact(*c.call));
-    }
-  }
+  static auto cell(const auto& c) { return gelu(c(0)(c.row, c.column), is_exact(*c.call)); }
 
   static Tensor compute(const Call& call) {
     Tensor result = output_of(call, form(call));
@@ -136,7 +127,7 @@ N slope(const N& x, bool exact) {
 }
 
 // Falls, rises and falls again, steepest where x² is about 2: extremes are at the ends or there.
-Interval slope_range(Interval x, bool exact) {
+Interval slope(Interval x, bool exact) {
   const double steepest = exact ? std::numbers::sqrt2 : 1.4185040087908283;
   return range_with_turns(x, {-steepest, steepest}, [&](double at) { return slope(at, exact); });
 }
@@ -153,10 +144,9 @@ struct GradGelu {
                ? "{0} * (0.5 * (1 + {erf}({1} / 2 ** 0.5)) + {1} * {np}.exp(-{1} ** 2 / 2) / (2 * "
                  "{np}.pi) ** 0.5)"
                : "t = {np}.tanh((2 / {np}.pi) ** 0.5 * ({1} + 0.044715 * {1} ** 3)); {=}{0} * (0.5 "
-                 "* "
-                 "(1 + t) + 0.5 * {1} * (1 - t ** 2) * (2 / {np}.pi) ** 0.5 * (1 + 0.134145 * {1} "
-                 "** "
-                 "2))";
+                 "* (1 + t) + 0.5 * {1} * (1 - t ** 2) * (2 / {np}.pi) ** 0.5 * (1 + 0.134145 * "
+                 "{1} "
+                 "** 2))";
   }
 
   static Form form(const Call& call) {
@@ -165,14 +155,8 @@ struct GradGelu {
             is_exact(call) ? "{0} ∘ (Φ({1}) + {1} · φ({1}))" : "{0} ∘ GELU′({1})"};
   }
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    const N x = c(self)(c.row, c.column);
-    if constexpr (std::is_same_v<N, Interval>) {
-      return c(grad_output)(c.row, c.column) * slope_range(x, is_exact(*c.call));
-    } else {
-      return c(grad_output)(c.row, c.column) * slope(x, is_exact(*c.call));
-    }
+  static auto cell(const auto& c) {
+    return c(grad_output)(c.row, c.column) * slope(c(self)(c.row, c.column), is_exact(*c.call));
   }
 
   static Tensor compute(const Call& call, Tensor whole) {

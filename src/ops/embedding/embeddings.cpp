@@ -34,12 +34,9 @@ void check_ids(const Call& call) {
   }
 }
 
-struct Embed {
+struct Embed
+    : FixedForm<"the rows of {1} that {0} names", "token d_model", "1 token", "id d_model"> {
   static constexpr std::string_view code = "{r1}[{0}{int}]";
-
-  static Form form(const Call&) {
-    return {{"1 token", "id d_model"}, "token d_model", "the rows of {1} that {0} names"};
-  }
 
   static auto cell(const auto& c) { return c.of(1, 0)(id_of(c), c.column); }
 
@@ -64,7 +61,9 @@ struct Embed {
 };
 
 // Each token's gradient goes to the table's row that it looked up; a repeated row gets the sum.
-struct GradTable : OwnCells {
+struct GradTable : OwnCells,
+                   FixedForm<"the rows of {0}, added up where {2} names the same", "id d_model",
+                             "token d_model", "id d_model", "1 token"> {
   static constexpr GradientWords words{
       "Back to the table",
       "Each token's gradient goes to the row of the table that it took. If a token occurs twice, "
@@ -75,12 +74,6 @@ struct GradTable : OwnCells {
   static constexpr std::string_view code =
       "(np.arange({r1}.shape[0])[:, None] == {2}.reshape(-1)) @ {r0}.reshape(-1, {r0}.shape[-1])\n"
       "torch.zeros_like({r1}).index_add(0, {2}.long().flatten(), {r0}.reshape(-1, {r0}.shape[-1]))";
-
-  static Form form(const Call&) {
-    return {{"token d_model", "id d_model", "1 token"},
-            "id d_model",
-            "the rows of {0}, added up where {2} names the same"};
-  }
 
   template <class N>
   static N cell(const Cell<N>& c) {
@@ -296,18 +289,15 @@ constexpr Mistake positions_mistakes[] = {
 };
 
 // The first rows of a learned table get the gradients; its other rows were not used.
-struct GradPositions : OwnCells {
+struct GradPositions : OwnCells,
+                       FormByRows<"the rows of {0}, then 0", "position d_model", "token d_model",
+                                  "position d_model"> {
   static constexpr GradientWords words{"Back to the table of positions",
                                        "Each position's gradient goes to its own row of the table.",
                                        "Rows beyond the text's length get 0."};
 
   static constexpr std::string_view code =
       "{cat}([{r0}, {np}.zeros_like({r1})[{r0}.shape[-2]:]], {axis}=-2)";
-
-  static Form form(const Call&) {
-    return with_columns(
-        {{"token d_model", "position d_model"}, "position d_model", "the rows of {0}, then 0"});
-  }
 
   static auto cell(const auto& c) {
     return padded_cell(c, grad_output, Block::of(c.input(grad_output)));

@@ -1,16 +1,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <unordered_map>
-
 #include "ops/backward_rule.hpp"
 #include "ops/catalogue.hpp"
 #include "ops/cell.hpp"
-#include "tensor/tensor.hpp"
 #include "text/strings.hpp"
 #include "text/suggest.hpp"
-#include "text/unicode.hpp"
 #include "tokens/bpe.hpp"
 #include "tokens/words.hpp"
 
@@ -38,8 +33,6 @@ constexpr OptionRule tokenise_options[] = {
 
 using Tokens = std::vector<std::string>;
 
-bool is_bpe(const Call& call) { return call.options->word("method", "words") == "bpe"; }
-
 std::shared_ptr<const BytePairEncoder> encoder_of(const Call& call) {
   const Options& options = *call.options;
   if (options.has("tokenizer")) return byte_pair_encoder(options.contents("tokenizer"));
@@ -57,12 +50,6 @@ std::string text_to_read(const Call& call, const std::string& text) {
 
 void refuse_empty(bool is_empty, const Call& call) {
   if (is_empty) refuse(call, "the text is empty; give it at least one word");
-}
-
-void refuse_no_text(const Call& call) {
-  if (!call.environment->texts.empty()) return;
-  refuse(call,
-         "there is no text to tokenise; write text = \"the fat cat\" at the top of the lesson");
 }
 
 std::vector<Tokens> tokens_of(const Call& call) {
@@ -183,8 +170,11 @@ std::vector<Sentence> sentences_of(const Call& call) {
   if (const auto& cut = call.environment->cut) {
     return {{.tokens = cut->words, .ids = cut->ids, .pad = 0}};
   }
-  refuse_no_text(call);
-  return is_bpe(call) ? encoded(call) : looked_up(call);
+  if (call.environment->texts.empty()) {
+    refuse(call,
+           "there is no text to tokenise; write text = \"the fat cat\" at the top of the lesson");
+  }
+  return call.options->word("method", "words") == "bpe" ? encoded(call) : looked_up(call);
 }
 
 struct Tokenise {

@@ -37,17 +37,6 @@ void check_joined_operands(const Call& call) {
   }
 }
 
-// The joined columns keep their labels if every matrix has labels.
-std::vector<std::string> joined_labels(const Call& call) {
-  std::vector<std::string> labels;
-  for (const Tensor* part : call.inputs) {
-    const Axis& columns = part->axes.back();
-    if (columns.labels.size() != columns.size) return {};
-    labels.insert(labels.end(), columns.labels.begin(), columns.labels.end());
-  }
-  return labels;
-}
-
 // Returns `joined` with the columns of all heads, head after head.
 Tensor side_by_side(const Tensor& heads, Tensor joined) {
   put(xt::transpose(heads.array<4>(), {0, 2, 1, 3}), joined.values.mutable_span());
@@ -135,14 +124,15 @@ struct ConcatHeads {
     check_joined_operands(call);
     const Tensor& first = *call.inputs[0];
     AxisRoles axes(first);
-    axes.columns = {.name = "h·" + axes.columns.name, .size = 0};
+    axes.columns = {.name = "h·" + axes.columns.name};
     if (joins_one_tensor(call)) {
       axes.heads.reset();
       axes.columns.size = head_count(first) * first.columns();
       return side_by_side(first, uninitialised(axes.all()));
     }
-    for (const Tensor* head : call.inputs) axes.columns.size += head->columns();
-    axes.columns.labels = joined_labels(call);
+    std::vector<Axis> columns;
+    for (const Tensor* head : call.inputs) columns.push_back(head->axes.back());
+    axes.columns = joined(axes.columns.name, columns);
     Tensor joined = uninitialised(axes.all());
     MutableArrayView<3> whole = joined.mutable_array();
     std::size_t from = 0;
@@ -224,7 +214,7 @@ constexpr Mistake concat_heads_mistakes[] = {
 };
 
 // Each head gets the gradient of its own columns.
-struct GradJoined : OwnCells {
+struct GradJoined : OwnCells, FormByRows<"the columns of {0} that are {1}'s"> {
   static constexpr GradientWords words{
       "Back to the heads",
       "The heads stood side by side, so each gets the gradients of its own columns.",
@@ -237,10 +227,6 @@ struct GradJoined : OwnCells {
     }
     const std::size_t first = first_column(call);
     return fmt::format("{{r0}}[..., {}:{}]", first, first + own.columns());
-  }
-
-  static Form form(const Call&) {
-    return with_columns({{"row column"}, "row column", "the columns of {0} that are {1}'s"});
   }
 
   // The joined column at which the operand begins: after the matrices before it.
@@ -363,7 +349,7 @@ constexpr Mistake split_heads_mistakes[] = {
 };
 
 // The gradients of the heads, joined as they were split.
-struct GradSplit : OwnCells {
+struct GradSplit : OwnCells, FixedForm<"the heads of {0}, put together"> {
   static constexpr GradientWords words{
       "Back to the columns of all heads",
       "Each head's gradient goes to the columns that the head was cut from.",
@@ -371,10 +357,6 @@ struct GradSplit : OwnCells {
 
   static std::string code_of(const Call& call) {
     return code_of_joined(*call.inputs[grad_output], cut_axis(call));
-  }
-
-  static Form form(const Call&) {
-    return {{"row column"}, "row column", "the heads of {0}, put together"};
   }
 
   static auto cell(const auto& c) { return joined_cell(c, grad_output, cut_axis(*c.call)); }

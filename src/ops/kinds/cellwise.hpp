@@ -12,22 +12,19 @@ namespace qkv::inline ops {
 
 /// Operations whose cells each depend on the operands' cells in the same place.
 
-/// A formula's text as a template argument.
-template <std::size_t size>
-struct FormulaText {
-  char letters[size] = {};
-
-  consteval FormulaText(const char (&text)[size]) {  // NOLINT: a literal is a text
-    std::ranges::copy(text, letters);
-  }
-};
-
 /// The maths of a function of each cell by itself.
 /// Example: `CellFunction<"ln {0}", [](const auto& x) { return logarithm(x); }>`
 template <FormulaText formula, auto function>
-struct CellFunction {
-  static Form form(const Call&) { return {{"row column"}, "row column", formula.letters}; }
+struct CellFunction : FixedForm<formula> {
   static auto cell(const auto& c) { return function(c(0)(c.row, c.column)); }
+
+  static Tensor compute(const Call& call) {
+    constexpr std::size_t operations = 16;
+    return by_rows(call, output_of(call, FixedForm<formula>::form(call)), operations,
+                   [](const Operands& of, std::span<double> cells) {
+                     std::ranges::transform(of.row(0), cells.begin(), function);
+                   });
+  }
 };
 
 /// Returns the kernel that replaces each cell by `function` of it.
@@ -155,6 +152,21 @@ struct CellwiseGradient {
 /// The gradient of the output, unchanged: the gradient of a sum, to either operand.
 struct IdentityBackward : CellwiseGradient<"{0}", std::identity{}> {
   static Tensor compute(const Call& call, Tensor whole);
+};
+
+/// The gradient of a bias that was added to every row.
+template <FormulaText formula>
+struct BiasBackward : IdentityBackward {
+  static constexpr GradientWords words{
+      "Back to the bias",
+      "The bias was added to every row, so its gradient is the sum over all rows.",
+      "One number for each feature."};
+
+  static constexpr std::string_view code = "{r0}";
+
+  static Form form(const Call&) {
+    return with_columns({{"row column", "1 column"}, "row column", formula.letters});
+  }
 };
 
 }  // namespace qkv::inline ops

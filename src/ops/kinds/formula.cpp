@@ -2,7 +2,6 @@
 
 #include "ops/kinds/cellwise.hpp"
 #include "ops/kinds/move.hpp"
-#include "tensor/parallel.hpp"
 
 namespace qkv::inline ops {
 
@@ -113,6 +112,19 @@ Tensor IdentityBackward::compute(const Call& call, Tensor whole) {
   }
   whole.values = change;  // shared, not copied
   return whole;
+}
+
+Axis joined(const std::string& name, const std::vector<Axis>& parts) {
+  std::vector<std::string> labels;
+  std::size_t size = 0;
+  for (const Axis& part : parts) {
+    labels.insert(labels.end(), part.labels.begin(), part.labels.end());
+    size += part.size;
+  }
+  const bool are_whole =
+      std::ranges::all_of(parts, [](const Axis& part) { return part.labels.size() == part.size; });
+  if (!are_whole) labels.clear();
+  return {.name = name, .size = size, .labels = std::move(labels)};
 }
 
 Tensor block_of(const Tensor& whole, Tensor part, const Block& block) {

@@ -73,6 +73,38 @@ Tensor by_rows(const Call& call, Tensor result, std::size_t operations,
 /// Returns the form with its formula for tokens as columns: "row" and "column" change places.
 Form with_columns(Form form);
 
+/// A formula's text as a template argument.
+template <std::size_t size>
+struct FormulaText {
+  char letters[size] = {};
+
+  consteval FormulaText(const char (&text)[size]) {  // NOLINT: a literal is a text
+    std::ranges::copy(text, letters);
+  }
+};
+
+/// A base of operations whose form is the same for every call: their formula, the axes of the
+/// result, and those of each operand if they differ. The last ones serve all that follow.
+/// Example: `FixedForm<"e^({0} − {1})", "query key", "query key", "query 1">`
+template <FormulaText formula, FormulaText output = "row column", FormulaText... operands>
+struct FixedForm {
+  static Form form(const Call&) {
+    if constexpr (sizeof...(operands) == 0) {
+      return {{output.letters}, output.letters, formula.letters};
+    } else {
+      return {{operands.letters...}, output.letters, formula.letters};
+    }
+  }
+};
+
+/// The same, with "row" and "column" exchanged in the formula if tokens are columns.
+template <FormulaText formula, FormulaText output = "row column", FormulaText... operands>
+struct FormByRows {
+  static Form form(const Call& call) {
+    return with_columns(FixedForm<formula, output, operands...>::form(call));
+  }
+};
+
 /// Returns a step's results with each of `changes` made to the parameters of its maths.
 /// `parameters_of` returns those of a call, and `computed` the result from both. A change that is
 /// impossible returns false.

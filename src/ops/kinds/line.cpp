@@ -1,11 +1,5 @@
 #include "ops/kinds/line.hpp"
 
-#include <fmt/format.h>
-
-#include <cmath>
-#include <span>
-#include <utility>
-
 namespace qkv::inline ops {
 
 Form along_lines(const Call& call, Form by_rows) {

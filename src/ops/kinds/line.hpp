@@ -89,6 +89,27 @@ std::optional<Range> range_of_lines(const Call& call, std::span<const Bounds> op
   return range_by_lines(call, operands[0], result, formula);
 }
 
+/// Returns the range of a step, row by row: `row_of(c)` returns the interval of each cell of a row.
+template <class RowOf>
+Range range_by_rows(const Call& call, std::span<const Bounds> operands, const Tensor& result,
+                    RowOf row_of) {
+  Range range{uninitialised(result.axes), uninitialised(result.axes)};
+  Cell<Interval> c{{.call = &call, .output = &result}, operands};
+  for (; c.matrix < result.matrices(); ++c.matrix) {
+    MutableMatrixView low = range.low.mutable_matrix(c.matrix);
+    MutableMatrixView high = range.high.mutable_matrix(c.matrix);
+    for (c.row = 0; c.row < result.rows(); ++c.row) {
+      const auto cell_of = row_of(c);
+      for (c.column = 0; c.column < result.columns(); ++c.column) {
+        const Interval cell = cell_of(c);
+        low(c.row, c.column) = cell.low;
+        high(c.row, c.column) = cell.high;
+      }
+    }
+  }
+  return range;
+}
+
 /// Returns for each number the sum of all others in its line, without subtraction: nothing cancels.
 Matrix leave_one_out_sums(const Matrix& matrix, Along along);
 

@@ -50,6 +50,9 @@ N padded_cell(const Cell<N>& c, std::size_t k, const Block& block) {
   return c.of(k, matrix)(c.row - block.rows.from, c.column - block.columns.from);
 }
 
+/// Returns an axis with the indices of all `parts`, and with their labels if every index has one.
+Axis joined(const std::string& name, const std::vector<Axis>& parts);
+
 /// Return `part` with the cells of a block of `whole`, and `whole` with those of `part` as a block
 /// and 0 elsewhere.
 Tensor block_of(const Tensor& whole, Tensor part, const Block& block);

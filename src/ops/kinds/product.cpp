@@ -1,14 +1,5 @@
 #include "ops/kinds/product.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-
-#include "ops/kinds/formula.hpp"
-#include "ops/shape_rule.hpp"
-#include "tensor/parallel.hpp"
-
 namespace qkv::inline ops {
 namespace {
 

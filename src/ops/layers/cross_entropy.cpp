@@ -1,7 +1,6 @@
 #include "ops/attention/softmax.hpp"
 #include "ops/code.hpp"
 #include "ops/kinds/gradient.hpp"
-#include "ops/kinds/line.hpp"
 
 namespace qkv::inline ops {
 namespace {

@@ -14,16 +14,7 @@ N silu(const N& x) {
 // Falls to one minimum, then rises: extremes are at the ends or at the minimum.
 Interval silu(Interval x) { return range_with_turns(x, {-1.2784645427610738}, silu<double>); }
 
-struct Silu {
-  static Form form(const Call&) { return {{"row column"}, "row column", "SiLU({0})"}; }
-
-  static auto cell(const auto& c) { return silu(c(0)(c.row, c.column)); }
-
-  static Tensor compute(const Call& call) {
-    const auto x = call.inputs[0]->array();
-    return with_numbers(frame_of(call, form(call)), x / (1 + xt::exp(-x)));
-  }
-};
+using Silu = CellFunction<"SiLU({0})", [](const auto& x) { return silu(x); }>;
 
 double sigmoid_of(const Cell<double>& c) { return sigmoid(c(0)(c.row, c.column)); }
 

@@ -149,7 +149,8 @@ double variance_of(const ArrayView<1>& x, double mean) {
          static_cast<double>(x.size());
 }
 
-struct LayerNorm {
+struct LayerNorm : FormByRows<"(each row of {0} − its mean) / √(its variance + ε) · {1} + {2}",
+                              "row column", "row column", "1 column", "1 column"> {
   static std::string code_of(const Call& call) {
     return fmt::format(
         "c = {{r0}} - {{r0}}.mean({{keep}}); {{=}}c / {{np}}.sqrt((c ** 2).mean({{keep}}) "
@@ -157,59 +158,33 @@ struct LayerNorm {
         eps_of(call));
   }
 
-  static Form form(const Call&) {
-    return with_columns({{"row column", "1 column", "1 column"},
-                         "row column",
-                         "(each row of {0} − its mean) / √(its variance + ε) · {1} + {2}"});
-  }
-
-  // Ba, Kiros and Hinton (2016): the variance is divided by the width, not by the width less one.
   template <class N>
   static N cell(const Cell<N>& c) {
     if constexpr (std::is_same_v<N, Interval>) {
-      return box_of_row(c).range(c.column) * c(1)(0, c.column) + c(2)(0, c.column);
+      return cells_of_row(c)(c);
+    } else {
+      const auto x = c(0);
+      const RowNorm<N> normed(
+          x.columns, [&](std::size_t j) { return x(c.row, j); }, Norm::layer, eps_of(*c.call));
+      return normed(x(c.row, c.column)) * c(1)(0, c.column) + c(2)(0, c.column);
     }
-    const auto x = c(0);
-    const N width = static_cast<double>(x.columns);
-    const N eps = eps_of(*c.call);
-    const N mean = sum<N>(x.columns, [&](std::size_t t) { return x(c.row, t); }) / width;
-    const N variance = sum<N>(x.columns,
-                              [&](std::size_t t) {
-                                const N difference = x(c.row, t) - mean;
-                                return difference * difference;
-                              }) /
-                       width;
-    return (x(c.row, c.column) - mean) / root_of(variance + eps) * c(1)(0, c.column) +
-           c(2)(0, c.column);
   }
 
-  static LayerNormBounds box_of_row(const Cell<Interval>& c) {
+  // The interval of each cell of a row.
+  static auto cells_of_row(const Cell<Interval>& c) {
     const auto x = c(0);
-    std::vector<Interval> cells;
-    for (std::size_t j = 0; j < x.columns; ++j) cells.push_back(x(c.row, j));
-    return {std::move(cells), eps_of(*c.call)};
+    std::vector<Interval> row;
+    for (std::size_t j = 0; j < x.columns; ++j) row.push_back(x(c.row, j));
+    return [box = LayerNormBounds(std::move(row), eps_of(*c.call)), gain = c(1),
+            bias = c(2)](const Cell<Interval>& at) -> Interval {
+      return box.range(at.column) * gain(0, at.column) + bias(0, at.column);
+    };
   }
 
   // One box per row, not per cell.
   static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
                                     const Tensor& result) {
-    Range range{uninitialised(result.axes), uninitialised(result.axes)};
-    Cell<Interval> c{{.call = &call, .output = &result}, operands};
-    for (; c.matrix < result.matrices(); ++c.matrix) {
-      MutableMatrixView low = range.low.mutable_matrix(c.matrix);
-      MutableMatrixView high = range.high.mutable_matrix(c.matrix);
-      const auto gain = c(1);
-      const auto bias = c(2);
-      for (c.row = 0; c.row < result.rows(); ++c.row) {
-        const LayerNormBounds box = box_of_row(c);
-        for (std::size_t j = 0; j < result.columns(); ++j) {
-          const Interval cell = box.range(j) * gain(0, j) + bias(0, j);
-          low(c.row, j) = cell.low;
-          high(c.row, j) = cell.high;
-        }
-      }
-    }
-    return range;
+    return range_by_rows(call, operands, result, cells_of_row);
   }
 
   static Tensor compute(const Call& call) {

@@ -85,28 +85,17 @@ Interval mean_value_bounds(
   return {std::max(range.low, wide.low), std::min(range.high, wide.high)};
 }
 
-enum class Norm { layer, rms };
-
-// A normalised row: x less its mean (not in RMS norm), divided by the root of its mean square.
+// A normalised row.
 template <class N>
 struct NormedRow {
   std::vector<N> cells;
   N root = 1.0;
 
   NormedRow(const std::vector<N>& x, Norm norm, double eps) {
-    const N mean = norm == Norm::rms ? N(0.0) : mean_of(x, [](const N& one) { return one; });
-    const N square = mean_of(x, [&](const N& one) {
-      const N distance = norm == Norm::rms ? one : one - mean;
-      return distance * distance;
-    });
-    root = root_of(square + N(eps));
-    for (const N& one : x) cells.push_back((norm == Norm::rms ? one : one - mean) / root);
-  }
-
-  template <class Term>
-  static N mean_of(const std::vector<N>& x, const Term& term) {
-    return sum<N>(x.size(), [&](std::size_t j) { return term(x[j]); }) /
-           N(static_cast<double>(x.size()));
+    const RowNorm<N> row(
+        x.size(), [&](std::size_t j) { return x[j]; }, norm, eps);
+    root = row.root;
+    for (const N& one : x) cells.push_back(row(one));
   }
 };
 
@@ -233,7 +222,8 @@ struct GradRow {
 
 // The gradient of the gain: dY ∘ x̂, summed over the rows.
 template <Norm norm>
-struct GradGain {
+struct GradGain : FormByRows<"the column sums of {0} ∘ x̂, x̂ = {2} normalised", "row column",
+                             "row column", "1 column", "row column"> {
   static constexpr GradientWords words{"Back to the gain",
                                        "The gain was multiplied with every normalised row. So the "
                                        "gradients times those rows are added up.",
@@ -242,12 +232,6 @@ struct GradGain {
 
   static std::string code_of(const Call& call) {
     return code_of_row(call, norm, "{r2}") + "{=}{r0} * c / r";
-  }
-
-  static Form form(const Call&) {
-    return with_columns({{"row column", "1 column", "row column"},
-                         "row column",
-                         "the column sums of {0} ∘ x̂, x̂ = {2} normalised"});
   }
 
   template <class N>
@@ -276,19 +260,6 @@ struct GradGain {
                        cells[j] = change[j] * row.cells[j];
                      }
                    });
-  }
-};
-
-struct GradNormBias : IdentityBackward {
-  static constexpr GradientWords words{
-      "Back to the bias",
-      "The bias was added to every row, so its gradient is the sum over all rows.",
-      "One number for each feature."};
-
-  static constexpr std::string_view code = "{r0}";
-
-  static Form form(const Call&) {
-    return with_columns({{"row column", "1 column"}, "row column", "the column sums of {0}"});
   }
 };
 
@@ -322,7 +293,8 @@ constexpr Mistake norm_backward_mistakes[] = {
 template <Norm norm>
 BackwardRule norm_backward(const OperandRef& use) {
   return backward_by<WithMistakes<GradRow<norm>, norm_backward_mistakes<norm>>,
-                     Repeated<GradGain<norm>>, Repeated<GradNormBias>>(use);
+                     Repeated<GradGain<norm>>, Repeated<BiasBackward<"the column sums of {0}">>>(
+      use);
 }
 
 }  // namespace

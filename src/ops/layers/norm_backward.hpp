@@ -1,6 +1,8 @@
 #pragma once
 
 #include "ops/backward_rule.hpp"
+#include "ops/cell.hpp"
+#include "ops/numbers/functions.hpp"
 
 namespace qkv::inline ops {
 
@@ -11,6 +13,35 @@ inline double eps_of(const Call& call) { return call.options->number("eps", 1e-5
 inline double offset_of(const Call& call) {
   return call.options->flag("unit_offset", false) ? 1 : 0;
 }
+
+enum class Norm { layer, rms };
+
+/// How a row is normalised: x less its mean (not in RMS norm), divided by the root of its mean
+/// square. Layer norm is that of Ba, Kiros and Hinton (2016): the square is divided by the width,
+/// not by the width less one. RMS norm is that of Zhang and Sennrich (2019).
+template <class N>
+struct RowNorm {
+  Norm norm;
+  N mean = 0.0;
+  N root = 1.0;
+
+  /// The row's numbers are `x(0)`, `x(1)`, …
+  template <class Row>
+  RowNorm(std::size_t width, const Row& x, Norm its_norm, double eps) : norm(its_norm) {
+    const N count = static_cast<double>(width);
+    if (norm == Norm::layer) mean = sum<N>(width, x) / count;
+    const N square = sum<N>(width,
+                            [&](std::size_t j) {
+                              const N distance = less_mean(x(j));
+                              return distance * distance;
+                            }) /
+                     count;
+    root = root_of(square + N(eps));
+  }
+
+  N less_mean(const N& x) const { return norm == Norm::rms ? x : x - mean; }
+  N operator()(const N& x) const { return less_mean(x) / root; }
+};
 
 /// Returns the backward rule of layer norm: to its rows, its gain and its bias.
 BackwardRule layer_norm_backward(const OperandRef& use);

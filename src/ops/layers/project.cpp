@@ -30,29 +30,19 @@ struct GradProjection : ProductGradient<GradSecond<Axes>> {
       "It has the shape of the weight. A step of training subtracts a little of it."};
 };
 
-struct GradProjectionBias : IdentityBackward {
-  static constexpr GradientWords words{
-      "Back to the bias",
-      "The bias was added to every row, so its gradient is the sum over all rows.",
-      "One number for each feature."};
+using GradProjectionBias = BiasBackward<"the sums of the columns of {0}">;
 
-  static constexpr std::string_view code = "{r0}";
-
-  static Form form(const Call&) {
-    return with_columns(
-        {{"row column", "1 column"}, "row column", "the sums of the columns of {0}"});
-  }
-};
+RightSide side_of_weight(const Options& options) {
+  const bool out_in = options.word("layout", "in-out") == "out-in";
+  return out_in ? RightSide::transposed : RightSide::as_is;
+}
 
 /// The backward rule of project: to its rows, its weight in either layout, and its bias.
 BackwardRule project_backward(const OperandRef& use) {
-  const bool out_in = use.options->word("layout", "in-out") == "out-in";
-  const auto rule = out_in
-                        ? backward_by<GradRows<RowsTimesRows>, GradProjection<RowsTimesRows>,
-                                      Repeated<GradProjectionBias>>
-                        : backward_by<GradRows<RowsTimesColumns>, GradProjection<RowsTimesColumns>,
-                                      Repeated<GradProjectionBias>>;
-  return rule(use);
+  if (use.operand == 2) return rule_of<Repeated<GradProjectionBias>>(use);
+  return side_of_weight(*use.options) == RightSide::transposed
+             ? backward_by<GradRows<RowsTimesRows>, GradProjection<RowsTimesRows>>(use)
+             : backward_by<GradRows<RowsTimesColumns>, GradProjection<RowsTimesColumns>>(use);
 }
 
 constexpr std::string_view layouts[] = {"in-out", "out-in"};
@@ -62,14 +52,9 @@ constexpr OptionRule project_options[] = {
      .list = layouts},
 };
 
-RightSide side_of_weight(const Call& call) {
-  const bool out_in = call.options->word("layout", "in-out") == "out-in";
-  return out_in ? RightSide::transposed : RightSide::as_is;
-}
-
 struct Project {
   static Form form(const Call& call) {
-    const bool is_transposed = side_of_weight(call) == RightSide::transposed;
+    const bool is_transposed = side_of_weight(*call.options) == RightSide::transposed;
     Form form{{"row inner", is_transposed ? "column inner" : "inner column"},
               "row column",
               is_transposed ? "{0} · {1}ᵀ" : "{0} · {1}",
@@ -82,16 +67,16 @@ struct Project {
     return form;
   }
 
-  static auto cell(const auto& c) { return product_cell(c, side_of_weight(*c.call)); }
+  static auto cell(const auto& c) { return product_cell(c, side_of_weight(*c.call->options)); }
 
   static Tensor compute(const Call& call) {
     // [row inner]·[inner column] → [row column]
-    return product(call, form(call), side_of_weight(call));
+    return product(call, form(call), side_of_weight(*call.options));
   }
 
   static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
                                     const Tensor& result) {
-    return product_range(call, operands, result, side_of_weight(call));
+    return product_range(call, operands, result, side_of_weight(*call.options));
   }
 };
 

@@ -58,49 +58,33 @@ struct RmsNorm {
       }
       return normed(own, others, static_cast<double>(x.columns), eps_of(*c.call)) * factor(c);
     } else {
-      const N width = static_cast<double>(x.columns);
-      const N eps = eps_of(*c.call);
       const N squares = sum<N>(x.columns, [&](std::size_t t) { return x(c.row, t) * x(c.row, t); });
-      return own / root_of(squares / width + eps) * factor(c);
+      const N width = static_cast<double>(x.columns);
+      return own / root_of(squares / width + N(eps_of(*c.call))) * factor(c);
     }
   }
 
-  // The sum of squares is computed once per row, not once per cell.
+  // The interval of each cell of a row: the sum of squares is computed once per row.
+  static auto cells_of_row(const Cell<Interval>& c) {
+    const auto x = c(0);
+    MatrixRange squares{Matrix::from_shape({1, x.columns}), Matrix::from_shape({1, x.columns})};
+    for (std::size_t j = 0; j < x.columns; ++j) {
+      const Interval one = square(x(c.row, j));
+      squares.low(0, j) = one.low;
+      squares.high(0, j) = one.high;
+    }
+    return [x, low = leave_one_out_sums(squares.low, Along::rows),
+            high = leave_one_out_sums(squares.high, Along::rows)](const Cell<Interval>& at) {
+      const Interval others{low(0, at.column), high(0, at.column)};
+      return normed(x(at.row, at.column), others, static_cast<double>(x.columns),
+                    eps_of(*at.call)) *
+             factor(at);
+    };
+  }
+
   static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
                                     const Tensor& result) {
-    Range range{uninitialised(result.axes), uninitialised(result.axes)};
-    Cell<Interval> c{{.call = &call, .output = &result}, operands};
-    for (; c.matrix < result.matrices(); ++c.matrix) {
-      const auto x = c(0);
-      const MatrixRange others = squares_of_others(x);
-      MutableMatrixView low = range.low.mutable_matrix(c.matrix);
-      MutableMatrixView high = range.high.mutable_matrix(c.matrix);
-      for (c.row = 0; c.row < x.rows; ++c.row) {
-        for (c.column = 0; c.column < x.columns; ++c.column) {
-          const Interval beside{others.low(c.row, c.column), others.high(c.row, c.column)};
-          const Interval cell =
-              normed(x(c.row, c.column), beside, static_cast<double>(x.columns), eps_of(call)) *
-              factor(c);
-          low(c.row, c.column) = cell.low;
-          high(c.row, c.column) = cell.high;
-        }
-      }
-    }
-    return range;
-  }
-
-  static MatrixRange squares_of_others(const OperandMatrix<Interval>& x) {
-    MatrixRange squares{Matrix::from_shape({x.rows, x.columns}),
-                        Matrix::from_shape({x.rows, x.columns})};
-    for (std::size_t i = 0; i < x.rows; ++i) {
-      for (std::size_t j = 0; j < x.columns; ++j) {
-        const Interval one = square(x(i, j));
-        squares.low(i, j) = one.low;
-        squares.high(i, j) = one.high;
-      }
-    }
-    return {leave_one_out_sums(squares.low, Along::rows),
-            leave_one_out_sums(squares.high, Along::rows)};
+    return range_by_rows(call, operands, result, cells_of_row);
   }
 
   static Tensor compute(const Call& call) {

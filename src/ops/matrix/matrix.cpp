@@ -29,9 +29,7 @@ struct GradRight : ProductGradient<GradSecond<RowsTimesColumns>> {
                                        "It has the shape of the right matrix."};
 };
 
-struct Transpose {
-  static Form form(const Call&) { return {{"row column"}, "column row", "{0}ᵀ"}; }
-
+struct Transpose : FixedForm<"{0}ᵀ", "column row", "row column"> {
   static auto cell(const auto& c) { return c(0)(c.column, c.row); }
 
   static Tensor compute(const Call& call) {
@@ -94,10 +92,9 @@ struct RowSum : RowStatistic<"the sum of", sums> {
 };
 
 struct RowMean : RowStatistic<"the mean of", means> {
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    const Line<N> line = line_of(c);
-    return sum_of(line) / N(static_cast<double>(line.size()));
+  static auto cell(const auto& c) {
+    const auto line = line_of(c);
+    return sum_of(line) / static_cast<double>(line.size());
   }
 
   static constexpr std::string_view code = "{0}.mean({keep})";
@@ -156,10 +153,7 @@ struct GradMean {
     return form_of_gradient(call, fmt::format("{{0}} / {}", count(call)));
   }
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return repeated(c(grad_output), c) / N(count(*c.call));
-  }
+  static auto cell(const auto& c) { return repeated(c(grad_output), c) / count(*c.call); }
 };
 
 }  // namespace

@@ -4,7 +4,8 @@
 namespace qkv::inline ops {
 namespace {
 
-struct Append {
+struct Append
+    : FormByRows<"the rows of {0}, then those of {1}", "row column", "row column", "inner column"> {
   // Leading axes that one operand lacks repeat.
   static std::string code_of(const Call& call) {
     std::string leading;
@@ -22,11 +23,6 @@ struct Append {
     return fmt::format("{{cat}}([{}], {{axis}}=-2)", parts);
   }
 
-  static Form form(const Call&) {
-    return with_columns(
-        {{"row column", "inner column"}, "row column", "the rows of {0}, then those of {1}"});
-  }
-
   template <class N>
   static N cell(const Cell<N>& c) {
     const auto past = c(0);
@@ -34,33 +30,19 @@ struct Append {
     return c(1)(c.row - past.rows, c.column);
   }
 
-  // The labels of all rows, if each has one.
-  static Axis rows_of(const Tensor& past, const Tensor& added) {
-    Axis rows = past.row_axis();
-    const Axis more = added.row_axis();
-    std::vector<std::string> labels;
-    if (rows.labels.size() == rows.size && more.labels.size() == more.size) {
-      labels.assign(rows.labels.begin(), rows.labels.end());
-      labels.insert(labels.end(), more.labels.begin(), more.labels.end());
-    }
-    return {.name = rows.name.empty() ? more.name : rows.name,
-            .size = rows.size + more.size,
-            .labels = std::move(labels)};
-  }
-
   static Tensor compute(const Call& call) {
     const Form all = form(call);
     std::vector<Axis> axes = leading_axes(call, all);
-    axes.push_back(rows_of(*call.inputs[0], *call.inputs[1]));
+    const Axis past = call.inputs[0]->row_axis();
+    const Axis added = call.inputs[1]->row_axis();
+    axes.push_back(joined(past.name.empty() ? added.name : past.name, {past, added}));
     axes.push_back(bind(call, all).find("column")->second);
     Tensor result = uninitialised(std::move(axes));
     CellBase at{.call = &call, .output = &result};
     for (; !result.values.empty() && at.matrix < result.matrices(); ++at.matrix) {
       const std::span<double> cells = result.mutable_cells(at.matrix);
-      const std::span<const double> past = call.inputs[0]->cells(at.matrix_index(0));
-      std::ranges::copy(past, cells.begin());
-      std::ranges::copy(call.inputs[1]->cells(at.matrix_index(1)),
-                        cells.subspan(past.size()).begin());
+      const auto end = std::ranges::copy(call.inputs[0]->cells(at.matrix_index(0)), cells.begin());
+      std::ranges::copy(call.inputs[1]->cells(at.matrix_index(1)), end.out);
     }
     return result;
   }
@@ -247,7 +229,7 @@ struct Take {
 };
 
 // Cells that were taken get their gradient, all others 0.
-struct GradTaken : OwnCells {
+struct GradTaken : OwnCells, FixedForm<"{0} where it was taken from, else 0"> {
   static constexpr GradientWords words{
       "Back to the whole matrix",
       "The part that was taken gets its gradients. The rest does not change the loss.",
@@ -257,10 +239,6 @@ struct GradTaken : OwnCells {
     const Tensor& all = *call.inputs[self];
     return fmt::format("g = {{np}}.zeros_like({{r1}}); g{} = {{r0}}; {{=}}g",
                        code_of_block(all, taken_block(forward_call(call, {self}))));
-  }
-
-  static Form form(const Call&) {
-    return {{"row column"}, "row column", "{0} where it was taken from, else 0"};
   }
 
   static auto cell(const auto& c) {

@@ -1,5 +1,3 @@
-#include <memory>
-
 #include "ops/code.hpp"
 #include "ops/heads/head_axis.hpp"
 #include "ops/kinds/formula.hpp"
@@ -82,8 +80,7 @@ Versions before_split(const StepView& step) {
   };
   Options wide = *step.options;
   wide.set("width", static_cast<double>(heads * x.columns()));
-  Options cut;
-  cut.set("heads", static_cast<double>(heads));
+  const Options cut = Options::of("heads", static_cast<double>(heads));
   return {work(split_heads_operation,
                work(rope_operation, work(concat_heads_operation, x, {}), wide), cut)};
 }
@@ -280,7 +277,8 @@ struct GradRotated {
 };
 
 // A given angle moves its pair along a circle: dθ = dY_2 · Y_1 − dY_1 · Y_2.
-struct GradAngles {
+struct GradAngles : FixedForm<"of each pair {0}₂ · {2}₁ − {0}₁ · {2}₂", "row inner", "row column",
+                              "row inner", "row column"> {
   static constexpr GradientWords words{"Back to the angles",
                                        "A larger angle moves its pair along a circle. The gradient "
                                        "in that direction is the gradient of the angle.",
@@ -292,12 +290,6 @@ struct GradAngles {
     const auto [first, second] = code_of_pairs(rope);
     return fmt::format("{{r0}}[..., {1}] * {{r2}}[..., {0}] - {{r0}}[..., {0}] * {{r2}}[..., {1}]",
                        first, second);
-  }
-
-  static Form form(const Call&) {
-    return {{"row column", "row inner", "row column"},
-            "row inner",
-            "of each pair {0}₂ · {2}₁ − {0}₁ · {2}₂"};
   }
 
   template <class N>

@@ -1,11 +1,6 @@
 #include "ops/rope/rotation.hpp"
 
-#include <fmt/format.h>
-
-#include <numbers>
-
 #include "ops/kinds/formula.hpp"
-#include "ops/options.hpp"
 
 namespace qkv::inline ops {
 namespace {

@@ -85,17 +85,14 @@ constexpr Mistake log_sum_exp_mistakes[] = {
 };
 
 // L = ln Σ e^S: dS = dL ∘ e^(S − L), which is dL times their softmax.
-struct GradScoresOfSum {
+struct GradScoresOfSum
+    : FixedForm<"{0} ∘ e^({1} − {2})", "query key", "query 1", "query key", "query 1"> {
   static constexpr GradientWords words{
       "Back to the scores, by their softmax",
       "The derivative of a row's log-sum-exp with respect to a score is that score's softmax. So "
       "the gradient is multiplied by the softmax.",
       "Each row sums to the gradient of its log-sum-exp."};
   static constexpr Role needs[] = {Role::output};
-
-  static Form form(const Call&) {
-    return {{"query 1", "query key", "query 1"}, "query key", "{0} ∘ e^({1} − {2})"};
-  }
 
   static auto cell(const auto& c) {
     return c(grad_output)(c.row, 0) * power(c(self)(c.row, c.column), c(saved_output)(c.row, 0));
@@ -122,9 +119,7 @@ BackwardRule log_sum_exp_backward(const OperandRef& use) {
   return backward_by<GradOfMaximum, GradSumOfPowers>(use);
 }
 
-struct TileWeights {
-  static Form form(const Call&) { return {{"query key", "query 1"}, "query key", "e^({0} − {1})"}; }
-
+struct TileWeights : FixedForm<"e^({0} − {1})", "query key", "query key", "query 1"> {
   static auto cell(const auto& c) { return power(c(0)(c.row, c.column), c(1)(c.row, 0)); }
 };
 
@@ -275,15 +270,10 @@ Decimal merged(const Parts<Decimal>& p) {
   return (p.output_1 + p.output_2) / Decimal(2.0);
 }
 
-struct Merge {
+struct Merge : FixedForm<"e^({1} − L) · {0} + e^({3} − L) · {2}, L = ln(e^{1} + e^{3})",
+                         "query d_v", "query d_v", "query 1", "query d_v", "query 1"> {
   static constexpr std::string_view code =
       "a, b = {np}.exp({1}), {np}.exp({3}); {=}(a * {0} + b * {2}) / (a + b)";
-
-  static Form form(const Call&) {
-    return {{"query d_v", "query 1", "query d_v", "query 1"},
-            "query d_v",
-            "e^({1} − L) · {0} + e^({3} − L) · {2}, L = ln(e^{1} + e^{3})"};
-  }
 
   template <class N>
   static N cell(const Cell<N>& c) {
@@ -334,7 +324,8 @@ N share_of(const N& own, const N& other) {
 }
 
 // O = s·O_1 + (1 − s)·O_2: dO_1 = s · dO.
-struct GradPart {
+struct GradPart : FixedForm<"{0} ∘ e^({2} − L), L = ln(e^{2} + e^{3})", "query d_v", "query d_v",
+                            "query d_v", "query 1", "query 1"> {
   static constexpr GradientWords words{
       "Back to a part's output",
       "Each part makes up a fraction of the merged output, and gets that fraction of its gradient.",
@@ -344,19 +335,15 @@ struct GradPart {
 
   static constexpr std::string_view code = "{0} / (1 + {np}.exp({3} - {2}))";
 
-  static Form form(const Call&) {
-    return {{"query d_v", "query d_v", "query 1", "query 1"},
-            "query d_v",
-            "{0} ∘ e^({2} − L), L = ln(e^{2} + e^{3})"};
-  }
-
   static auto cell(const auto& c) {
     return c(grad_output)(c.row, c.column) * share_of(c(own_lse)(c.row, 0), c(other_lse)(c.row, 0));
   }
 };
 
 // s grows with L_1 by s · (1 − s), so dL_1 is the sum of dO ∘ s · (O_1 − O).
-struct GradShare {
+struct GradShare
+    : FormByRows<"row sums of {0} ∘ ({3} − {4}) · e^({1} − L), L = ln(e^{1} + e^{2})", "query d_v",
+                 "query d_v", "query 1", "query 1", "query d_v", "query d_v"> {
   static constexpr GradientWords words{
       "Back to a part's log-sum-exp",
       "A larger log-sum-exp gives its part more weight and the other part less. So the difference "
@@ -367,12 +354,6 @@ struct GradShare {
   static constexpr std::size_t other_lse = saved(0), part = saved(1), merged = saved(2);
 
   static constexpr std::string_view code = "{0} * ({3} - {4}) / (1 + {np}.exp({2} - {1}))";
-
-  static Form form(const Call&) {
-    return with_columns({{"query d_v", "query 1", "query 1", "query d_v", "query d_v"},
-                         "query d_v",
-                         "row sums of {0} ∘ ({3} − {4}) · e^({1} − L), L = ln(e^{1} + e^{2})"});
-  }
 
   static auto cell(const auto& c) {
     return c(grad_output)(c.row, c.column) *

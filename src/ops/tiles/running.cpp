@@ -79,7 +79,8 @@ struct GradScoresSoFar {
   }
 };
 
-struct GradMaximumBefore {
+struct GradMaximumBefore : FixedForm<"{0}, where {1} is above all of {2}", "query 1", "query 1",
+                                     "query 1", "query key"> {
   static constexpr GradientWords words{
       "Back to the maximum before",
       "Where the maximum did not rise, the earlier maximum gets the gradient.",
@@ -88,10 +89,6 @@ struct GradMaximumBefore {
 
   static constexpr std::string_view code =
       "t = {2}.{amax}({keep}); {=}{0} * (({1} > t) + ({1} == t) / 2)";
-
-  static Form form(const Call&) {
-    return {{"query 1", "query 1", "query key"}, "query 1", "{0}, where {1} is above all of {2}"};
-  }
 
   template <class N>
   static N cell(const Cell<N>& c) {
@@ -184,16 +181,12 @@ struct OfOutput {
 };
 
 // Each term of the sum gets the sum's gradient.
-struct GradTile {
+struct GradTile : FixedForm<"{0}, the same for each key", "query key", "query 1", "query key"> {
   static constexpr GradientWords words{
       "Back to the tile's weights", "Each of them was added to the sum, so all get its gradient.",
       "It is the same in the whole row."};
 
   static constexpr std::string_view code = "{0} * {np}.ones_like({1})";
-
-  static Form form(const Call&) {
-    return {{"query 1", "query key"}, "query key", "{0}, the same for each key"};
-  }
 
   static auto cell(const auto& c) { return c(grad_output)(c.row, 0); }
 };

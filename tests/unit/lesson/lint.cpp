@@ -2,8 +2,6 @@
 // comments at its top (`# expect: 12:8: message`; OPERATIONS are all of the catalogue), and good/,
 // which reproduce what NumPy and PyTorch print ([[expect]]) and must have no fault at all.
 
-#include "lesson/lint.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "check/grading/advice.hpp"
-#include "lesson/lint.hpp"
+#include "lesson/library.hpp"
 #include "trace/evaluate.hpp"
 
 namespace lesson_new_lesson_tests {

@@ -14,8 +14,23 @@ namespace tensor_random_tests {
 
 using qkv::Generator;
 using qkv::InputError;
-using qkv::RandomStream;
 using Numbers = std::vector<double>;
+
+struct RandomStream : qkv::RandomStream {
+  using qkv::RandomStream::RandomStream;
+
+  Numbers rand(std::size_t count) {
+    Numbers numbers(count);
+    qkv::RandomStream::rand(numbers);
+    return numbers;
+  }
+
+  Numbers randn(std::size_t count) {
+    Numbers numbers(count);
+    qkv::RandomStream::randn(numbers);
+    return numbers;
+  }
+};
 
 static Numbers last(std::size_t count, const Numbers& values) {
   return {values.end() - static_cast<std::ptrdiff_t>(count), values.end()};

@@ -1,6 +1,6 @@
 #include "lesson/lesson.hpp"
 
-#include "lesson/lint.hpp"
+#include "lesson/library.hpp"
 #include "lessons.hpp"
 #include "target.hpp"
 #include "text/error.hpp"

@@ -1,5 +1,5 @@
 #include "generated_lesson.hpp"
-#include "lesson/lint.hpp"
+#include "lesson/library.hpp"
 #include "lessons.hpp"
 #include "target.hpp"
 #include "trace/evaluate.hpp"
