@@ -1,14 +1,12 @@
 #include "exporting/export_plan.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <deque>
-#include <limits>
 
 #include "document/document.hpp"
 #include "formats/arrays/json.hpp"

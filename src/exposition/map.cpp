@@ -248,25 +248,7 @@ class ChainWriter {
   Lines lines_;
 };
 
-}  // namespace
-
-LessonMap map_of(const Trace& trace) { return MapBuilder(trace).result(); }
-
-std::string map_text(const LessonMap& map, std::size_t columns) {
-  Lines lines = drawn_map(map, columns);
-  if (lines.empty()) lines = ChainWriter(map, columns).lines();
-  if (map.layers > 1) {
-    lines.push_back(fmt::format("  {} stands for {} layers, one after the other: × {}", map.layer,
-                                map.layers, map.layers));
-  }
-  std::string text;
-  for (const std::string& line : lines) text += line + "\n";
-  return text;
-}
-
 // ---- a step's place ----------------------------------------------------------------------------
-
-namespace {
 
 constexpr std::string_view gap = "…";
 
@@ -369,6 +351,20 @@ class PlaceOnMap {
 };
 
 }  // namespace
+
+LessonMap map_of(const Trace& trace) { return MapBuilder(trace).result(); }
+
+std::string map_text(const LessonMap& map, std::size_t columns) {
+  Lines lines = drawn_map(map, columns);
+  if (lines.empty()) lines = ChainWriter(map, columns).lines();
+  if (map.layers > 1) {
+    lines.push_back(fmt::format("  {} stands for {} layers, one after the other: × {}", map.layer,
+                                map.layers, map.layers));
+  }
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
 
 std::string map_line(const LessonMap& map, std::string_view step, std::size_t columns) {
   return PlaceOnMap(map, step).line(columns);

@@ -7,7 +7,6 @@
 
 #include "lesson/model/interpretability.hpp"
 #include "ops/backward_rule.hpp"
-#include "text/error.hpp"
 #include "text/number.hpp"
 #include "text/wrapping.hpp"
 #include "trace/backward.hpp"

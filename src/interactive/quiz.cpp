@@ -12,7 +12,6 @@
 #include "check/check.hpp"
 #include "exposition/arithmetic.hpp"
 #include "exposition/step_words.hpp"
-#include "formats/handwork/numeral.hpp"
 #include "lesson/library.hpp"
 #include "text/error.hpp"
 #include "text/escape.hpp"

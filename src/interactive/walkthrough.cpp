@@ -6,7 +6,6 @@
 
 #include "exposition/selection.hpp"
 #include "exposition/step_words.hpp"
-#include "formats/handwork/numeral.hpp"
 #include "tensor/compare.hpp"
 #include "text/error.hpp"
 #include "text/number.hpp"

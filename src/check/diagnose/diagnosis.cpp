@@ -32,24 +32,6 @@ double work_of(const Call& call, const Step& step) {
   return any_step + static_cast<double>(step.output.values.size()) * (any_cell + added);
 }
 
-}  // namespace
-
-// Together at most 50 times the lesson's own work and what 2 seconds of one core do.
-DiagnosisBudget::DiagnosisBudget(const Trace& trace)
-    : work(trace.givens.size()), own(0), unsubmitted(0) {
-  constexpr double times = 50;
-  constexpr double one_second = 7e8;
-  double all = 0;
-  for (const Step& step : trace.steps) {
-    work.push_back(work_of(trace.call(step), step));
-    all += work.back();
-  }
-  own = WorkBudget(times * all + one_second);
-  unsubmitted = WorkBudget(one_second);
-}
-
-namespace {
-
 // The cells of a submitted matrix to compare.
 struct Cellwise {
   const LearnerNode& node;
@@ -157,46 +139,6 @@ void tell_what(const Cellwise& block, Region& region) {
   if (region.what == What::multiple) region.factor = factor;
   if (region.what == What::offset) region.offset = offset;
 }
-
-}  // namespace
-
-std::vector<std::size_t> cells_in(const Region& region, const Shape& shape) {
-  std::vector<std::size_t> cells = {0};
-  for (std::size_t a = 0; a < shape.size(); ++a) {
-    std::vector<std::size_t> next;
-    next.reserve(cells.size() * region.axes[a].size());
-    for (const std::size_t start : cells) {
-      for (std::size_t k = region.axes[a].from; k <= region.axes[a].to; ++k) {
-        next.push_back(start * shape[a] + k);
-      }
-    }
-    cells = std::move(next);
-  }
-  return cells;
-}
-
-std::optional<Region> region_of(const LearnerNode& node) {
-  if (!node.submitted || node.wrong_cells() < 2) return {};
-  const Shape shape = node.own.shape();
-  Cellwise block{node, {}};
-  Region region{.axes = bounding_block(block, shape), .wrong = node.wrong_cells()};
-  block.cells = cells_in(region, shape);
-  region.is_whole = block.cells.size() == node.verdicts.size();
-  constexpr std::size_t third = 3;  // a mask may hide half of a block
-  if (third * region.wrong < block.cells.size()) return {};
-  tell_what(block, region);
-  if (region.what != Region::What::anything) return region;
-  // Nothing in common: then nearly all must be wrong; some may be right by chance.
-  std::size_t others = 0;
-  for (const std::size_t i : block.cells) {
-    others += block.is_evidence(i) && !block.is_wrong(i) ? 1 : 0;
-  }
-  constexpr std::size_t one_in = 20;
-  if (others * one_in > block.cells.size()) return {};
-  return region;
-}
-
-namespace {
 
 // Above this, a program wrote the matrix, and no hand rounded it.
 constexpr std::size_t max_cells_with_slack = 4096;
@@ -329,6 +271,55 @@ std::vector<Diagnosis> diagnoses_of(const std::vector<Explanation>& explanations
 }
 
 }  // namespace
+
+// Together at most 50 times the lesson's own work and what 2 seconds of one core do.
+DiagnosisBudget::DiagnosisBudget(const Trace& trace) : work(trace.givens.size()) {
+  constexpr double times = 50;
+  constexpr double one_second = 7e8;
+  double all = 0;
+  for (const Step& step : trace.steps) {
+    work.push_back(work_of(trace.call(step), step));
+    all += work.back();
+  }
+  own = {times * all + one_second};
+  unsubmitted = {one_second};
+}
+
+std::vector<std::size_t> cells_in(const Region& region, const Shape& shape) {
+  std::vector<std::size_t> cells = {0};
+  for (std::size_t a = 0; a < shape.size(); ++a) {
+    std::vector<std::size_t> next;
+    next.reserve(cells.size() * region.axes[a].size());
+    for (const std::size_t start : cells) {
+      for (std::size_t k = region.axes[a].from; k <= region.axes[a].to; ++k) {
+        next.push_back(start * shape[a] + k);
+      }
+    }
+    cells = std::move(next);
+  }
+  return cells;
+}
+
+std::optional<Region> region_of(const LearnerNode& node) {
+  if (!node.submitted || node.wrong_cells() < 2) return {};
+  const Shape shape = node.own.shape();
+  Cellwise block{node, {}};
+  Region region{.axes = bounding_block(block, shape), .wrong = node.wrong_cells()};
+  block.cells = cells_in(region, shape);
+  region.is_whole = block.cells.size() == node.verdicts.size();
+  constexpr std::size_t third = 3;  // a mask may hide half of a block
+  if (third * region.wrong < block.cells.size()) return {};
+  tell_what(block, region);
+  if (region.what != Region::What::anything) return region;
+  // Nothing in common: then nearly all must be wrong; some may be right by chance.
+  std::size_t others = 0;
+  for (const std::size_t i : block.cells) {
+    others += block.is_evidence(i) && !block.is_wrong(i) ? 1 : 0;
+  }
+  constexpr std::size_t one_in = 20;
+  if (others * one_in > block.cells.size()) return {};
+  return region;
+}
 
 NodeDiagnosis diagnose(const Judgement& judgement, const Trace& trace, std::size_t index,
                        DiagnosisBudget& budget) {

@@ -72,10 +72,6 @@ std::optional<Tensor> Hypothesis::worked(std::size_t node) const {
   return result_of(*own.step, call_in(*this, *judgement_, *trace_, node));
 }
 
-Tensor Hypothesis::worked_or(const Tensor& otherwise, std::size_t node) const {
-  return worked(node).value_or(otherwise);
-}
-
 std::optional<Hypothesis> Hypothesis::changed_along(std::span<const std::size_t> path,
                                                     std::size_t at, Tensor made) const {
   Hypothesis changed = *this;
@@ -153,11 +149,11 @@ bool Hypothesis::quantise_unsubmitted(std::size_t node) {
     const LearnerNode& step = judgement_->nodes[i];
     if (!has_unsubmitted(step)) continue;
     Tensor own = tensor(i);
-    Tensor worked = worked_or(step.own, i);
-    quantise(worked);
+    Tensor anew = worked(i).value_or(step.own);
+    quantise(anew);
     for (std::size_t cell = 0; cell < own.values.size(); ++cell) {
       const bool is_missing = !step.submitted || step.verdicts[cell] == Verdict::blank;
-      if (is_missing) own.values.mutable_span()[cell] = worked.values[cell];
+      if (is_missing) own.values.mutable_span()[cell] = anew.values[cell];
     }
     put(i, std::move(own));
     any = true;

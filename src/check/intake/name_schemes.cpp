@@ -234,9 +234,6 @@ std::vector<std::string> ours_of(const NameScheme& scheme, std::string_view name
   return {};
 }
 
-// A matrix's columns with all its heads side by side.
-std::size_t flat_columns(const Tensor& tensor) { return tensor.matrices() * tensor.columns(); }
-
 // Cuts one axis of an array into parts of these sizes.
 std::vector<ParsedArray> cut(const ParsedArray& whole, std::size_t axis,
                              const std::vector<std::size_t>& sizes) {
@@ -268,7 +265,9 @@ std::vector<ParsedArray> cut(const ParsedArray& whole, std::size_t axis,
 std::vector<ParsedArray> cut_into(const std::vector<std::string>& names, const Trace& trace,
                                   const ParsedArray& whole) {
   std::vector<std::size_t> sizes;
-  for (const std::string& name : names) sizes.push_back(flat_columns(*trace.find(name)));
+  for (const std::string& name : names) {  // the columns of all heads side by side
+    sizes.push_back(trace.at(name).matrices() * trace.at(name).columns());
+  }
   const std::size_t total = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
   if (whole.shape.empty()) return {};
   if (whole.shape.back() == total) return cut(whole, whole.shape.size() - 1, sizes);
