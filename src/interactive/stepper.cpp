@@ -87,8 +87,6 @@ void Stepper::picture() {
   if (view_ == View::cell && walk_.picture == Picture::glyphs) message_ = next_picture(walk_);
 }
 
-void Stepper::show_keys() { open_overlay(View::keys); }
-
 void Stepper::arrive() {
   scroll_ = 0;
   cell_.reset();

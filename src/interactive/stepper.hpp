@@ -64,7 +64,7 @@ class Stepper {
   }
   void take_back() { message_ = undo(walk_); }
   void show_answers() { message_ = answers(walk_); }
-  void show_keys();
+  void show_keys() { open_overlay(View::keys); }
   void quit() { over_ = true; }
   void leave_cell();
   void up() { move({.rows = -1}); }

@@ -168,8 +168,7 @@ class PageWriter {
 
  private:
   const TensorView& view_of(std::string_view name) const {
-    return *std::find_if(page_.views.begin(), page_.views.end(),
-                         [&](const TensorView& view) { return view.name == name; });
+    return *std::ranges::find(page_.views, name, &TensorView::name);
   }
 
   // True if it is the output of a step that is not on this page.

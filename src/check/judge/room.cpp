@@ -145,8 +145,8 @@ class Room::Stretch {
   }
 
   /// Returns the bounds that the trials show around the computed numbers, wider than any move that
-  /// `is_enough`: it ends them. Matrices with the same rounding share the trials of the steps before
-  /// them, if memory allows.
+  /// `is_enough`: it ends them. Matrices with the same rounding share the trials of earlier steps,
+  /// if memory allows.
   Range trials(const LearnerNode& node, const IsEnough& is_enough = {}) {
     const Tensor& middle = operands_ == Operands::own ? node.from_yours : *node.truth;
     std::vector<double> squares(middle.values.size());

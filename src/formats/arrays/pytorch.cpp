@@ -338,7 +338,7 @@ class PytorchFile {
       refuse(where_,
              fmt::format("two tensors are named {}: {}", printable(name), pytorch_messages.again));
     }
-    if (wanted_.accepts && !name.empty() && !wanted_.accepts(name)) return;
+    if (!name.empty() && !wanted_.wants(name)) return;
     const std::string place =
         name.empty() ? where_ : fmt::format("{}, {}", where_, printable(name));
     const Node& storage = pickle[node.items[0]];

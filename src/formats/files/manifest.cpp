@@ -153,8 +153,6 @@ std::string Sha256::hex() {
   return fmt::format("{:02x}", fmt::join(digest, ""));
 }
 
-bool Manifest::lists(std::string_view file) const { return files.contains(file); }
-
 std::optional<Manifest> read_manifest(const std::filesystem::path& directory) {
   const std::filesystem::path path = directory / manifest_name;
   std::error_code ignored;
