@@ -109,7 +109,6 @@ TEST_CASE("only the tensors that are wanted are read: others may be of any dtype
 TEST_CASE("of a tensor with more numbers than are wanted, only the shape is read") {
   const std::string bytes =
       file(R"({"Q":{"dtype":"U8","shape":[3,1],"data_offsets":[0,3]}})", "\x01\x02\x03");
-  const auto all = [](const std::string&) { return true; };
   const auto read = [&](std::size_t most) {
     return read_safetensors(bytes, "w", {.most = [most](const std::string&) { return most; }})[0]
         .written;
