@@ -10,7 +10,6 @@
 #include "text/error.hpp"
 #include "text/number.hpp"
 #include "text/suggest.hpp"
-#include "trace/cell_reference.hpp"
 #include "trace/labels.hpp"
 
 namespace qkv::inline exposition {

@@ -10,7 +10,6 @@
 
 #include "check/intake/layout.hpp"
 #include "check/intake/step_names.hpp"
-#include "check/tolerance/cell_tolerance.hpp"
 #include "formats/arrays/dtype.hpp"
 #include "ops/catalogue.hpp"
 #include "tensor/compare.hpp"

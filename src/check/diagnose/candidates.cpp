@@ -5,16 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <iterator>
 #include <limits>
-#include <span>
-#include <vector>
 
 #include "ops/backward_rule.hpp"
 #include "ops/heads/head_axis.hpp"
 #include "ops/mistake.hpp"
-#include "tensor/tensor.hpp"
 #include "trace/cell_reference.hpp"
 
 namespace qkv::inline check {

@@ -10,6 +10,7 @@
 #include "check/diagnose/candidates.hpp"
 #include "check/tolerance/precision.hpp"
 #include "ops/shape_rule.hpp"
+#include "text/strings.hpp"
 #include "trace/labels.hpp"
 
 namespace qkv::inline check {
@@ -224,21 +225,16 @@ std::optional<Diagnosis> one_head(const LearnerNode& node, const Mismatch& misma
   return {};
 }
 
-void replace_all(std::string& text, std::string_view what, std::string_view by) {
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at)) {
-    text.replace(at, what.size(), by);
-    at += by.size();
-  }
-}
-
 // A mistake's words with the step's own formula for {formula} and its operands for {0}, {1}, …
 std::string words_of(const Candidate& candidate, const Judgement& judgement, const Trace& trace) {
   std::string says(candidate.says);
   const LearnerNode& node = judgement.nodes[candidate.step];
   if (!node.step || says.find('{') == std::string::npos) return says;
-  replace_all(says, "{formula}", node.step->operation->form(trace.call(*node.step)).formula);
+  const Form form = node.step->operation->form(trace.call(*node.step));
+  says = replace_all(std::move(says), "{formula}", form.formula);
   for (std::size_t k = 0; k < node.inputs.size(); ++k)
-    replace_all(says, fmt::format("{{{}}}", k), judgement.nodes[node.inputs[k]].name);
+    says = replace_all(std::move(says), fmt::format("{{{}}}", k),
+                       judgement.nodes[node.inputs[k]].name);
   return says;
 }
 

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "formats/arrays/dtype.hpp"
 #include "formats/handwork/numeral.hpp"

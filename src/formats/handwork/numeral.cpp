@@ -127,8 +127,6 @@ bool is_without_decimals(const Numeral& cell) {
 constexpr std::string_view infinity_sign = "\u221e";
 constexpr long max_exponent = 1'000'000;  // far beyond doubles, far within int
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 /// Removes a sign from the front of `text`; true if it was a minus.
 bool take_sign(std::string_view& text) {
   if (text.starts_with('-') || text.starts_with('+')) {

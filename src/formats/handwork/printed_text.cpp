@@ -43,8 +43,6 @@ struct Piece {
   std::size_t end = 0;
 };
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 /// Letters of any alphabet: non-ASCII bytes count as letters.
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c & 0x80) != 0;
