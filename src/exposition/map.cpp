@@ -99,10 +99,6 @@ class MapBuilder {
 
 using Lines = std::vector<std::string>;
 
-std::string box_label(const MapBox& box) {
-  return box.shape.empty() ? box.name : fmt::format("{} {}", box.name, box.shape);
-}
-
 // The boxes that a box is computed from, but one.
 std::string names_of_origins(const LessonMap& map, const MapBox& box,
                              std::optional<std::size_t> but = {}) {
@@ -131,7 +127,8 @@ Lines drawn_column(const LessonMap& map, const std::vector<std::size_t>& places,
   std::size_t room = 0;
   for (const std::size_t place : places) {
     const MapBox& box = map.boxes[place];
-    Lines& lines = inside.emplace_back(Lines{box_label(box)});
+    Lines& lines =
+        inside.emplace_back(Lines{box.name + (box.shape.empty() ? "" : " " + box.shape)});
     if (box.from != before) lines.push_back("← " + names_of_origins(map, box));
     if (box.from.empty()) lines.resize(1);
     for (const std::string& line : lines) room = std::max(room, width(line));

@@ -81,7 +81,17 @@ Agreement agreement_of(const StepReport& report, const ComparedStep& step) {
   }
 }
 
-void take_verdict(StepReport report, const Trace& own, ComparedStep& step) {
+// Gives a step the verdict of its report. A given that `check` accepts has none.
+void take_verdict(CheckReport& checked, ComparedStep& step) {
+  const auto found = std::ranges::find(checked.steps, step.name, &StepReport::step);
+  if (found == checked.steps.end()) {
+    if (step.agreement != Agreement::differs) return;
+    step.agreement = Agreement::close;
+    step.difference.mismatched = 0;
+    step.difference.first.reset();
+    return;
+  }
+  StepReport& report = *found;
   const bool last_row_only = step.actual->last_row_only || step.desired->last_row_only;
   step.agreement = agreement_of(report, step);
   step.tolerance = {.relative = 0, .absolute = report.tolerance};
@@ -89,27 +99,15 @@ void take_verdict(StepReport report, const Trace& own, ComparedStep& step) {
   step.difference.first.reset();
   if (report.verdict == Verdict::shape) step.only_shape_differs = report.only_shape_differs;
   if (step.agreement == Agreement::differs) {
-    step.difference.first = shown_place(report, report.first->cell, own, last_row_only);
+    step.difference.first = shown_place(report, report.first->cell, checked.own, last_row_only);
   } else if (step.agreement == Agreement::undecided) {
     const auto first = std::ranges::find(report.verdicts, Verdict::undecided);
     const auto i = static_cast<std::size_t>(first - report.verdicts.begin());
     step.difference.mismatched = report.cells.undecided;
     step.difference.first =
-        shown_place(report, cell_at(report.step, report.written, i), own, last_row_only);
+        shown_place(report, cell_at(report.step, report.written, i), checked.own, last_row_only);
   }
   step.judged = std::move(report);
-}
-
-// A given that `check` accepts is not in its report.
-void take_verdict(CheckReport& checked, ComparedStep& step) {
-  const auto found = std::ranges::find(checked.steps, step.name, &StepReport::step);
-  if (found != checked.steps.end()) {
-    take_verdict(std::move(*found), checked.own, step);
-  } else if (step.agreement == Agreement::differs) {
-    step.agreement = Agreement::close;
-    step.difference.mismatched = 0;
-    step.difference.first.reset();
-  }
 }
 
 Precision coarser(Precision a, Precision b) { return &rule_of(a) < &rule_of(b) ? a : b; }

@@ -33,10 +33,6 @@ std::shared_ptr<const Tensor> alias_of(const Tensor& tensor) {
   return {std::shared_ptr<void>(), &tensor};
 }
 
-bool has_unsubmitted(const LearnerNode& node) {
-  return node.step && (!node.submitted || std::ranges::count(node.verdicts, Verdict::blank) > 0);
-}
-
 Call call_in(const Hypothesis& hypothesis, const Judgement& judgement, const Trace& trace,
              std::size_t index) {
   const LearnerNode& node = judgement.nodes[index];
@@ -147,7 +143,8 @@ bool Hypothesis::quantise_unsubmitted(std::size_t node) {
   bool any = false;
   for (std::size_t i = 0; i < node; ++i) {
     const LearnerNode& step = judgement_->nodes[i];
-    if (!has_unsubmitted(step)) continue;
+    if (!step.step || (step.submitted && std::ranges::count(step.verdicts, Verdict::blank) == 0))
+      continue;
     Tensor own = tensor(i);
     Tensor anew = worked(i).value_or(step.own);
     quantise(anew);

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "check/intake/step_names.hpp"
@@ -36,9 +38,7 @@ constexpr Numeral blank_cell{.value = std::numeric_limits<double>::quiet_NaN(), 
 // True for a row or column of as many numbers as the wanted row or column.
 bool is_one_line(const Shape& shape, const Shape& wanted) {
   const auto length = [](const Shape& s) {
-    std::size_t count = 1;
-    for (const std::size_t size : s) count *= size;
-    return count;
+    return std::accumulate(s.begin(), s.end(), std::size_t{1}, std::multiplies<>());
   };
   const auto is_line = [&](const Shape& s) {
     return std::find(s.begin(), s.end(), length(s)) != s.end();
