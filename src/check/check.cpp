@@ -7,7 +7,6 @@
 #include <cmath>
 #include <functional>
 #include <limits>
-#include <memory>
 #include <set>
 
 #include "check/intake/layout.hpp"
@@ -80,43 +79,6 @@ std::vector<SubmittedArray> answer_submission(const Trace& trace, const Step& st
   submitted.push_back(lone_cell(cell, step.output, answer));
   return submitted;
 }
-
-}  // namespace
-
-Numeral parse_answer(std::string_view text) {
-  text = trimmed(text);
-  const DecimalMark mark = decimal_mark_of(text);
-  const NumeralResult result = parse_cell(text, mark);
-  if (result.fault != NumeralError::none || std::isnan(result.numeral.value)) refuse(text);
-  Numeral answer = result.numeral;
-  if (!answer.exact || answer.decimals > 0) return answer;  // a percentage has its own
-  const bool is_fraction = text.find('/') != std::string_view::npos;
-  const std::int16_t decimals = is_fraction ? decimals_of_parts(text, mark) : std::int16_t{0};
-  answer.exact = decimals == 0;
-  answer.decimals = decimals > 0 ? decimals : all_decimals;
-  return answer;
-}
-
-AnswerReport judge_answer(const Trace& trace, const CellReference& cell, const Numeral& answer,
-                          int digits) {
-  const std::vector<SubmittedArray> submitted =
-      answer_submission(trace, trace.step_at(cell.name), cell, answer, digits);
-  const Judgement judgement = judge(trace, submitted, {});
-  const auto node = std::find_if(judgement.nodes.begin(), judgement.nodes.end(),
-                                 [&](const LearnerNode& n) { return n.name == cell.name; });
-  AnswerReport report;
-  for (const Verdict verdict : node->verdicts) {
-    if (verdict != Verdict::blank) report.verdict = verdict;
-  }
-  if (report.is_right()) return report;
-  const auto index = static_cast<std::size_t>(node - judgement.nodes.begin());
-  report.mistakes = diagnose(judgement, trace, index);
-  return report;
-}
-
-namespace {
-
-constexpr std::string_view outcomes[] = {"correct", "wrong", "undecided", "incomplete"};
 
 VerdictCounts counts_of(const std::vector<Verdict>& verdicts) {
   std::array<std::size_t, 7> counts = {};
@@ -323,12 +285,43 @@ PassReports pass_reports(const CheckReport& report, const Trace& trace) {
 
 }  // namespace
 
+Numeral parse_answer(std::string_view text) {
+  text = trimmed(text);
+  const DecimalMark mark = decimal_mark_of(text);
+  const NumeralResult result = parse_cell(text, mark);
+  if (result.fault != NumeralError::none || std::isnan(result.numeral.value)) refuse(text);
+  Numeral answer = result.numeral;
+  if (!answer.exact || answer.decimals > 0) return answer;  // a percentage has its own
+  const bool is_fraction = text.find('/') != std::string_view::npos;
+  const std::int16_t decimals = is_fraction ? decimals_of_parts(text, mark) : std::int16_t{0};
+  answer.exact = decimals == 0;
+  answer.decimals = decimals > 0 ? decimals : all_decimals;
+  return answer;
+}
+
+AnswerReport judge_answer(const Trace& trace, const CellReference& cell, const Numeral& answer,
+                          int digits) {
+  const std::vector<SubmittedArray> submitted =
+      answer_submission(trace, trace.step_at(cell.name), cell, answer, digits);
+  const Judgement judgement = judge(trace, submitted, {});
+  const auto node = std::ranges::find(judgement.nodes, cell.name, &LearnerNode::name);
+  AnswerReport report;
+  for (const Verdict verdict : node->verdicts) {
+    if (verdict != Verdict::blank) report.verdict = verdict;
+  }
+  if (report.is_right()) return report;
+  const auto index = static_cast<std::size_t>(node - judgement.nodes.begin());
+  report.mistakes = diagnose(judgement, trace, index);
+  return report;
+}
+
 const StepReport* CheckReport::find(std::string_view step) const {
   const auto found = std::ranges::find(steps, step, &StepReport::step);
   return found == steps.end() ? nullptr : &*found;
 }
 
 std::string_view outcome_name(Outcome outcome) {
+  constexpr std::string_view outcomes[] = {"correct", "wrong", "undecided", "incomplete"};
   return outcomes[static_cast<std::size_t>(outcome)];
 }
 

@@ -121,11 +121,6 @@ class MarkdownWriter {
   const DocumentStyle& look_;
 };
 
-bool is_item(const DocumentBlock& part) {
-  const auto* passage = std::get_if<Passage>(&part);
-  return passage != nullptr && passage->kind == Passage::Kind::item;
-}
-
 using Parts = std::vector<DocumentBlock>;
 
 // A note replaces larger tables: other formats suit them.
@@ -243,7 +238,8 @@ std::string markdown_document(const Lesson& lesson, const Trace& trace, const Do
   for (const DocumentBlock& part : document_of(lesson, trace, look)) {
     const std::string block = std::visit(writer, part);
     if (block.empty()) continue;
-    const bool item = is_item(part);
+    const auto* passage = std::get_if<Passage>(&part);
+    const bool item = passage && passage->kind == Passage::Kind::item;
     if (!text.empty() && !(after_item && item)) text += '\n';  // a blank line separates blocks
     // Code right after a list would belong to its last item.
     if (after_item && block.starts_with("    ")) text += "<!-- -->\n\n";

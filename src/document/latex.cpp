@@ -84,14 +84,6 @@ struct Script {
 constexpr Script scripts[] = {{'^', U"⁻⁰¹²³⁴⁵⁶⁷⁸⁹ⁱʲⁿᵏ", "-0123456789ijnk"},
                               {'_', U"ᵢⱼₖₙ₀₁₂₃₄", "ijkn01234"}};
 
-char32_t code_point(std::string_view character) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(character[i]); };
-  if (character.size() == 1) return byte(0);
-  char32_t code = byte(0) & (0xffU >> (character.size() + 1));
-  for (std::size_t i = 1; i < character.size(); ++i) code = code << 6 | (byte(i) & 0x3fU);
-  return code;
-}
-
 // Letters that LaTeX composes from ASCII letters and an accent in any font.
 bool is_accented(char32_t code) {
   constexpr std::u32string_view without = U"ÐÞðþĄąĐđĘęĦħĮįĸĿŀŉŊŋŦŧŲųſ";
@@ -102,7 +94,7 @@ std::string beyond_ascii(std::string_view character) {
   for (const Replacement& symbol : symbols) {
     if (symbol.character == character) return std::string(symbol.latex);
   }
-  const char32_t code = code_point(character);
+  const auto code = static_cast<char32_t>(decode_code_point(character, 0).code);
   for (const Script& script : scripts) {
     const std::size_t place = script.characters.find(code);
     if (place == script.characters.npos) continue;

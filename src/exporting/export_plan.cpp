@@ -1,14 +1,12 @@
 #include "exporting/export_plan.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <deque>
-#include <limits>
 
 #include "document/document.hpp"
 #include "formats/arrays/json.hpp"
@@ -19,6 +17,7 @@
 #include "text/escape.hpp"
 #include "text/json.hpp"
 #include "text/number.hpp"
+#include "text/strings.hpp"
 #include "text/suggest.hpp"
 
 namespace qkv::inline exporting {
@@ -375,15 +374,10 @@ std::vector<std::string_view> export_format_names() {
 
 std::vector<const ExportFormat*> find_export_formats(std::span<const std::string> names) {
   std::vector<const ExportFormat*> found;
-  const auto add = [&](std::string_view name) {
-    const ExportFormat* format = &find_export_format(name);
-    if (std::find(found.begin(), found.end(), format) == found.end()) found.push_back(format);
-  };
   for (const std::string& list : names) {
-    for (std::size_t start = 0; start <= list.size();) {
-      const std::size_t end = std::min(list.find(',', start), list.size());
-      add(std::string_view(list).substr(start, end - start));
-      start = end + 1;
+    for (const std::string_view name : split(list, ',')) {
+      const ExportFormat* format = &find_export_format(name);
+      if (std::ranges::count(found, format) == 0) found.push_back(format);
     }
   }
   return found;

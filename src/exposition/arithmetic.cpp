@@ -9,6 +9,7 @@
 
 #include "ops/cell.hpp"
 #include "text/number.hpp"
+#include "text/strings.hpp"
 
 namespace qkv::inline exposition {
 namespace {
@@ -102,9 +103,7 @@ class Writer {
   std::string finite_or_sign(double x, std::string text) const {
     if (!in_latex()) return text.starts_with('-') ? with_sign(text) : text;
     // LaTeX would set a comma between digits with the space of a list.
-    for (std::size_t at = text.find(','); at != std::string::npos; at = text.find(',', at + 3)) {
-      text.replace(at, 1, "{,}");
-    }
+    text = replace_all(std::move(text), ",", "{,}");
     if (std::isinf(x)) return x > 0 ? "\\infty" : "-\\infty";
     const std::size_t e = text.find('e');
     if (e == std::string::npos) return text;

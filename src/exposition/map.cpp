@@ -99,10 +99,6 @@ class MapBuilder {
 
 using Lines = std::vector<std::string>;
 
-std::string box_label(const MapBox& box) {
-  return box.shape.empty() ? box.name : fmt::format("{} {}", box.name, box.shape);
-}
-
 // The boxes that a box is computed from, but one.
 std::string names_of_origins(const LessonMap& map, const MapBox& box,
                              std::optional<std::size_t> but = {}) {
@@ -131,7 +127,8 @@ Lines drawn_column(const LessonMap& map, const std::vector<std::size_t>& places,
   std::size_t room = 0;
   for (const std::size_t place : places) {
     const MapBox& box = map.boxes[place];
-    Lines& lines = inside.emplace_back(Lines{box_label(box)});
+    Lines& lines =
+        inside.emplace_back(Lines{box.name + (box.shape.empty() ? "" : " " + box.shape)});
     if (box.from != before) lines.push_back("← " + names_of_origins(map, box));
     if (box.from.empty()) lines.resize(1);
     for (const std::string& line : lines) room = std::max(room, width(line));
@@ -248,25 +245,7 @@ class ChainWriter {
   Lines lines_;
 };
 
-}  // namespace
-
-LessonMap map_of(const Trace& trace) { return MapBuilder(trace).result(); }
-
-std::string map_text(const LessonMap& map, std::size_t columns) {
-  Lines lines = drawn_map(map, columns);
-  if (lines.empty()) lines = ChainWriter(map, columns).lines();
-  if (map.layers > 1) {
-    lines.push_back(fmt::format("  {} stands for {} layers, one after the other: × {}", map.layer,
-                                map.layers, map.layers));
-  }
-  std::string text;
-  for (const std::string& line : lines) text += line + "\n";
-  return text;
-}
-
 // ---- a step's place ----------------------------------------------------------------------------
-
-namespace {
 
 constexpr std::string_view gap = "…";
 
@@ -369,6 +348,20 @@ class PlaceOnMap {
 };
 
 }  // namespace
+
+LessonMap map_of(const Trace& trace) { return MapBuilder(trace).result(); }
+
+std::string map_text(const LessonMap& map, std::size_t columns) {
+  Lines lines = drawn_map(map, columns);
+  if (lines.empty()) lines = ChainWriter(map, columns).lines();
+  if (map.layers > 1) {
+    lines.push_back(fmt::format("  {} stands for {} layers, one after the other: × {}", map.layer,
+                                map.layers, map.layers));
+  }
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
 
 std::string map_line(const LessonMap& map, std::string_view step, std::size_t columns) {
   return PlaceOnMap(map, step).line(columns);

@@ -7,8 +7,8 @@
 
 #include "lesson/model/interpretability.hpp"
 #include "ops/backward_rule.hpp"
-#include "text/error.hpp"
 #include "text/number.hpp"
+#include "text/strings.hpp"
 #include "text/wrapping.hpp"
 #include "trace/backward.hpp"
 
@@ -82,14 +82,6 @@ StepSensitivity step_sensitivity(const std::string& name, const Trace& trace, co
   return sensitivity;
 }
 
-// "[head 1,the,fat]" with no-break spaces.
-std::string without_line_breaks(std::string cell) {
-  for (auto at = cell.find(' '); at != std::string::npos; at = cell.find(' ', at)) {
-    cell.replace(at, 1, no_break_space);
-  }
-  return cell;
-}
-
 }  // namespace
 
 std::optional<Sensitivity> sensitivity_of(const LoadedLesson& loaded,
@@ -125,9 +117,10 @@ std::string sensitivity_text(const StepSensitivity& step, const Trace& trace, in
   for (std::size_t k = 0; k < std::min(step.cells.size(), max_listed_cells); ++k) {
     const CellSensitivity& cell = step.cells[k];
     const CellReference place = cell_at("", tensor, cell.index);
-    text += fmt::format("{}{}{}{}", k == 0 ? "" : ", ",
-                        without_line_breaks(reference_text(place, tensor, trace.token_layout)),
-                        no_break_space, brief(cell.derivative, digits));
+    text += fmt::format(
+        "{}{}{}{}", k == 0 ? "" : ", ",
+        replace_all(reference_text(place, tensor, trace.token_layout), " ", no_break_space),
+        no_break_space, brief(cell.derivative, digits));
   }
   return text + (step.cells.size() > max_listed_cells ? ", …" : "");
 }

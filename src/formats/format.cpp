@@ -42,24 +42,6 @@ Matrices from_npy(std::string_view bytes, const std::string& where, const ReadOp
   return unnamed(read_npy(bytes, where, wanted.most_of({})));
 }
 
-Matrices from_npz(std::string_view bytes, const std::string& where, const ReadOptions& wanted) {
-  return read_npz(bytes, where, max_unpacked_bytes, wanted);
-}
-
-Matrices from_json(std::string_view bytes, const std::string& where, const ReadOptions& wanted) {
-  Matrices matrices = read_json(bytes, where, wanted.on_bad_cell, wanted.most);
-  std::erase_if(matrices, [&](const NamedArray& matrix) {
-    return wanted.accepts && !matrix.name.empty() && !wanted.accepts(matrix.name);
-  });
-  return matrices;
-}
-
-Matrices from_safetensors(std::string_view bytes, const std::string& where,
-                          const ReadOptions& wanted) {
-  const auto all = [](const std::string&) { return true; };
-  return read_safetensors(bytes, where, wanted.accepts ? wanted.accepts : all, wanted.most);
-}
-
 constinit const Format pytorch{
     .name = "pytorch", .extension = ".pt", .read = read_pytorch, .large = true, .several = true};
 constinit const Format pytorch_checkpoint{
@@ -84,12 +66,12 @@ constinit const Format npy{.name = "npy",
                            .read_numbers = numbers_of_npy,
                            .large = true};
 constinit const Format npz{
-    .name = "npz", .extension = ".npz", .read = from_npz, .large = true, .several = true};
+    .name = "npz", .extension = ".npz", .read = read_npz, .large = true, .several = true};
 constinit const Format json{
-    .name = "json", .extension = ".json", .read = from_json, .several = true, .is_text = true};
+    .name = "json", .extension = ".json", .read = read_json, .several = true, .is_text = true};
 constinit const Format safetensors{.name = "safetensors",
                                    .extension = ".safetensors",
-                                   .read = from_safetensors,
+                                   .read = read_safetensors,
                                    .large = true,
                                    .several = true};
 constinit const Format markdown{.name = "markdown", .extension = ".md"};

@@ -21,6 +21,9 @@ using NumberLimit = std::function<std::size_t(const std::string& name)>;
 /// shape. A larger one is not read: it would cost more than any verdict on it tells.
 inline constexpr std::size_t surplus_factor = 16;
 
+/// The most bytes that the unpacked files of one archive may have.
+inline constexpr std::size_t max_unpacked_bytes = std::size_t{1} << 30;
+
 /// Options for reading a file of numbers.
 struct ReadOptions {
   /// The expected rows and columns, if known: see read_csv.
@@ -34,7 +37,10 @@ struct ReadOptions {
   /// Empty: any number. Of a larger matrix, a binary file gives the shape and no cells; any other
   /// file is refused once more numbers were found.
   NumberLimit most = {};
+  /// The most bytes that the unpacked arrays of a .npz file may have.
+  std::size_t most_bytes = max_unpacked_bytes;
 
+  bool wants(const std::string& name) const { return !accepts || accepts(name); }
   std::size_t most_of(const std::string& name) const { return most ? most(name) : SIZE_MAX; }
 };
 

@@ -78,8 +78,7 @@ std::string Stepper::text_of(const PageKey& of) {
 
 const std::vector<std::string>& Stepper::page(const PageKey& of) {
   constexpr std::size_t max_cached_pages = 8;
-  const auto known = std::find_if(pages_.begin(), pages_.end(),
-                                  [&](const CachedPage& page) { return page.of == of; });
+  const auto known = std::ranges::find(pages_, of, &CachedPage::of);
   if (known != pages_.end()) return known->lines;
   if (!pages_.empty() && pages_.front().of.lesson != of.lesson) pages_.clear();
   pages_.push_front({of, page_lines(text_of(of), of.columns)});

@@ -75,9 +75,7 @@ LineEdit unselected(LineEdit line, const Key& key) {
   constexpr Key::Kind replacing[] = {Key::Kind::text, Key::Kind::paste, Key::Kind::backspace,
                                      Key::Kind::erase};
   line.selected = false;
-  const bool gone =
-      std::find(std::begin(replacing), std::end(replacing), key.kind) != std::end(replacing);
-  return gone ? LineEdit{} : line;
+  return std::ranges::count(replacing, key.kind) > 0 ? LineEdit{} : line;
 }
 
 using Kind = Key::Kind;
@@ -185,8 +183,7 @@ std::optional<Key> KeyDecoder::sequence() {
   const std::size_t length = sequence_length(after);
   if (length == 0) return {};
   const std::string plain = without_modifiers(after.substr(0, length));
-  const auto found = std::find_if(std::begin(known), std::end(known),
-                                  [&](const Known& k) { return k.sequence == plain; });
+  const auto* found = std::ranges::find(known, plain, &Known::sequence);
   return taken(1 + length, {found == std::end(known) ? Kind::unknown : found->kind});
 }
 

@@ -30,13 +30,19 @@ std::string example_cell(const Walkthrough& walk) {
   return reference_text(resolve_cell(walk, ""), output, walk.trace().token_layout);
 }
 
+std::string one_more_digit(Walkthrough& walk) { return more_digits(walk, 1); }
+std::string one_digit_fewer(Walkthrough& walk) { return more_digits(walk, -1); }
+std::string answers_here(Walkthrough& walk) { return answers(walk); }
+
 // A letter or word, its action, and an example of its argument.
 struct Command {
   std::string_view letter;
   std::string_view word;
-  std::string (PlainStepper::*does)(std::string_view);
+  std::string (PlainStepper::*does)(std::string_view);  // nullptr if it only says something
   std::string_view help;
   std::string (*example)(const Walkthrough& walk) = nullptr;
+  std::string (*says)(Walkthrough& walk) = nullptr;
+  bool shows_step = false;  // after what it says
 };
 
 }  // namespace
@@ -65,12 +71,12 @@ struct PlainCommands {
        "goes to a step: g scores, or g 3; alone: shows this one again"},
       {"e", "explain", &PlainStepper::explain, "explains a cell", example_cell},
       {"s", "set", &PlainStepper::set, "sets a given's cell", example_change},
-      {"u", "undo", &PlainStepper::take_back, "undoes the last change"},
-      {"+", "more", &PlainStepper::more, "one more decimal"},
-      {"-", "fewer", &PlainStepper::fewer, "one decimal fewer"},
-      {"a", "answers", &PlainStepper::show_answers, "answers the questions at the lesson's end"},
-      {"h", "picture", &PlainStepper::picture, "heatmap, dots or numbers only"},
-      {"c", "code", &PlainStepper::code, "the lines of NumPy and PyTorch, or not"},
+      {"u", "undo", {}, "undoes the last change", {}, undo},
+      {"+", "more", {}, "one more decimal", {}, one_more_digit, true},
+      {"-", "fewer", {}, "one decimal fewer", {}, one_digit_fewer, true},
+      {"a", "answers", {}, "answers the questions at the lesson's end", {}, answers_here},
+      {"h", "picture", {}, "heatmap, dots or numbers only", {}, next_picture, true},
+      {"c", "code", {}, "the lines of NumPy and PyTorch, or not", {}, toggle_code, true},
       {"x", "export", &PlainStepper::export_to, "exports every matrix to a directory: x numbers"},
       {"?", "help", &PlainStepper::help, "these commands"},
       {"q", "quit", &PlainStepper::quit, "quits"},
@@ -122,7 +128,9 @@ std::string PlainStepper::answer(std::string_view line) {
       return indented(
           fmt::format("There is no command \"{}\"; ? lists them.", line.substr(0, blank)));
     }
-    return (this->*command->does)(trimmed(line.substr(blank)));
+    if (command->does) return (this->*command->does)(trimmed(line.substr(blank)));
+    const std::string message = indented(command->says(walk_));
+    return command->shows_step ? message + shown() : message;
   } catch (const InputError& error) {
     return indented(error.what());
   }
@@ -158,10 +166,6 @@ std::string PlainStepper::arrive() {
 std::string PlainStepper::step_then_next() {
   std::string text = shown();
   return text += next({});
-}
-
-std::string PlainStepper::message_then_step(const std::string& message) const {
-  return indented(message) + shown();
 }
 
 std::string PlainStepper::next(std::string_view) {
@@ -202,22 +206,6 @@ std::string PlainStepper::set(std::string_view change) {
     return indented("Write the cell and its value behind it: s " + example_change(walk_));
   return indented(set_cell(walk_, std::string(change)));
 }
-
-std::string PlainStepper::show_answers(std::string_view) { return indented(answers(walk_)); }
-
-std::string PlainStepper::take_back(std::string_view) { return indented(undo(walk_)); }
-
-std::string PlainStepper::more(std::string_view) {
-  return message_then_step(more_digits(walk_, 1));
-}
-std::string PlainStepper::fewer(std::string_view) {
-  return message_then_step(more_digits(walk_, -1));
-}
-std::string PlainStepper::picture(std::string_view) {
-  return message_then_step(next_picture(walk_));
-}
-
-std::string PlainStepper::code(std::string_view) { return message_then_step(toggle_code(walk_)); }
 
 std::string PlainStepper::export_to(std::string_view directory) {
   if (directory.empty()) return indented("Write the directory behind it: x numbers");

@@ -12,7 +12,6 @@
 #include "check/check.hpp"
 #include "exposition/arithmetic.hpp"
 #include "exposition/step_words.hpp"
-#include "formats/handwork/numeral.hpp"
 #include "lesson/library.hpp"
 #include "text/error.hpp"
 #include "text/escape.hpp"
@@ -181,9 +180,7 @@ std::optional<std::string> lesson_about(const Operation& operation, const Lesson
 
 bool Quiz::ask(const Walkthrough& walk) {
   const Step& step = walk.step();
-  const bool known = std::any_of(results_.begin(), results_.end(),
-                                 [&](const Result& result) { return result.step == step.name; });
-  if (known) return false;
+  if (std::ranges::count(results_, step.name, &Result::step) > 0) return false;
   cell_ = question_cell(walk.trace(), step, seed_);
   if (!cell_) return false;
   tries_ = 0;

@@ -13,9 +13,6 @@ namespace qkv::inline interactive {
 namespace {
 
 const Key end_of_input{Key::Kind::control, "d"};  // Ctrl-D
-constexpr long any_width = 1L << 40;              // more columns than any matrix has
-constexpr long far = 10;                          // rows that PgUp and PgDn move a cell
-
 std::string common_beginning(const std::vector<std::string>& names) {
   std::string common = names.empty() ? "" : names.front();
   for (const std::string& name : names) {
@@ -87,8 +84,6 @@ void Stepper::picture() {
   if (view_ == View::cell && walk_.picture == Picture::glyphs) message_ = next_picture(walk_);
 }
 
-void Stepper::show_keys() { open_overlay(View::keys); }
-
 void Stepper::arrive() {
   scroll_ = 0;
   cell_.reset();
@@ -129,13 +124,6 @@ void Stepper::previous_step() {
   message_ = "This is the first step.";
 }
 
-void Stepper::scroll_up() { scroll_ -= std::min<std::size_t>(scroll_, 1); }
-void Stepper::scroll_down() { ++scroll_; }  // the frame limits it to the end
-void Stepper::page_up() { scroll_ -= std::min(scroll_, std::max<std::size_t>(shown_rows_, 2) - 1); }
-void Stepper::page_down() { scroll_ += std::max<std::size_t>(shown_rows_, 2) - 1; }
-void Stepper::to_top() { scroll_ = 0; }
-void Stepper::to_end() { scroll_ = page().size(); }
-
 void Stepper::leave_cell() {
   left_ = std::exchange(cell_, {});
   view_ = View::step;
@@ -146,11 +134,6 @@ void Stepper::leave_cell() {
 std::size_t Stepper::last_matrix() const {
   return left_ && left_->name == walk_.step().name ? left_->matrix : 0;
 }
-
-void Stepper::far_up() { move({.rows = -far}); }
-void Stepper::far_down() { move({.rows = far}); }
-void Stepper::row_start() { move({.columns = -any_width}); }
-void Stepper::row_end() { move({.columns = any_width}); }
 
 void Stepper::show_cell(const CellReference& cell) {
   if (!walk_.trace().find_step(cell.name)) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <optional>
@@ -39,18 +40,20 @@ class Stepper {
 
   enum class Prompt { nothing, step, cell, change, directory, answer };
   enum class View { step, cell, keys, message, summary };
+  static constexpr long any_width = 1L << 40;  // more columns than any matrix has
+  static constexpr long far = 10;              // rows that PgUp and PgDn move a cell
 
   // The actions of keys.
   void read_on();
   void next_step();
   void go_on();
   void previous_step();
-  void scroll_up();
-  void scroll_down();
-  void page_up();
-  void page_down();
-  void to_top();
-  void to_end();
+  void scroll_up() { scroll_ -= std::min<std::size_t>(scroll_, 1); }
+  void scroll_down() { ++scroll_; }  // the frame limits it to the end
+  void page_up() { scroll_ -= std::min(scroll_, std::max<std::size_t>(shown_rows_, 2) - 1); }
+  void page_down() { scroll_ += std::max<std::size_t>(shown_rows_, 2) - 1; }
+  void to_top() { scroll_ = 0; }
+  void to_end() { scroll_ = page().size(); }
   void ask_step() { ask(Prompt::step); }
   void ask_cell() { ask(Prompt::cell); }
   void ask_change() { ask(Prompt::change); }
@@ -64,7 +67,7 @@ class Stepper {
   }
   void take_back() { message_ = undo(walk_); }
   void show_answers() { message_ = answers(walk_); }
-  void show_keys();
+  void show_keys() { open_overlay(View::keys); }
   void quit() { over_ = true; }
   void leave_cell();
   void up() { move({.rows = -1}); }
@@ -73,10 +76,10 @@ class Stepper {
   void right() { move({.columns = 1}); }
   void next_matrix() { move({.matrices = 1}); }
   void previous_matrix() { move({.matrices = -1}); }
-  void far_up();
-  void far_down();
-  void row_start();
-  void row_end();
+  void far_up() { move({.rows = -far}); }
+  void far_down() { move({.rows = far}); }
+  void row_start() { move({.columns = -any_width}); }
+  void row_end() { move({.columns = any_width}); }
 
   void move(const CellMove& move) { cell_ = moved(walk_, *cell_, move); }
   void arrive();

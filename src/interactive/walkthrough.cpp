@@ -6,7 +6,6 @@
 
 #include "exposition/selection.hpp"
 #include "exposition/step_words.hpp"
-#include "formats/handwork/numeral.hpp"
 #include "tensor/compare.hpp"
 #include "text/error.hpp"
 #include "text/number.hpp"
@@ -20,8 +19,7 @@ constexpr int max_digits = 17;
 
 // Steps keep their numbers in the whole lesson, though the trace may lack some.
 std::size_t step_index_of_number(const Trace& trace, std::size_t number) {
-  const auto found = std::find_if(trace.steps.begin(), trace.steps.end(),
-                                  [&](const Step& step) { return step.number == number; });
+  const auto found = std::ranges::find(trace.steps, number, &Step::number);
   if (found == trace.steps.end()) {
     throw InputError(fmt::format("there is no step {}; they count from 1 to {}", number,
                                  trace.steps.back().number));

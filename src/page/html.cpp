@@ -33,8 +33,6 @@ bool may_run_from_right(char c) {
   return (byte >= 0xD6 && byte <= 0xDF) || byte == 0xE0 || byte == 0xEF || byte == 0xF0;
 }
 
-bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
-
 bool is_ascii_of(char c, std::string_view others) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
          others.find(c) != std::string_view::npos;
@@ -57,7 +55,7 @@ std::size_t end_of_run(std::string_view text, std::size_t at) {
   std::size_t end = at;
   while (at < text.size()) {
     if (may_run_from_right(text[at])) {
-      while (++at < text.size() && is_continuation(text[at])) {
+      while (++at < text.size() && is_continuation_byte(text[at])) {
       }
       end = at;
     } else if (std::string_view(" 0123456789'\"-.:;!?").find(text[at]) != std::string_view::npos) {

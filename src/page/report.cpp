@@ -1,8 +1,13 @@
 #include "page/report.hpp"
 
 #include <fmt/format.h>
+#include <nettle/base16.h>
+#include <nettle/base64.h>
+#include <nettle/sha2.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 
 #include "exposition/arithmetic.hpp"
 #include "exposition/exposition.hpp"
@@ -26,21 +31,15 @@ struct ReportContext {
   ReportDataOptions look;
 };
 
-unsigned hex_digit(char c) { return static_cast<unsigned>(c <= '9' ? c - '0' : c - 'a' + 10); }
-
-// Converts a hexadecimal hash to base64, as a content security policy needs it.
+// Converts a SHA-256 in hexadecimal to base64, as a content security policy needs it.
 std::string base64_of_hex(std::string_view hex) {
-  constexpr std::string_view letters =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (std::size_t i = 0; i < hex.size(); i += 3) {  // 3 hexadecimal digits give 2 letters
-    unsigned bits = 0;
-    for (std::size_t k = i; k < i + 3; ++k)
-      bits = bits * 16 + (k < hex.size() ? hex_digit(hex[k]) : 0);
-    text += letters[bits >> 6];
-    if (i + 2 < hex.size() || (hex.size() - i) * 4 > 6) text += letters[bits & 63];
-  }
-  while (text.size() % 4 != 0) text += '=';
+  std::array<std::uint8_t, SHA256_DIGEST_SIZE> digest;
+  std::size_t size = digest.size();
+  base16_decode_ctx hexadecimal;
+  base16_decode_init(&hexadecimal);
+  base16_decode_update(&hexadecimal, &size, digest.data(), hex.size(), hex.data());
+  std::string text(BASE64_ENCODE_RAW_LENGTH(digest.size()), '\0');
+  base64_encode_raw(text.data(), size, digest.data());
   return text;
 }
 
@@ -168,8 +167,7 @@ class PageWriter {
 
  private:
   const TensorView& view_of(std::string_view name) const {
-    return *std::find_if(page_.views.begin(), page_.views.end(),
-                         [&](const TensorView& view) { return view.name == name; });
+    return *std::ranges::find(page_.views, name, &TensorView::name);
   }
 
   // True if it is the output of a step that is not on this page.

@@ -4,7 +4,6 @@
 
 #include "exposition/selection.hpp"
 #include "lesson/lesson.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline page {
 

@@ -11,7 +11,6 @@
 #include "terminal/text_layout.hpp"
 #include "text/escape.hpp"
 #include "text/json.hpp"
-#include "text/number.hpp"
 #include "text/wrapping.hpp"
 #include "trace/labels.hpp"
 

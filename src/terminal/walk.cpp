@@ -154,23 +154,20 @@ std::string glyphs_text(const PatternGlyphs& pattern_glyphs,
   return text;
 }
 
-// Numbers; or glyphs, if they are requested and fit.
-MatrixText matrix_text(const ShownMatrix& sheet, const std::string& whole, const WalkStyle& look) {
-  if (look.picture != Picture::glyphs) return numbers_text(sheet, whole, look);
-  const PatternGlyphs pattern_glyphs =
-      signed_glyphs(sheet.rows, sheet.columns, sheet.all(), sheet.labels.columns);
-  const std::string alone = glyphs_text(pattern_glyphs, sheet.labels.rows, look);
-  return alone.empty() ? numbers_text(sheet, whole, look) : MatrixText{alone};
-}
+// Whether a matrix has attention weights, which have glyphs of their own.
+enum class Content { numbers, weights };
 
-// A weight matrix: its numbers, with glyphs beside or below them.
-MatrixText weights_text(const ShownMatrix& sheet, const std::string& whole, const WalkStyle& look) {
-  const PatternGlyphs pattern_glyphs =
-      glyphs(sheet.rows, sheet.columns, sheet.all(), sheet.labels.columns);
+// Numbers, and for weights glyphs beside or below them; or glyphs alone, if requested and they fit.
+MatrixText matrix_text(const ShownMatrix& sheet, const std::string& whole, const WalkStyle& look,
+                       Content content) {
+  const bool weights = content == Content::weights;
+  if (!weights && look.picture != Picture::glyphs) return numbers_text(sheet, whole, look);
+  const PatternGlyphs pattern_glyphs = (weights ? glyphs : signed_glyphs)(
+      sheet.rows, sheet.columns, sheet.all(), sheet.labels.columns);
   const std::string below = glyphs_text(pattern_glyphs, sheet.labels.rows, look);
   if (look.picture == Picture::glyphs && !below.empty()) return {below};
   MatrixText numbers = numbers_text(sheet, whole, look);
-  if (pattern_glyphs.rows.empty() || look.picture == Picture::numbers) return numbers;
+  if (!weights || pattern_glyphs.rows.empty() || look.picture == Picture::numbers) return numbers;
   const std::string beside = glyphs_beside(numbers.text, pattern_glyphs, look.width);
   numbers.text = beside.empty() ? numbers.text + below : beside;
   return numbers;
@@ -186,7 +183,7 @@ std::string sentences_text(const Tensor& ids, const std::string& whole, const Wa
                             .tensor = ids,
                             .first = b * columns,
                             .labels = labels_of_sentence(ids, b)};
-    text += matrix_text(sheet, whole, look).text;
+    text += matrix_text(sheet, whole, look, Content::numbers).text;
   }
   return text;
 }
@@ -210,8 +207,7 @@ std::vector<std::size_t> wanted_matrices(const Tensor& tensor, std::optional<std
 }
 
 std::string text_of(const MatrixBlock& matrix_block, TokenLayout token_layout,
-                    const std::string& whole, const WalkStyle& look,
-                    decltype(&matrix_text) matrix_writer) {
+                    const std::string& whole, const WalkStyle& look, Content content) {
   const Tensor& tensor = *matrix_block.tensor;
   if (words_differ_by_row(tensor)) return sentences_text(tensor, whole, look);
   // A large matrix is copied only if it must be transposed.
@@ -235,13 +231,13 @@ std::string text_of(const MatrixBlock& matrix_block, TokenLayout token_layout,
     }
     const std::size_t m = wanted[selection[place]];
     if (tensor.matrices() > 1) text += "  " + matrix_name(tensor, m) + "\n";
-    MatrixText sheet = matrix_writer({.rows = shown.rows(),
-                                      .columns = shown.columns(),
-                                      .tensor = shown,
-                                      .first = m * shown.rows() * shown.columns(),
-                                      .before = before,
-                                      .labels = own_labels(tensor, m, token_layout)},
-                                     whole, look);
+    MatrixText sheet = matrix_text({.rows = shown.rows(),
+                                    .columns = shown.columns(),
+                                    .tensor = shown,
+                                    .first = m * shown.rows() * shown.columns(),
+                                    .before = before,
+                                    .labels = own_labels(tensor, m, token_layout)},
+                                   whole, look, content);
     text += sheet.text;
     hidden = std::move(sheet.hidden);
   }
@@ -256,8 +252,8 @@ std::string matrix_block_text(const MatrixBlock& matrix_block, TokenLayout token
                               const std::string& whole, const WalkStyle& look) {
   const bool is_result = matrix_block.role == MatrixBlock::Role::result;
   const bool weights = is_result && matrix_block.step->operation->makes_weights;
-  const std::string text =
-      text_of(matrix_block, token_layout, whole, look, weights ? weights_text : matrix_text);
+  const std::string text = text_of(matrix_block, token_layout, whole, look,
+                                   weights ? Content::weights : Content::numbers);
   const bool has_glyphs = text.find("│") != std::string::npos;  // the edges of their rows
   if (!is_result || !has_glyphs) return text;
   return text + indented(std::string(weights ? glyph_legend() : signed_glyph_legend()), look);

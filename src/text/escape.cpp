@@ -18,16 +18,11 @@ namespace {
 constexpr std::size_t most_marks = 8;
 
 std::string stand_in(CodePoint code) {
-  std::string out;
   if (code == bad_byte) return "\uFFFD";
-  if (code < 0x20) {
-    append_code(out, 0x2400 + code);  // Unicode has a picture for each, in the same order
-  } else if (code == 0x7F) {
-    append_code(out, 0x2421);
-  } else {
-    out = fmt::format("<U+{:04X}>", code);
-  }
-  return out;
+  if (code >= 0x20 && code != 0x7F) return fmt::format("<U+{:04X}>", code);
+  std::string picture;  // Unicode has one for each, in the same order
+  append_code(picture, code == 0x7F ? 0x2421 : 0x2400 + code);
+  return picture;
 }
 
 /// Sanitises text code point by code point, and remembers what the next one may attach to.
@@ -154,9 +149,8 @@ std::string sanitise_json(std::string_view json) {
 std::string sanitise_prose(std::string_view text) { return made_visible(text, Layout::kept); }
 
 std::string sanitise_label(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(' ');
-  const std::size_t left = first == text.npos ? text.size() : first;
-  const std::size_t right = first == text.npos ? 0 : text.size() - 1 - text.find_last_not_of(' ');
+  const std::size_t left = std::min(text.find_first_not_of(' '), text.size());
+  const std::size_t right = text.size() - std::max(left, text.find_last_not_of(' ') + 1);
   std::string out;
   for (std::size_t i = 0; i < left; ++i) out += "␣";
   out += sanitise(text.substr(left, text.size() - left - right));

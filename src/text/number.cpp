@@ -7,6 +7,8 @@
 #include <array>
 #include <cmath>
 
+#include "text/unicode.hpp"
+
 namespace qkv::inline text {
 namespace {
 
@@ -23,17 +25,10 @@ constexpr double largest_fixed = 1e7;
 constexpr double longest_plain = 1e5;               // integers from here on have grouped digits
 constexpr double longest_whole = 9007199254740992;  // 2^53: a double holds every integer up to it
 
-std::string not_finite(double value) {
-  if (std::isnan(value)) return "nan";
-  return value < 0 ? "-inf" : "inf";
-}
-
 std::string scientific(double value, int digits) {
-  if (!std::isfinite(value)) return not_finite(value);
+  if (std::isnan(value)) return "nan";  // whatever its sign
   return fmt::format("{:.{}e}", value, std::max(digits, 0));
 }
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_exact_whole(double value) {
   return value == std::trunc(value) && std::abs(value) <= longest_whole;

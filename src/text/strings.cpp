@@ -6,17 +6,17 @@
 #include <utility>
 
 #include "text/error.hpp"
+#include "text/unicode.hpp"
 
 namespace qkv::inline text {
 namespace {
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_ascii_digit(char c) { return c >= '0' && c <= '9'; }
 
 // A number, or the word for one that is not finite.
 bool begins_number(std::string_view text) {
   if (text.starts_with('.')) text.remove_prefix(1);
-  if (!text.empty() && is_ascii_digit(text.front())) return true;
+  if (!text.empty() && is_digit(text.front())) return true;
   return text.starts_with("inf") && (text.size() == 3 || !is_letter(text[3]));
 }
 
@@ -45,14 +45,24 @@ std::string escaped(std::string_view word) {
   return text + "'";
 }
 
-std::string replaced(std::string text, char what, std::string_view with) {
-  for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at)) {
-    text.replace(at, 1, with);
+}  // namespace
+
+std::string replace_all(std::string text, std::string_view what, std::string_view by) {
+  for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + by.size())) {
+    text.replace(at, what.size(), by);
   }
   return text;
 }
 
-}  // namespace
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (std::size_t end = 0; end != text.npos; text.remove_prefix(std::min(end, text.size()))) {
+    end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end != text.npos) ++end;
+  }
+  return parts;
+}
 
 std::string with_minus_signs(std::string_view text) {
   std::string result;
@@ -73,9 +83,7 @@ std::string shell_word(const std::string& word) {
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./";
   if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
   if (std::ranges::any_of(word, is_control)) return escaped(word);
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
+  return "'" + replace_all(word, "'", "'\\''") + "'";
 }
 
 void NameIndex::add(std::string name) {
@@ -94,9 +102,9 @@ std::string pluralise(std::size_t count, std::string_view thing) {
 
 // what() ends at the first zero byte: a message that quotes one would lose the rest.
 InputError::InputError(std::string message)
-    : std::runtime_error(replaced(std::move(message), '\0', "\\0")) {}
+    : std::runtime_error(replace_all(std::move(message), std::string_view("\0", 1), "\\0")) {}
 
-std::string on_one_line(std::string name) { return replaced(std::move(name), '\n', "\\n"); }
+std::string on_one_line(std::string name) { return replace_all(std::move(name), "\n", "\\n"); }
 
 void refuse(std::string where, std::string_view why) {
   throw InputError((on_one_line(std::move(where)) + ": ").append(why));

@@ -16,6 +16,12 @@ constexpr std::string_view trimmed(std::string_view text, std::string_view blank
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
+/// Returns `text` with every `what` replaced by `by`.
+std::string replace_all(std::string text, std::string_view what, std::string_view by);
+
+/// Returns the parts between separators; of a text without one, the text.
+std::vector<std::string_view> split(std::string_view text, char separator);
+
 /// "1 layer", "12 layers".
 std::string pluralise(std::size_t count, std::string_view thing);
 

@@ -96,6 +96,8 @@ Grapheme grapheme_at(std::string_view text, std::size_t at);
 /// Returns the longest prefix that fits into `columns`.
 std::string_view fitting_prefix(std::string_view text, std::size_t columns);
 
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 /// Returns an ASCII letter in lower case; any other byte is unchanged.
 constexpr char ascii_lowercase(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;

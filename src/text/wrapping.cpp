@@ -312,11 +312,7 @@ std::vector<std::string> wrapped(std::string_view prose, std::size_t columns) {
 }
 
 std::string with_plain_blanks(std::string line) {
-  for (auto at = line.find(no_break_space); at != std::string::npos;
-       at = line.find(no_break_space, at)) {
-    line.replace(at, no_break_space.size(), " ");
-  }
-  return line;
+  return replace_all(std::move(line), no_break_space, " ");
 }
 
 }  // namespace qkv::inline text

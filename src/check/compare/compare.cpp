@@ -81,7 +81,17 @@ Agreement agreement_of(const StepReport& report, const ComparedStep& step) {
   }
 }
 
-void take_verdict(StepReport report, const Trace& own, ComparedStep& step) {
+// Gives a step the verdict of its report. A given that `check` accepts has none.
+void take_verdict(CheckReport& checked, ComparedStep& step) {
+  const auto found = std::ranges::find(checked.steps, step.name, &StepReport::step);
+  if (found == checked.steps.end()) {
+    if (step.agreement != Agreement::differs) return;
+    step.agreement = Agreement::close;
+    step.difference.mismatched = 0;
+    step.difference.first.reset();
+    return;
+  }
+  StepReport& report = *found;
   const bool last_row_only = step.actual->last_row_only || step.desired->last_row_only;
   step.agreement = agreement_of(report, step);
   step.tolerance = {.relative = 0, .absolute = report.tolerance};
@@ -89,51 +99,18 @@ void take_verdict(StepReport report, const Trace& own, ComparedStep& step) {
   step.difference.first.reset();
   if (report.verdict == Verdict::shape) step.only_shape_differs = report.only_shape_differs;
   if (step.agreement == Agreement::differs) {
-    step.difference.first = shown_place(report, report.first->cell, own, last_row_only);
+    step.difference.first = shown_place(report, report.first->cell, checked.own, last_row_only);
   } else if (step.agreement == Agreement::undecided) {
     const auto first = std::ranges::find(report.verdicts, Verdict::undecided);
     const auto i = static_cast<std::size_t>(first - report.verdicts.begin());
     step.difference.mismatched = report.cells.undecided;
     step.difference.first =
-        shown_place(report, cell_at(report.step, report.written, i), own, last_row_only);
+        shown_place(report, cell_at(report.step, report.written, i), checked.own, last_row_only);
   }
   step.judged = std::move(report);
 }
 
-// A given that `check` accepts is not in its report.
-void take_verdict(CheckReport& checked, ComparedStep& step) {
-  const auto found = std::ranges::find(checked.steps, step.name, &StepReport::step);
-  if (found != checked.steps.end()) {
-    take_verdict(std::move(*found), checked.own, step);
-  } else if (step.agreement == Agreement::differs) {
-    step.agreement = Agreement::close;
-    step.difference.mismatched = 0;
-    step.difference.first.reset();
-  }
-}
-
-}  // namespace
-
-std::optional<CheckReport> check_program(const Lesson& lesson, const Trace& trace,
-                                         const ToleranceChoice& choice, ComparedSide& program,
-                                         const CheckOptions& options) {
-  const Submission submission = program_submission(program, trace, choice);
-  if (submission.files.empty()) return {};
-  CheckReport report = check_submission(lesson, trace, submission, options);
-  for (const StepReport& step : report.steps) {
-    if (step.accepted_convention != "convention.columns") continue;
-    const auto matrix = std::ranges::find(program.matrices, step.step, &ComparedMatrix::name);
-    matrix->tensor = transposed(matrix->tensor);
-  }
-  return report;
-}
-
-namespace {
-
-Precision coarser(Precision a, Precision b) {
-  const auto place = [](Precision precision) { return &rule_of(precision); };
-  return place(a) < place(b) ? a : b;
-}
+Precision coarser(Precision a, Precision b) { return &rule_of(a) < &rule_of(b) ? a : b; }
 
 // Returns the names of both sides in the lesson's order, if a side knows it.
 std::vector<std::string> names_of(const ComparedSideIndex& actual,
@@ -158,20 +135,14 @@ bool are_same_in_order(const ComparedStep& step) {
 }
 
 // Estimates how many terms a cell sums, from two dumps alone: the longest axis of the arrays before
-// it.
-class Terms {
- public:
-  std::size_t next(const ComparedStep& step) {
-    std::size_t longest = 1;
-    for (const Axis& axis : step.desired->tensor.axes) longest = std::max(longest, axis.size);
-    const std::size_t before = longest_ == 0 ? longest : longest_;
-    longest_ = std::max(longest_, longest);
-    return before;
-  }
-
- private:
-  std::size_t longest_ = 0;
-};
+// it, which `longest` keeps.
+std::size_t terms_of(const ComparedStep& step, std::size_t& longest) {
+  std::size_t own = 1;
+  for (const Axis& axis : step.desired->tensor.axes) own = std::max(own, axis.size);
+  const std::size_t before = longest == 0 ? own : longest;
+  longest = std::max(longest, own);
+  return before;
+}
 
 // Softmax makes 0 of a score this far below the row's largest: no double is as small as e^-746.
 constexpr double mask_gap = 746;
@@ -223,10 +194,10 @@ void accept_finite_masks(ComparedStep& step) {
 }
 
 void compare_numbers(ComparedStep& step, const ToleranceChoice& choice, bool two_lessons,
-                     Terms& terms) {
+                     std::size_t& longest) {
   step.precision = coarser(step.actual->precision, step.desired->precision);
   const auto asked = choice.of(step.name);
-  const std::size_t added = terms.next(step);
+  const std::size_t added = terms_of(step, longest);
   if (step.actual->tensor.values.size() != step.desired->tensor.values.size()) {
     step.agreement = Agreement::other_shape;
     return;
@@ -252,7 +223,7 @@ void compare_numbers(ComparedStep& step, const ToleranceChoice& choice, bool two
 
 ComparedStep compared(const std::string& name, const ComparedSideIndex& actual,
                       const ComparedSideIndex& desired, const ToleranceChoice& choice,
-                      bool after_mask, Terms& terms) {
+                      bool after_mask, std::size_t& longest) {
   ComparedStep step{.name = name, .actual = actual.find(name), .desired = desired.find(name)};
   step.after_mask = after_mask;
   if (step.actual == nullptr) {
@@ -261,7 +232,7 @@ ComparedStep compared(const std::string& name, const ComparedSideIndex& actual,
     step.agreement = Agreement::only_actual;
   } else {
     const bool two_lessons = actual.side().is_lesson && desired.side().is_lesson;
-    compare_numbers(step, choice, two_lessons, terms);
+    compare_numbers(step, choice, two_lessons, longest);
     const bool two_dumps = !actual.side().is_lesson && !desired.side().is_lesson;
     if (two_dumps && is_within_too_wide(step)) step.agreement = Agreement::undecided;
   }
@@ -320,41 +291,6 @@ void refuse_unused_tolerances(const ToleranceChoice& choice, const Comparison& c
   }
 }
 
-}  // namespace
-
-std::optional<std::size_t> first_difference(const Comparison& comparison, bool both_whole) {
-  for (std::size_t i = 0; i < comparison.steps.size(); ++i) {
-    if (counts(comparison.steps[i].agreement, both_whole)) return i;
-  }
-  return {};
-}
-
-const ComparedSide& reference_side(const ComparedSide& actual, const ComparedSide& desired) {
-  return actual.is_lesson ? actual : desired;
-}
-
-bool is_missing(Agreement agreement) {
-  return agreement == Agreement::only_actual || agreement == Agreement::only_desired;
-}
-
-void require(const Required& required, const ComparedSide& ours, Comparison& comparison) {
-  for (const std::string& name : required.names) {
-    if (std::ranges::find(comparison.steps, name, &ComparedStep::name) == comparison.steps.end()) {
-      throw InputError(fmt::format("--require {}: {} has no such step", name, ours.name));
-    }
-  }
-  const ComparedSideIndex index(ours);
-  for (std::size_t i = 0; i < comparison.first.value_or(comparison.steps.size()); ++i) {
-    const ComparedStep& step = comparison.steps[i];
-    const ComparedMatrix* own = index.find(step.name);
-    if (!is_missing(step.agreement) || own == nullptr) continue;
-    const bool named = std::ranges::find(required.names, step.name) != required.names.end();
-    if (named || (required.all && !own->is_given)) comparison.first = i;
-  }
-}
-
-namespace {
-
 // True if an incomplete export lacks a step of the other side's. Two may lack the same one.
 bool is_cut_short(const Comparison& comparison, const ComparedSide& actual,
                   const ComparedSide& desired) {
@@ -364,44 +300,6 @@ bool is_cut_short(const Comparison& comparison, const ComparedSide& actual,
            (step.agreement == Agreement::only_actual && desired.incomplete_export);
   });
 }
-
-}  // namespace
-
-Comparison compare(const ComparedSide& actual, const ComparedSide& desired,
-                   const ToleranceChoice& choice, std::optional<CheckReport> checked) {
-  const ComparedSideIndex actual_index(actual);
-  const ComparedSideIndex desired_index(desired);
-  refuse_unreadable_files(actual, desired_index);
-  refuse_unreadable_files(desired, actual_index);
-  const bool both_whole = actual.whole && desired.whole;
-  Comparison comparison;
-  for (const ComparedSide* side : {&actual, &desired}) {
-    if (side->incomplete_export) comparison.incomplete_exports.push_back(side->name);
-  }
-  bool in_common = false;
-  bool after_mask = false;
-  Terms terms;
-  for (const std::string& name : names_of(actual_index, desired_index)) {
-    after_mask = after_mask || step_masks_cells(name, actual_index, desired_index);
-    comparison.steps.push_back(
-        compared(name, actual_index, desired_index, choice, after_mask, terms));
-    in_common = in_common || !is_missing(comparison.steps.back().agreement);
-  }
-  if (checked) {
-    for (ComparedStep& step : comparison.steps) {
-      if (!is_missing(step.agreement) && !choice.of(step.name)) take_verdict(*checked, step);
-    }
-    comparison.own = std::move(checked->own);
-  }
-  comparison.first = first_difference(comparison, both_whole);
-  comparison.cut_short = is_cut_short(comparison, actual, desired);
-  comparison.maps = suggested_maps(comparison, actual.is_lesson);
-  if (!in_common) refuse_unknown_tensors(actual, desired, comparison.maps);
-  refuse_unused_tolerances(choice, comparison);
-  return comparison;
-}
-
-namespace {
 
 // Which of some steps each of them follows from, itself included; they stand in the lesson's order.
 std::vector<std::vector<bool>> ancestors_of(const std::vector<const Step*>& steps) {
@@ -438,6 +336,85 @@ std::string halving_step(const std::vector<const Step*>& steps) {
 }
 
 }  // namespace
+
+std::optional<CheckReport> check_program(const Lesson& lesson, const Trace& trace,
+                                         const ToleranceChoice& choice, ComparedSide& program,
+                                         const CheckOptions& options) {
+  const Submission submission = program_submission(program, trace, choice);
+  if (submission.files.empty()) return {};
+  CheckReport report = check_submission(lesson, trace, submission, options);
+  for (const StepReport& step : report.steps) {
+    if (step.accepted_convention != "convention.columns") continue;
+    const auto matrix = std::ranges::find(program.matrices, step.step, &ComparedMatrix::name);
+    matrix->tensor = transposed(matrix->tensor);
+  }
+  return report;
+}
+
+std::optional<std::size_t> first_difference(const Comparison& comparison, bool both_whole) {
+  for (std::size_t i = 0; i < comparison.steps.size(); ++i) {
+    if (counts(comparison.steps[i].agreement, both_whole)) return i;
+  }
+  return {};
+}
+
+const ComparedSide& reference_side(const ComparedSide& actual, const ComparedSide& desired) {
+  return actual.is_lesson ? actual : desired;
+}
+
+bool is_missing(Agreement agreement) {
+  return agreement == Agreement::only_actual || agreement == Agreement::only_desired;
+}
+
+void require(const Required& required, const ComparedSide& ours, Comparison& comparison) {
+  for (const std::string& name : required.names) {
+    if (std::ranges::find(comparison.steps, name, &ComparedStep::name) == comparison.steps.end()) {
+      throw InputError(fmt::format("--require {}: {} has no such step", name, ours.name));
+    }
+  }
+  const ComparedSideIndex index(ours);
+  for (std::size_t i = 0; i < comparison.first.value_or(comparison.steps.size()); ++i) {
+    const ComparedStep& step = comparison.steps[i];
+    const ComparedMatrix* own = index.find(step.name);
+    if (!is_missing(step.agreement) || own == nullptr) continue;
+    const bool named = std::ranges::find(required.names, step.name) != required.names.end();
+    if (named || (required.all && !own->is_given)) comparison.first = i;
+  }
+}
+
+Comparison compare(const ComparedSide& actual, const ComparedSide& desired,
+                   const ToleranceChoice& choice, std::optional<CheckReport> checked) {
+  const ComparedSideIndex actual_index(actual);
+  const ComparedSideIndex desired_index(desired);
+  refuse_unreadable_files(actual, desired_index);
+  refuse_unreadable_files(desired, actual_index);
+  const bool both_whole = actual.whole && desired.whole;
+  Comparison comparison;
+  for (const ComparedSide* side : {&actual, &desired}) {
+    if (side->incomplete_export) comparison.incomplete_exports.push_back(side->name);
+  }
+  bool in_common = false;
+  bool after_mask = false;
+  std::size_t longest_axis = 0;
+  for (const std::string& name : names_of(actual_index, desired_index)) {
+    after_mask = after_mask || step_masks_cells(name, actual_index, desired_index);
+    comparison.steps.push_back(
+        compared(name, actual_index, desired_index, choice, after_mask, longest_axis));
+    in_common = in_common || !is_missing(comparison.steps.back().agreement);
+  }
+  if (checked) {
+    for (ComparedStep& step : comparison.steps) {
+      if (!is_missing(step.agreement) && !choice.of(step.name)) take_verdict(*checked, step);
+    }
+    comparison.own = std::move(checked->own);
+  }
+  comparison.first = first_difference(comparison, both_whole);
+  comparison.cut_short = is_cut_short(comparison, actual, desired);
+  comparison.maps = suggested_maps(comparison, actual.is_lesson);
+  if (!in_common) refuse_unknown_tensors(actual, desired, comparison.maps);
+  refuse_unused_tolerances(choice, comparison);
+  return comparison;
+}
 
 std::optional<Bisection> bisect(const Comparison& comparison, const Trace& trace) {
   if (!comparison.first) return {};

@@ -10,7 +10,6 @@
 
 #include "check/intake/layout.hpp"
 #include "check/intake/step_names.hpp"
-#include "check/tolerance/cell_tolerance.hpp"
 #include "formats/arrays/dtype.hpp"
 #include "ops/catalogue.hpp"
 #include "tensor/compare.hpp"
@@ -132,11 +131,65 @@ void transpose_weight_gradients(const ComparedSideIndex& index, ComparedSide& si
                   did_you_mean(name, names, fmt::format("it has {}", abbreviated_list(names)))));
 }
 
-// Whether a map was used, and whether the other side knows one of its names.
-struct MapUse {
-  bool fits = false;
-  bool is_known = false;
-};
+bool are_near(std::span<const double> numbers, std::span<const double> right, Precision precision) {
+  double largest = 0;
+  bool vary = false;
+  for (const double x : right) {
+    if (!std::isfinite(x)) continue;
+    largest = std::max(largest, std::abs(x));
+    vary = vary || x != right.front();
+  }
+  const double allowed = std::max(1e-3, 8 * rule_of(precision).nearness) * largest;
+  for (std::size_t i = 0; i < right.size(); ++i) {
+    const bool is_masked = right[i] == -infinity && numbers[i] <= finite_mask;
+    if (!is_masked && !(std::abs(numbers[i] - right[i]) <= allowed)) return false;
+  }
+  return vary;
+}
+
+// The last row of each of a tensor's matrices.
+Tensor last_rows(const Tensor& tensor) {
+  AxisRoles roles(tensor);
+  if (!roles.rows.labels.empty()) {
+    roles.rows.labels = std::vector<std::string>{roles.rows.labels[roles.rows.size - 1]};
+  }
+  roles.rows.size = 1;
+  Tensor last = uninitialised(roles.all());
+  const std::span<double> cells = last.values.mutable_span();
+  const std::size_t columns = tensor.columns();
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    cells[i] = tensor.values[((i / columns + 1) * tensor.rows() - 1) * columns + i % columns];
+  }
+  return last;
+}
+
+// True if an array can be the last row alone of such a tensor: d, 1 × d, or of heads h × d, h·d.
+bool may_be_last_row(const ParsedArray& written, const ComparedMatrix& whole) {
+  const Tensor& tensor = whole.tensor;
+  if (whole.is_given || tensor.rank() < 2 || tensor.rank() > 3 || tensor.rows() < 2) return false;
+  const std::size_t heads = tensor.matrices();
+  const Shape shape = without_leading_ones(written.shape);
+  if (written.cells.empty() || written.cells.size() != heads * tensor.columns()) return false;
+  return shape == Shape{written.cells.size()} || shape == Shape{heads, tensor.columns()} ||
+         shape == Shape{heads, 1, tensor.columns()};
+}
+
+// Puts a last row into an array of all rows; the others are blank.
+void spread_last_row(const Tensor& last, std::size_t rows, ComparedMatrix& matrix) {
+  const std::size_t columns = last.columns();
+  Numerals cells(last.values.size() * rows, Numeral{.value = std::nan("")});
+  for (std::size_t i = 0; i < last.values.size(); ++i) {
+    Numeral& cell = cells[((i / columns + 1) * rows - 1) * columns + i % columns];
+    cell = matrix.written.cells[i];
+    cell.computed = cell.computed || cell.is_blank();
+  }
+  matrix.written.shape = last.shape();
+  matrix.tensor = tensor_of_written(matrix.written);
+  matrix.written.shape[last.rank() - 2] = rows;
+  matrix.written.cells = std::move(cells);
+  matrix.layout = "the last row alone";
+  matrix.last_row_only = true;
+}
 
 }  // namespace
 
@@ -202,12 +255,12 @@ void map_names(const std::vector<NameMap>& maps, const ComparedSide& other, Comp
   const ComparedSideIndex known(other);
   std::set<std::string> names;
   for (const ComparedMatrix& matrix : side.matrices) names.insert(matrix.name);
-  std::vector<MapUse> uses(maps.size());
+  std::set<std::size_t> used, fitting;  // maps that match an array, and lead to a known name
   for (ComparedMatrix& matrix : side.matrices) {
     auto found = mapped(maps, matrix.name);
     if (!found) continue;
-    MapUse& use = uses[found->map];
-    use = {.fits = true, .is_known = use.is_known || known.find(found->name) != nullptr};
+    used.insert(found->map);
+    if (known.find(found->name) != nullptr) fitting.insert(found->map);
     if (found->name == matrix.name) continue;
     if (!names.insert(found->name).second) {
       const NameMap& map = maps[found->map];
@@ -218,8 +271,8 @@ void map_names(const std::vector<NameMap>& maps, const ComparedSide& other, Comp
     matrix.name = std::move(found->name);
   }
   for (std::size_t m = 0; m < maps.size(); ++m) {
-    if (!uses[m].fits) refuse_idle(maps[m], maps[m].theirs, side);
-    if (!uses[m].is_known) refuse_idle(maps[m], maps[m].ours, other);
+    if (!used.contains(m)) refuse_idle(maps[m], maps[m].theirs, side);
+    if (!fitting.contains(m)) refuse_idle(maps[m], maps[m].ours, other);
   }
 }
 
@@ -259,70 +312,6 @@ void match_layout(const ComparedSide& other, std::optional<std::size_t> batch, C
                                  *batch, side.name));
   }
 }
-
-namespace {
-
-bool are_near(std::span<const double> numbers, std::span<const double> right, Precision precision) {
-  double largest = 0;
-  bool vary = false;
-  for (const double x : right) {
-    if (!std::isfinite(x)) continue;
-    largest = std::max(largest, std::abs(x));
-    vary = vary || x != right.front();
-  }
-  const double allowed = std::max(1e-3, 8 * rule_of(precision).nearness) * largest;
-  for (std::size_t i = 0; i < right.size(); ++i) {
-    const bool is_masked = right[i] == -infinity && numbers[i] <= finite_mask;
-    if (!is_masked && !(std::abs(numbers[i] - right[i]) <= allowed)) return false;
-  }
-  return vary;
-}
-
-// The last row of each of a tensor's matrices.
-Tensor last_rows(const Tensor& tensor) {
-  AxisRoles roles(tensor);
-  if (!roles.rows.labels.empty()) {
-    roles.rows.labels = std::vector<std::string>{roles.rows.labels[roles.rows.size - 1]};
-  }
-  roles.rows.size = 1;
-  Tensor last = uninitialised(roles.all());
-  const std::span<double> cells = last.values.mutable_span();
-  const std::size_t columns = tensor.columns();
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    cells[i] = tensor.values[((i / columns + 1) * tensor.rows() - 1) * columns + i % columns];
-  }
-  return last;
-}
-
-// True if an array can be the last row alone of such a tensor: d, 1 × d, or of heads h × d, h·d.
-bool may_be_last_row(const ParsedArray& written, const ComparedMatrix& whole) {
-  const Tensor& tensor = whole.tensor;
-  if (whole.is_given || tensor.rank() < 2 || tensor.rank() > 3 || tensor.rows() < 2) return false;
-  const std::size_t heads = tensor.matrices();
-  const Shape shape = without_leading_ones(written.shape);
-  if (written.cells.empty() || written.cells.size() != heads * tensor.columns()) return false;
-  return shape == Shape{written.cells.size()} || shape == Shape{heads, tensor.columns()} ||
-         shape == Shape{heads, 1, tensor.columns()};
-}
-
-// Puts a last row into an array of all rows; the others are blank.
-void spread_last_row(const Tensor& last, std::size_t rows, ComparedMatrix& matrix) {
-  const std::size_t columns = last.columns();
-  Numerals cells(last.values.size() * rows, Numeral{.value = std::nan("")});
-  for (std::size_t i = 0; i < last.values.size(); ++i) {
-    Numeral& cell = cells[((i / columns + 1) * rows - 1) * columns + i % columns];
-    cell = matrix.written.cells[i];
-    cell.computed = cell.computed || cell.is_blank();
-  }
-  matrix.written.shape = last.shape();
-  matrix.tensor = tensor_of_written(matrix.written);
-  matrix.written.shape[last.rank() - 2] = rows;
-  matrix.written.cells = std::move(cells);
-  matrix.layout = "the last row alone";
-  matrix.last_row_only = true;
-}
-
-}  // namespace
 
 void take_last_rows(const ToleranceChoice& choice, ComparedSide& lesson, ComparedSide& program) {
   struct Found {

@@ -4,18 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <functional>
 #include <iterator>
 #include <limits>
-#include <span>
-#include <vector>
 
 #include "ops/backward_rule.hpp"
 #include "ops/heads/head_axis.hpp"
 #include "ops/mistake.hpp"
-#include "tensor/tensor.hpp"
 #include "trace/cell_reference.hpp"
 
 namespace qkv::inline check {
@@ -62,8 +57,8 @@ double distance(const HeadCells& cells, const CellValue& other, std::span<const 
   return sum;
 }
 
-// Returns the result with each part taken from the nearest head.
-std::vector<Tensor> nearest_heads(
+// Returns the result with each part taken from the nearest head; nothing if no head is nearer.
+std::optional<Tensor> nearest_heads(
     const Tensor& right, std::span<const double> written, std::size_t heads,
     const std::function<double(std::size_t head, std::size_t cell)>& of) {
   Tensor result = right;
@@ -86,8 +81,7 @@ std::vector<Tensor> nearest_heads(
       numbers[i] = of(best_head, i);
     }
   }
-  if (!any) return {};
-  return {std::move(result)};
+  return any ? std::optional(std::move(result)) : std::nullopt;
 }
 
 // Returns the step's results where heads use other heads' numbers, each the nearest to those
@@ -99,12 +93,15 @@ std::vector<Tensor> with_nearest_heads(const StepView& step) {
   const std::span<const double> written = step.written->values;
   const std::size_t heads = comparable_heads(right);
   std::vector<Tensor> results;
+  const auto add = [&](std::optional<Tensor> made) {
+    if (made) results.push_back(*std::move(made));
+  };
   if (heads > 1) {
     const std::size_t size = right.rows() * right.columns();
-    results = nearest_heads(right, written, heads, [&](std::size_t head, std::size_t i) {
+    add(nearest_heads(right, written, heads, [&](std::size_t head, std::size_t i) {
       const std::size_t m = i / size;
       return numbers[(m - m % heads + head) * size + i % size];
-    });
+    }));
   }
   constexpr std::size_t many = std::size_t{1} << 16;  // larger: only a program's whole heads
   for (std::size_t k = 0; k < step.inputs.size() && numbers.size() <= many; ++k) {
@@ -112,12 +109,9 @@ std::vector<Tensor> with_nearest_heads(const StepView& step) {
     for (Tensor& other : others) other = with_operand(step, k, other);
     const bool fit = others.size() > 1 && others.front().values.size() == numbers.size();
     if (!fit) continue;
-    for (Tensor& made :
-         nearest_heads(right, written, others.size(), [&](std::size_t head, std::size_t i) {
-           return std::as_const(others[head]).values[i];
-         })) {
-      results.push_back(std::move(made));
-    }
+    add(nearest_heads(right, written, others.size(), [&](std::size_t head, std::size_t i) {
+      return std::as_const(others[head]).values[i];
+    }));
   }
   return results;
 }
@@ -237,7 +231,7 @@ CandidateSet::CandidateSet(const Judgement& judgement, const Trace& trace, std::
       by_hand ? hypotheses_of(judgement, trace, node, node_.units.unsubmitted_decimals())
               : std::vector{Hypothesis(judgement, trace)};
   for (Hypothesis& numbers : hypotheses) {
-    Tensor right = node_.step ? numbers.worked_or(node_.from_yours, index_) : *node_.truth;
+    Tensor right = node_.step ? numbers.worked(index_).value_or(node_.from_yours) : *node_.truth;
     numbers.put(index_, right);
     assume(std::move(numbers), std::move(right), assumptions_);
   }
@@ -295,22 +289,22 @@ void CandidateSet::collect_own(const Assumption& assumption) {
 // One matrix may use half of what is left.
 void CandidateSet::collect_unsubmitted() {
   WorkBudget& all = budget_.unsubmitted;
-  WorkBudget half(all.left() / 2);
-  const double before = half.left();
+  WorkBudget half{all.left / 2};
+  const double before = half.left;
   for (const std::size_t at : unsubmitted_before_) {
     const Origin& origin = origins_.emplace_back(origin_at(at));
     for (const Assumption& assumption : assumptions_) {
       const std::size_t from = candidates_.size();
-      const double left = half.left();
+      const double left = half.left;
       if (!made_in({assumption, origin, half, candidates_})) {
         untried_ = unsubmitted_before_.size() + 1 - origins_.size();
         break;
       }
-      unsubmitted_.push_back({&assumption, &origin, from, candidates_.size(), left - half.left()});
+      unsubmitted_.push_back({&assumption, &origin, from, candidates_.size(), left - half.left});
     }
     if (untried_ > 0) break;
   }
-  all.take(before - half.left());
+  all.take(before - half.left);
 }
 
 bool CandidateSet::made_in(const Search& search) const {

@@ -73,9 +73,6 @@ struct Candidate {
   std::vector<double> room = {};
 };
 
-/// Formats a term of a sum, naming its cells.
-using TermText = std::function<std::string(const Expression& term)>;
-
 /// The data of a step that slips need.
 struct SlipContext {
   const Tensor* right = nullptr;                     ///< the step from the learner's own numbers
@@ -88,7 +85,8 @@ struct SlipContext {
   std::vector<bool> near_wrong;
   std::span<const double> written = {};  ///< what the learner has, as far as that is known
   const Region* region = nullptr;        ///< the block that the wrong cells fill, if they do
-  TermText term_text = {};
+  /// Formats a term of a sum, naming its cells.
+  std::function<std::string(const Expression& term)> term_text = {};
 };
 
 /// Whose matrix is tried: one written by hand; a large one, by a program; one that was not

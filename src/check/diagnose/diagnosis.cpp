@@ -10,6 +10,7 @@
 #include "check/diagnose/candidates.hpp"
 #include "check/tolerance/precision.hpp"
 #include "ops/shape_rule.hpp"
+#include "text/strings.hpp"
 #include "trace/labels.hpp"
 
 namespace qkv::inline check {
@@ -31,24 +32,6 @@ double work_of(const Call& call, const Step& step) {
   }
   return any_step + static_cast<double>(step.output.values.size()) * (any_cell + added);
 }
-
-}  // namespace
-
-// Together at most 50 times the lesson's own work and what 2 seconds of one core do.
-DiagnosisBudget::DiagnosisBudget(const Trace& trace)
-    : work(trace.givens.size()), own(0), unsubmitted(0) {
-  constexpr double times = 50;
-  constexpr double one_second = 7e8;
-  double all = 0;
-  for (const Step& step : trace.steps) {
-    work.push_back(work_of(trace.call(step), step));
-    all += work.back();
-  }
-  own = WorkBudget(times * all + one_second);
-  unsubmitted = WorkBudget(one_second);
-}
-
-namespace {
 
 // The cells of a submitted matrix to compare.
 struct Cellwise {
@@ -158,46 +141,6 @@ void tell_what(const Cellwise& block, Region& region) {
   if (region.what == What::offset) region.offset = offset;
 }
 
-}  // namespace
-
-std::vector<std::size_t> cells_in(const Region& region, const Shape& shape) {
-  std::vector<std::size_t> cells = {0};
-  for (std::size_t a = 0; a < shape.size(); ++a) {
-    std::vector<std::size_t> next;
-    next.reserve(cells.size() * region.axes[a].size());
-    for (const std::size_t start : cells) {
-      for (std::size_t k = region.axes[a].from; k <= region.axes[a].to; ++k) {
-        next.push_back(start * shape[a] + k);
-      }
-    }
-    cells = std::move(next);
-  }
-  return cells;
-}
-
-std::optional<Region> region_of(const LearnerNode& node) {
-  if (!node.submitted || node.wrong_cells() < 2) return {};
-  const Shape shape = node.own.shape();
-  Cellwise block{node, {}};
-  Region region{.axes = bounding_block(block, shape), .wrong = node.wrong_cells()};
-  block.cells = cells_in(region, shape);
-  region.is_whole = block.cells.size() == node.verdicts.size();
-  constexpr std::size_t third = 3;  // a mask may hide half of a block
-  if (third * region.wrong < block.cells.size()) return {};
-  tell_what(block, region);
-  if (region.what != Region::What::anything) return region;
-  // Nothing in common: then nearly all must be wrong; some may be right by chance.
-  std::size_t others = 0;
-  for (const std::size_t i : block.cells) {
-    others += block.is_evidence(i) && !block.is_wrong(i) ? 1 : 0;
-  }
-  constexpr std::size_t one_in = 20;
-  if (others * one_in > block.cells.size()) return {};
-  return region;
-}
-
-namespace {
-
 // Above this, a program wrote the matrix, and no hand rounded it.
 constexpr std::size_t max_cells_with_slack = 4096;
 
@@ -282,21 +225,16 @@ std::optional<Diagnosis> one_head(const LearnerNode& node, const Mismatch& misma
   return {};
 }
 
-void replace_all(std::string& text, std::string_view what, std::string_view by) {
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at)) {
-    text.replace(at, what.size(), by);
-    at += by.size();
-  }
-}
-
 // A mistake's words with the step's own formula for {formula} and its operands for {0}, {1}, …
 std::string words_of(const Candidate& candidate, const Judgement& judgement, const Trace& trace) {
   std::string says(candidate.says);
   const LearnerNode& node = judgement.nodes[candidate.step];
   if (!node.step || says.find('{') == std::string::npos) return says;
-  replace_all(says, "{formula}", node.step->operation->form(trace.call(*node.step)).formula);
+  const Form form = node.step->operation->form(trace.call(*node.step));
+  says = replace_all(std::move(says), "{formula}", form.formula);
   for (std::size_t k = 0; k < node.inputs.size(); ++k)
-    replace_all(says, fmt::format("{{{}}}", k), judgement.nodes[node.inputs[k]].name);
+    says = replace_all(std::move(says), fmt::format("{{{}}}", k),
+                       judgement.nodes[node.inputs[k]].name);
   return says;
 }
 
@@ -329,6 +267,55 @@ std::vector<Diagnosis> diagnoses_of(const std::vector<Explanation>& explanations
 }
 
 }  // namespace
+
+// Together at most 50 times the lesson's own work and what 2 seconds of one core do.
+DiagnosisBudget::DiagnosisBudget(const Trace& trace) : work(trace.givens.size()) {
+  constexpr double times = 50;
+  constexpr double one_second = 7e8;
+  double all = 0;
+  for (const Step& step : trace.steps) {
+    work.push_back(work_of(trace.call(step), step));
+    all += work.back();
+  }
+  own = {times * all + one_second};
+  unsubmitted = {one_second};
+}
+
+std::vector<std::size_t> cells_in(const Region& region, const Shape& shape) {
+  std::vector<std::size_t> cells = {0};
+  for (std::size_t a = 0; a < shape.size(); ++a) {
+    std::vector<std::size_t> next;
+    next.reserve(cells.size() * region.axes[a].size());
+    for (const std::size_t start : cells) {
+      for (std::size_t k = region.axes[a].from; k <= region.axes[a].to; ++k) {
+        next.push_back(start * shape[a] + k);
+      }
+    }
+    cells = std::move(next);
+  }
+  return cells;
+}
+
+std::optional<Region> region_of(const LearnerNode& node) {
+  if (!node.submitted || node.wrong_cells() < 2) return {};
+  const Shape shape = node.own.shape();
+  Cellwise block{node, {}};
+  Region region{.axes = bounding_block(block, shape), .wrong = node.wrong_cells()};
+  block.cells = cells_in(region, shape);
+  region.is_whole = block.cells.size() == node.verdicts.size();
+  constexpr std::size_t third = 3;  // a mask may hide half of a block
+  if (third * region.wrong < block.cells.size()) return {};
+  tell_what(block, region);
+  if (region.what != Region::What::anything) return region;
+  // Nothing in common: then nearly all must be wrong; some may be right by chance.
+  std::size_t others = 0;
+  for (const std::size_t i : block.cells) {
+    others += block.is_evidence(i) && !block.is_wrong(i) ? 1 : 0;
+  }
+  constexpr std::size_t one_in = 20;
+  if (others * one_in > block.cells.size()) return {};
+  return region;
+}
 
 NodeDiagnosis diagnose(const Judgement& judgement, const Trace& trace, std::size_t index,
                        DiagnosisBudget& budget) {

@@ -12,21 +12,15 @@ namespace qkv::inline check {
 
 /// A number of operations that may still be spent. One operation is a multiplication with its
 /// addition. They are counted, not timed, so that every machine tries the same mistakes.
-class WorkBudget {
- public:
-  explicit WorkBudget(double operations) : left_(operations) {}
+struct WorkBudget {
+  double left = 0;
 
   /// Takes operations. Returns false, and takes none, if fewer are left.
   bool take(double operations) {
-    if (operations > left_) return false;
-    left_ -= operations;
+    if (operations > left) return false;
+    left -= operations;
     return true;
   }
-
-  double left() const { return left_; }
-
- private:
-  double left_;
 };
 
 /// What diagnosis may do for all matrices of one submission. It has two parts, so that a search

@@ -33,10 +33,6 @@ std::shared_ptr<const Tensor> alias_of(const Tensor& tensor) {
   return {std::shared_ptr<void>(), &tensor};
 }
 
-bool has_unsubmitted(const LearnerNode& node) {
-  return node.step && (!node.submitted || std::ranges::count(node.verdicts, Verdict::blank) > 0);
-}
-
 Call call_in(const Hypothesis& hypothesis, const Judgement& judgement, const Trace& trace,
              std::size_t index) {
   const LearnerNode& node = judgement.nodes[index];
@@ -70,10 +66,6 @@ std::optional<Tensor> Hypothesis::worked(std::size_t node) const {
   if (is_gradient(*own.step->operation) && !std::ranges::all_of(own.inputs, has_its_shape))
     return {};  // a gradient of another shape
   return result_of(*own.step, call_in(*this, *judgement_, *trace_, node));
-}
-
-Tensor Hypothesis::worked_or(const Tensor& otherwise, std::size_t node) const {
-  return worked(node).value_or(otherwise);
 }
 
 std::optional<Hypothesis> Hypothesis::changed_along(std::span<const std::size_t> path,
@@ -151,13 +143,14 @@ bool Hypothesis::quantise_unsubmitted(std::size_t node) {
   bool any = false;
   for (std::size_t i = 0; i < node; ++i) {
     const LearnerNode& step = judgement_->nodes[i];
-    if (!has_unsubmitted(step)) continue;
+    if (!step.step || (step.submitted && std::ranges::count(step.verdicts, Verdict::blank) == 0))
+      continue;
     Tensor own = tensor(i);
-    Tensor worked = worked_or(step.own, i);
-    quantise(worked);
+    Tensor anew = worked(i).value_or(step.own);
+    quantise(anew);
     for (std::size_t cell = 0; cell < own.values.size(); ++cell) {
       const bool is_missing = !step.submitted || step.verdicts[cell] == Verdict::blank;
-      if (is_missing) own.values.mutable_span()[cell] = worked.values[cell];
+      if (is_missing) own.values.mutable_span()[cell] = anew.values[cell];
     }
     put(i, std::move(own));
     any = true;

@@ -48,8 +48,8 @@ class Hypothesis {
   /// Returns a copy with the lesson's numbers before `node`.
   Hypothesis with_truth_before(std::size_t node) const;
 
-  /// Returns the step computed from these numbers, or `otherwise` if that is impossible.
-  Tensor worked_or(const Tensor& otherwise, std::size_t node) const;
+  /// Returns the step computed from these numbers, if that is possible.
+  std::optional<Tensor> worked(std::size_t node) const;
 
   /// Returns these numbers with `made` at `at`, and each node of `path` recomputed in turn. Empty
   /// if a node can't be computed.
@@ -80,7 +80,6 @@ class Hypothesis {
   bool quantise_unsubmitted(std::size_t node);
 
  private:
-  std::optional<Tensor> worked(std::size_t node) const;
   void quantise(Tensor& tensor) const;
 
   const Judgement* judgement_;

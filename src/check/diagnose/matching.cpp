@@ -328,7 +328,7 @@ void CandidateSet::allow_rounding(const UnsubmittedRange& unsubmitted,
   std::vector<std::vector<double>> squares(candidates.size(),
                                            std::vector<double>(mismatch_.written.size()));
   for (const Assumption& draw : draws) {
-    WorkBudget enough(infinity);  // it is taken already
+    WorkBudget enough{infinity};  // it is taken already
     std::vector<Candidate> perturbed;
     made_in({draw, *unsubmitted.origin, enough, perturbed});
     if (!std::ranges::equal(perturbed, candidates, {}, &Candidate::id, &Candidate::id)) return;

@@ -42,42 +42,6 @@ bool is_among(const std::vector<IndistinguishablePair>& found, const Indistingui
   return std::ranges::find(found, one) != found.end();
 }
 
-}  // namespace
-
-std::vector<IndistinguishablePair> indistinguishable_mistakes(const Trace& trace,
-                                                              double unit_of_hand_work) {
-  const Judgement untouched = judge(trace, {}, {});
-  const std::vector<StepView> all = Hypothesis(untouched, trace).sources();
-  std::vector<IndistinguishablePair> found;
-  const auto add_once = [&](IndistinguishablePair one) {
-    if (!is_among(found, one)) found.push_back(std::move(one));
-  };
-  for (const StepView& step : std::span(all).subspan(trace.givens.size())) {
-    const std::string name(step.name);
-    const std::vector<WrongVersion> candidates = wrong_versions(step);
-    for (std::size_t v = 0; v < candidates.size(); ++v) {
-      const WrongVersion& candidate = candidates[v];
-      if (look_alike(candidate.numbers, *step.tensor, unit_of_hand_work))
-        add_once({name, candidate.id, {}});
-      for (std::size_t w = 0; w < v; ++w) {
-        if (candidates[w].id == candidate.id) continue;
-        if (!look_alike(candidate.numbers, candidates[w].numbers, unit_of_hand_work)) continue;
-        add_once({name, candidate.id, candidates[w].id});
-      }
-    }
-  }
-  return found;
-}
-
-std::vector<IndistinguishablePair> invisible_mistakes(const Trace& trace,
-                                                      double unit_of_hand_work) {
-  std::vector<IndistinguishablePair> found = indistinguishable_mistakes(trace, unit_of_hand_work);
-  std::erase_if(found, [](const IndistinguishablePair& one) { return !one.other.empty(); });
-  return found;
-}
-
-namespace {
-
 constexpr std::size_t largest_side = 8;
 constexpr std::size_t most_matrices = 8;
 constexpr double unit_of_hand_work = 0.001;  // for work to three decimals
@@ -115,6 +79,38 @@ Trace with_other_numbers(const Recipe& recipe) {
 }
 
 }  // namespace
+
+std::vector<IndistinguishablePair> indistinguishable_mistakes(const Trace& trace,
+                                                              double unit_of_hand_work) {
+  const Judgement untouched = judge(trace, {}, {});
+  const std::vector<StepView> all = Hypothesis(untouched, trace).sources();
+  std::vector<IndistinguishablePair> found;
+  const auto add_once = [&](IndistinguishablePair one) {
+    if (!is_among(found, one)) found.push_back(std::move(one));
+  };
+  for (const StepView& step : std::span(all).subspan(trace.givens.size())) {
+    const std::string name(step.name);
+    const std::vector<WrongVersion> candidates = wrong_versions(step);
+    for (std::size_t v = 0; v < candidates.size(); ++v) {
+      const WrongVersion& candidate = candidates[v];
+      if (look_alike(candidate.numbers, *step.tensor, unit_of_hand_work))
+        add_once({name, candidate.id, {}});
+      for (std::size_t w = 0; w < v; ++w) {
+        if (candidates[w].id == candidate.id) continue;
+        if (!look_alike(candidate.numbers, candidates[w].numbers, unit_of_hand_work)) continue;
+        add_once({name, candidate.id, candidates[w].id});
+      }
+    }
+  }
+  return found;
+}
+
+std::vector<IndistinguishablePair> invisible_mistakes(const Trace& trace,
+                                                      double unit_of_hand_work) {
+  std::vector<IndistinguishablePair> found = indistinguishable_mistakes(trace, unit_of_hand_work);
+  std::erase_if(found, [](const IndistinguishablePair& one) { return !one.other.empty(); });
+  return found;
+}
 
 bool is_for_hand_work(const Trace& trace) {
   if (!std::all_of(trace.steps.begin(), trace.steps.end(),

@@ -114,23 +114,6 @@ bool is_right(Verdict verdict) {
   return verdict == Verdict::correct || verdict == Verdict::rounding;
 }
 
-// Counts how many of the learner's numbers are within the tolerance of an expected one.
-class Numbers {
- public:
-  Numbers(std::vector<double> all, double tolerance) : all_(std::move(all)), reach_(tolerance) {
-    std::ranges::sort(all_);
-  }
-  double share_at(double expected) const {
-    const auto low = std::ranges::lower_bound(all_, expected - reach_);
-    const auto high = std::ranges::upper_bound(all_, expected + reach_);
-    return static_cast<double>(high - low) / static_cast<double>(all_.size());
-  }
-
- private:
-  std::vector<double> all_;
-  double reach_;
-};
-
 // True if known mistakes explain most wrong cells. Zeros are no evidence.
 bool is_explained(const StepReport& step) {
   std::size_t telling = 0;
@@ -210,20 +193,14 @@ Rubric::ChanceLevel Rubric::chance_level_of(const StepReport& report,
   }
   luck.tried = static_cast<double>(tried.size());
   if (numbers.empty()) return luck;
+  std::ranges::sort(numbers);
   const Tensor& truth = trace_->at(report.step);
-  const Numbers all(std::move(numbers), report.unit);
-  for (const std::size_t i : tried) luck.expected += all.share_at(truth.values[i]);
+  for (const std::size_t i : tried) {  // the share of the numbers that would be right here
+    const auto low = std::ranges::lower_bound(numbers, truth.values[i] - report.unit);
+    const auto high = std::ranges::upper_bound(numbers, truth.values[i] + report.unit);
+    luck.expected += static_cast<double>(high - low) / static_cast<double>(numbers.size());
+  }
   return luck;
-}
-
-bool Rubric::ChanceLevel::is_much_wrong() const { return right < tried * 2 / 3; }
-
-// Mostly wrong, and at most twice as many right cells as by chance.
-bool Rubric::ChanceLevel::is_no_more() const { return is_much_wrong() && right <= 2 * expected; }
-
-// The share of right cells beyond chance: 0 at chance level, 1 if all are right.
-double Rubric::ChanceLevel::beyond() const {
-  return tried <= expected ? 1 : (right - expected) / (tried - expected);
 }
 
 // What an unexplained wrong step does to the marks of dependent steps and to its own. They are lost

@@ -56,9 +56,13 @@ class Rubric {
     double tried = 0;
     double right = 0;
     double expected = 0;
-    bool is_much_wrong() const;
-    bool is_no_more() const;
-    double beyond() const;
+    bool is_much_wrong() const { return right < tried * 2 / 3; }
+    /// Mostly wrong, and at most twice as many right cells as by chance.
+    bool is_no_more() const { return is_much_wrong() && right <= 2 * expected; }
+    /// The share of right cells beyond chance: 0 at chance level, 1 if all are right.
+    double beyond() const {
+      return tried <= expected ? 1 : (right - expected) / (tried - expected);
+    }
   };
   ChanceLevel chance_level_of(const StepReport& report, const StepWorth& worth) const;
 

@@ -1,11 +1,20 @@
 #include "check/intake/layout.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <map>
+#include <numeric>
+#include <set>
 
 #include "check/intake/step_names.hpp"
 #include "check/tolerance/precision.hpp"
+#include "formats/handwork/numeral.hpp"
+#include "text/suggest.hpp"
+#include "trace/labels.hpp"
 
 namespace qkv::inline check {
 namespace {
@@ -24,79 +33,12 @@ bool has_heads_inside(const SubmittedArray& submitted, const Tensor& tensor) {
   return is(HeadLayout::inside) || is(HeadLayout::side_by_side);
 }
 
-}  // namespace
-
-Shape shape_with_heads(HeadLayout layout, Shape shape) {
-  const std::size_t columns = shape.back();
-  const std::size_t rows = shape[shape.size() - 2];
-  const std::size_t heads = shape[shape.size() - 3];
-  shape.resize(shape.size() - 3);
-  switch (layout) {
-    case HeadLayout::inside: shape.insert(shape.end(), {rows, heads, columns}); break;
-    case HeadLayout::side_by_side: shape.insert(shape.end(), {rows, heads * columns}); break;
-    case HeadLayout::stacked: shape.insert(shape.end(), {heads * rows, columns}); break;
-  }
-  return shape;
-}
-
-Numerals with_axes_swapped(std::span<const Numeral> cells, std::size_t first, std::size_t second,
-                           std::size_t inner) {
-  Numerals result(cells.size());
-  if (cells.empty()) return result;
-  const std::size_t outer = cells.size() / (first * second * inner);
-  auto to = view_as<4>(result, {outer, second, first, inner});
-  xt::noalias(to) = xt::transpose(view_as<4>(cells, {outer, first, second, inner}), {0, 2, 1, 3});
-  return result;
-}
-
-void move_heads_first(const Trace& trace, const Layout& layout,
-                      std::vector<SubmittedArray>& submitted) {
-  for (SubmittedArray& matrix : submitted) {
-    const Tensor& tensor = trace.at(matrix.name);
-    const bool whole = matrix.in_one_file && matrix.cells.size() == tensor.values.size();
-    if (tensor.rank() < 3 || !whole || trace.token_layout != TokenLayout::rows) continue;
-    const bool inside = matrix.fits ? layout.square_heads_inside && has_square_heads_of(tensor)
-                                    : has_heads_inside(matrix, tensor);
-    if (!inside) continue;
-    matrix.cells = NumeralCells(with_axes_swapped(matrix.cells.span(), tensor.rows(),
-                                                  tensor.axes[tensor.leading_axes() - 1].size,
-                                                  tensor.columns()));
-    matrix.shape = tensor.shape();
-    matrix.fits = true;
-    matrix.heads_inside = true;
-  }
-}
-
-bool has_square_heads(const Trace& trace, const std::vector<SubmittedArray>& submitted) {
-  return std::ranges::any_of(submitted, [&](const SubmittedArray& one) {
-    return one.fits && one.in_one_file && has_square_heads_of(trace.at(one.name));
-  });
-}
-
-double rounded(double x, int decimals) {
-  constexpr double whole_anyway = 1e15;
-  const double power = std::pow(10.0, decimals);
-  return std::abs(x) * power < whole_anyway ? std::round(x * power) / power : x;
-}
-
-void snap_to_decimals(SubmittedArray& submitted) {
-  submitted.rounded_to = rounded_decimals(submitted.cells.span(), submitted.precision);
-  if (!submitted.rounded_to || submitted.precision == Precision::float64) return;
-  Numerals cells = submitted.cells.copy();
-  for (Numeral& cell : cells) cell.value = rounded(cell.value, *submitted.rounded_to);
-  submitted.cells = NumeralCells(std::move(cells));
-}
-
-namespace {
-
 constexpr Numeral blank_cell{.value = std::numeric_limits<double>::quiet_NaN(), .left_out = true};
 
 // True for a row or column of as many numbers as the wanted row or column.
 bool is_one_line(const Shape& shape, const Shape& wanted) {
   const auto length = [](const Shape& s) {
-    std::size_t count = 1;
-    for (const std::size_t size : s) count *= size;
-    return count;
+    return std::accumulate(s.begin(), s.end(), std::size_t{1}, std::multiplies<>());
   };
   const auto is_line = [&](const Shape& s) {
     return std::find(s.begin(), s.end(), length(s)) != s.end();
@@ -210,7 +152,198 @@ SubmittedArray put_together(const std::string& name, const Submission& submissio
   return submitted;
 }
 
+// Makes a question mark or a dash, which stands for a number to come, a blank.
+void clear_placeholders(ParsedArray& written) {
+  constexpr std::string_view placeholders[] = {"?", "-", "–", "—", "−"};
+  for (Numeral& cell : written.cells) {
+    if (cell.bad_text == 0) continue;
+    const std::string_view text = written.bad_texts[cell.bad_text - 1U];
+    if (std::ranges::find(placeholders, text) == std::end(placeholders)) continue;
+    cell.bad_text = 0;
+    cell.left_out = text != "?";
+  }
+}
+
+// Returns where each of the step's labels stands in the file; empty unless the file has them all.
+// Equal labels keep their order.
+std::vector<std::size_t> places_of(const std::vector<std::string>& wanted,
+                                   const std::vector<std::string>& written) {
+  if (wanted.size() != written.size()) return {};
+  std::multimap<std::string_view, std::size_t> left;
+  for (std::size_t k = 0; k < written.size(); ++k) left.emplace(written[k], k);
+  std::vector<std::size_t> places;
+  for (const std::string& label : wanted) {
+    const auto first = left.lower_bound(label);
+    if (first == left.end() || first->first != label) return {};
+    places.push_back(first->second);
+    left.erase(first);
+  }
+  return places;
+}
+
+// Returns how badly a file of one head's size fits a head, from 0 to 1 a cell on average, in cells
+// where heads differ; 1 if there are none.
+double misfit(const ParsedArray& written, std::span<const double> all, std::size_t head) {
+  const std::size_t size = written.cells.size();
+  const double finest = finest_unit(written);
+  double apart = 0;
+  double misfit = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    const double truth = all[head * size + i];
+    bool tells = false;
+    for (std::size_t k = i; k < all.size(); k += size) tells = tells || all[k] != truth;
+    const Numeral& cell = written.cells[i];
+    if (!tells || cell.is_blank()) continue;
+    apart += 1;
+    if (cell.value == truth) continue;
+    misfit += std::min(1.0, std::abs(cell.value - truth) / (2 * unit_of(written, finest, cell)));
+  }
+  return apart > 0 ? misfit / apart : 1;
+}
+
+// A file may hold several matrices of a step, one below the other.
+void part_stacked(SubmittedFile& file, const Tensor& tensor, TokenLayout token_layout) {
+  ParsedArray& written = file.written;
+  const auto [rows, columns] = shown_size(tensor, token_layout);
+  const std::size_t count = tensor.matrices();
+  if (count < 2 || !file.leading.empty() || written.shape != Shape{count * rows, columns}) return;
+  written.shape = tensor.shape();
+  written.shape.resize(tensor.leading_axes());
+  written.shape.insert(written.shape.end(), {rows, columns});
+  written.row_labels.clear();
+  written.remark =
+      fmt::format("taken for all {} matrices of {}, one below the other", count, file.name);
+}
+
+// Puts the rows, or the columns, in the order of the step's labels, and reports labels that the
+// step does not have. A transposed matrix has the labels of `other`.
+void sort_by_labels(SubmittedFile& file, std::string_view line, const std::vector<std::string>& own,
+                    const std::vector<std::string>& other, std::vector<std::string>& notes) {
+  const bool are_rows = line == "row";
+  auto& written = are_rows ? file.written.row_labels : file.written.column_labels;
+  std::vector<std::size_t> places = places_of(own, written);
+  if (places.empty()) places = places_of(other, written);
+  std::set<std::string_view> known(own.begin(), own.end());
+  known.insert(other.begin(), other.end());
+  std::vector<std::string> unknown;
+  for (const std::string& label : written) {
+    const bool is_known = label.empty() || !places.empty() || known.contains(label);
+    if (!is_known) unknown.push_back(printable(label));
+  }
+  if (!unknown.empty()) {
+    notes.push_back(fmt::format("{}: {} of this lesson has no {} {}", file.file, file.name, line,
+                                abbreviated_list(unknown)));
+  }
+  if (std::ranges::is_sorted(places)) return;
+  const Numerals cells = file.written.cells;
+  const std::size_t columns = file.written.shape[1];
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const std::size_t row = i / columns;
+    const std::size_t column = i % columns;
+    file.written.cells[i] =
+        are_rows ? cells[places[row] * columns + column] : cells[row * columns + places[column]];
+  }
+  notes.push_back(fmt::format(
+      "{}: its {}s are in another order than the lesson's; they were put in order by their "
+      "labels",
+      file.file, line));
+  written.clear();
+}
+
+void sort_by_labels(SubmittedFile& file, const Trace& trace, std::vector<std::string>& notes) {
+  if (file.written.shape.size() != 2) return;
+  const Tensor& tensor = trace.at(file.name);
+  const std::size_t index = matrix_index_of(file, tensor);
+  const MatrixLabels own = own_labels(tensor, index, trace.token_layout);
+  const MatrixLabels full = full_labels(tensor, index, trace.token_layout);
+  // Headings over a line that the lesson does not name are the learner's own.
+  if (!own.rows.empty()) sort_by_labels(file, "row", full.rows, full.columns, notes);
+  if (!own.columns.empty()) sort_by_labels(file, "column", full.columns, full.rows, notes);
+}
+
+// If a file for all heads has the size of one, each head is tried.
+void find_head(SubmittedFile& file, const Trace& trace, std::vector<std::string>& notes) {
+  const Tensor& tensor = trace.at(file.name);
+  const auto [rows, columns] = shown_size(tensor, trace.token_layout);
+  const bool is_one = without_leading_ones(file.written.shape, 2) == Shape{rows, columns};
+  if (tensor.matrices() < 2 || !file.leading.empty() || !is_one) return;
+  const Tensor shown =
+      is_shown_transposed(tensor, trace.token_layout) ? transposed(tensor) : tensor;
+  std::vector<double> misfits;
+  for (std::size_t m = 0; m < tensor.matrices(); ++m) {
+    misfits.push_back(misfit(file.written, shown.values, m));
+  }
+  const auto best = std::ranges::min_element(misfits);
+  if (*best > 0.5) return;
+  const auto head = static_cast<std::size_t>(best - misfits.begin());
+  file.leading = leading_index(tensor, head);
+  file.written.shape = {rows, columns};
+  notes.push_back(fmt::format("{}: it has the size of one matrix; taken for {} of {}", file.file,
+                              matrix_name(tensor, head), file.name));
+}
+
 }  // namespace
+
+Shape shape_with_heads(HeadLayout layout, Shape shape) {
+  const std::size_t columns = shape.back();
+  const std::size_t rows = shape[shape.size() - 2];
+  const std::size_t heads = shape[shape.size() - 3];
+  shape.resize(shape.size() - 3);
+  switch (layout) {
+    case HeadLayout::inside: shape.insert(shape.end(), {rows, heads, columns}); break;
+    case HeadLayout::side_by_side: shape.insert(shape.end(), {rows, heads * columns}); break;
+    case HeadLayout::stacked: shape.insert(shape.end(), {heads * rows, columns}); break;
+  }
+  return shape;
+}
+
+Numerals with_axes_swapped(std::span<const Numeral> cells, std::size_t first, std::size_t second,
+                           std::size_t inner) {
+  Numerals result(cells.size());
+  if (cells.empty()) return result;
+  const std::size_t outer = cells.size() / (first * second * inner);
+  auto to = view_as<4>(result, {outer, second, first, inner});
+  xt::noalias(to) = xt::transpose(view_as<4>(cells, {outer, first, second, inner}), {0, 2, 1, 3});
+  return result;
+}
+
+void move_heads_first(const Trace& trace, const Layout& layout,
+                      std::vector<SubmittedArray>& submitted) {
+  for (SubmittedArray& matrix : submitted) {
+    const Tensor& tensor = trace.at(matrix.name);
+    const bool whole = matrix.in_one_file && matrix.cells.size() == tensor.values.size();
+    if (tensor.rank() < 3 || !whole || trace.token_layout != TokenLayout::rows) continue;
+    const bool inside = matrix.fits ? layout.square_heads_inside && has_square_heads_of(tensor)
+                                    : has_heads_inside(matrix, tensor);
+    if (!inside) continue;
+    matrix.cells = NumeralCells(with_axes_swapped(matrix.cells.span(), tensor.rows(),
+                                                  tensor.axes[tensor.leading_axes() - 1].size,
+                                                  tensor.columns()));
+    matrix.shape = tensor.shape();
+    matrix.fits = true;
+    matrix.heads_inside = true;
+  }
+}
+
+bool has_square_heads(const Trace& trace, const std::vector<SubmittedArray>& submitted) {
+  return std::ranges::any_of(submitted, [&](const SubmittedArray& one) {
+    return one.fits && one.in_one_file && has_square_heads_of(trace.at(one.name));
+  });
+}
+
+double rounded(double x, int decimals) {
+  constexpr double whole_anyway = 1e15;
+  const double power = std::pow(10.0, decimals);
+  return std::abs(x) * power < whole_anyway ? std::round(x * power) / power : x;
+}
+
+void snap_to_decimals(SubmittedArray& submitted) {
+  submitted.rounded_to = rounded_decimals(submitted.cells.span(), submitted.precision);
+  if (!submitted.rounded_to || submitted.precision == Precision::float64) return;
+  Numerals cells = submitted.cells.copy();
+  for (Numeral& cell : cells) cell.value = rounded(cell.value, *submitted.rounded_to);
+  submitted.cells = NumeralCells(std::move(cells));
+}
 
 Shape without_leading_ones(Shape shape, std::size_t rank) {
   while (shape.size() > std::max<std::size_t>(1, rank) && shape.front() == 1) {
@@ -231,13 +364,24 @@ std::vector<SubmittedArray> normalise_layout(const Submission& submission, const
                                              const Layout& layout) {
   std::vector<SubmittedArray> all;
   for (const std::string_view name : names_in(trace)) {
-    const bool is_there = std::any_of(submission.files.begin(), submission.files.end(),
-                                      [&](const SubmittedFile& file) { return file.name == name; });
-    if (!is_there) continue;
+    if (std::ranges::count(submission.files, name, &SubmittedFile::name) == 0) continue;
     all.push_back(put_together(std::string(name), submission, trace, layout));
     snap_to_decimals(all.back());
   }
   return all;
+}
+
+std::array<std::size_t, 2> shown_size(const Tensor& tensor, TokenLayout token_layout) {
+  std::array<std::size_t, 2> size = {tensor.rows(), tensor.columns()};
+  if (is_shown_transposed(tensor, token_layout)) std::swap(size[0], size[1]);
+  return size;
+}
+
+void arrange_file(SubmittedFile& file, const Trace& trace, std::vector<std::string>& notes) {
+  clear_placeholders(file.written);
+  part_stacked(file, trace.at(file.name), trace.token_layout);
+  find_head(file, trace, notes);
+  sort_by_labels(file, trace, notes);
 }
 
 }  // namespace qkv::inline check

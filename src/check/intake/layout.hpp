@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
@@ -63,6 +64,14 @@ struct SubmittedArray {
 /// transposed if the layout is. The submission must outlive the result.
 std::vector<SubmittedArray> normalise_layout(const Submission& submission, const Trace& trace,
                                              const Layout& layout);
+
+/// Returns the rows and columns of the tensor's matrices, as displayed.
+std::array<std::size_t, 2> shown_size(const Tensor& tensor, TokenLayout token_layout);
+
+/// Gives a file the rows and columns of its step, and notes how: matrices one below the other are
+/// parted, a file of one head's size is taken for the head that it fits, and lines are sorted by
+/// their labels. Marks for numbers to come (?, -) become blanks.
+void arrange_file(SubmittedFile& file, const Trace& trace, std::vector<std::string>& notes);
 
 /// Removes leading axes of size 1 while more than `rank` axes are left.
 Shape without_leading_ones(Shape shape, std::size_t rank = 1);

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <numeric>
 #include <set>
@@ -13,6 +12,7 @@
 #include "check/tolerance/cell_tolerance.hpp"
 #include "text/error.hpp"
 #include "text/number.hpp"
+#include "text/strings.hpp"
 #include "text/suggest.hpp"
 #include "trace/backward.hpp"
 
@@ -199,16 +199,6 @@ std::string with_layer(std::string_view ours, std::string_view layer) {
   return name;
 }
 
-std::vector<std::string_view> parts_of(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const std::size_t end = std::min(text.find(separator), text.size());
-    parts.push_back(text.substr(0, end));
-    if (end == text.size()) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
 // Returns the names of the lesson that an array stands for: several if they stand side by side.
 std::vector<std::string> ours_of(const NameScheme& scheme, std::string_view name,
                                  const Trace& trace) {
@@ -221,9 +211,9 @@ std::vector<std::string> ours_of(const NameScheme& scheme, std::string_view name
   for (const NameRule& rule : scheme.rules) {
     const auto layer = matched(rule.theirs, name);  // a layer's number, or nothing
     if (!layer || (!layer->empty() && !parse_number<std::size_t>(*layer))) continue;
-    for (const std::string_view choice : parts_of(rule.ours, '|')) {
+    for (const std::string_view choice : split(rule.ours, '|')) {
       std::vector<std::string> names;
-      for (const std::string_view part : parts_of(choice, '+')) {
+      for (const std::string_view part : split(choice, '+')) {
         const std::string ours = with_layer(part, *layer);
         names.push_back(is_gradient ? gradient_name(ours) : ours);
       }
@@ -233,9 +223,6 @@ std::vector<std::string> ours_of(const NameScheme& scheme, std::string_view name
   }
   return {};
 }
-
-// A matrix's columns with all its heads side by side.
-std::size_t flat_columns(const Tensor& tensor) { return tensor.matrices() * tensor.columns(); }
 
 // Cuts one axis of an array into parts of these sizes.
 std::vector<ParsedArray> cut(const ParsedArray& whole, std::size_t axis,
@@ -268,7 +255,9 @@ std::vector<ParsedArray> cut(const ParsedArray& whole, std::size_t axis,
 std::vector<ParsedArray> cut_into(const std::vector<std::string>& names, const Trace& trace,
                                   const ParsedArray& whole) {
   std::vector<std::size_t> sizes;
-  for (const std::string& name : names) sizes.push_back(flat_columns(*trace.find(name)));
+  for (const std::string& name : names) {  // the columns of all heads side by side
+    sizes.push_back(trace.at(name).matrices() * trace.at(name).columns());
+  }
   const std::size_t total = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
   if (whole.shape.empty()) return {};
   if (whole.shape.back() == total) return cut(whole, whole.shape.size() - 1, sizes);

@@ -66,9 +66,8 @@ std::pair<std::string, Given> arriving_gradient(const Trace& trace, const std::s
   const Submission submission = read_submission(path, named);
   for (auto step = trace.steps.rbegin(); step != trace.steps.rend(); ++step) {
     const std::string name = gradient_name(step->name);
-    const bool is_there = std::ranges::any_of(
-        submission.files, [&](const SubmittedFile& file) { return file.name == name; });
-    if (is_there) return {step->name, {name, numbers_of(submission, named, name)}};
+    if (std::ranges::count(submission.files, name, &SubmittedFile::name) > 0)
+      return {step->name, {name, numbers_of(submission, named, name)}};
   }
   const Step& last = trace.steps.back();
   throw InputError(
@@ -93,27 +92,6 @@ LoadedLesson laid_out(LoadedLesson loaded, const BackwardSpec& backward,
   loaded.trace = evaluate(std::move(recipe));
   return loaded;
 }
-
-}  // namespace
-
-LoadedLesson with_gradients(LoadedLesson loaded, const std::vector<std::string>& paths) {
-  if (std::ranges::any_of(loaded.trace.steps,
-                          [](const Step& step) { return is_gradient(*step.operation); }))
-    return loaded;
-  if (const std::string loss = loss_of(loaded.trace); !loss.empty()) {
-    return laid_out(std::move(loaded), {.of = loss}, {});
-  }
-  if (paths.size() > 1) {
-    throw InputError(
-        "--gradients: this lesson has no loss, so the gradients begin with a submitted one; check "
-        "one path at a time");
-  }
-  auto [step, given] = arriving_gradient(loaded.trace, paths.front());
-  const BackwardSpec backward{.of = {}, .from = {{step, given.name}}};
-  return laid_out(std::move(loaded), backward, {std::move(given)});
-}
-
-namespace {
 
 constexpr std::string_view all_digits = "0123456789";
 constexpr std::string_view separators = " ._-(";
@@ -197,8 +175,8 @@ std::vector<std::size_t> leading_of(const FileStem& stem, const std::string& nam
   std::vector<std::size_t> leading;
   for (std::size_t a = 0; a < tensor.leading_axes(); ++a) {
     const Axis& axis = tensor.axes[a];
-    const auto named = std::find_if(stem.places.begin(), stem.places.end(),
-                                    [&](const auto& place) { return place.first == axis.name; });
+    const auto named =
+        std::ranges::find(stem.places, axis.name, &std::pair<std::string, std::size_t>::first);
     const auto& [word, number] = named == stem.places.end() ? stem.places[a] : *named;
     if (number < 1 || number > axis.size) {
       throw InputError(fmt::format("{}: there is no {} {}; {} has 1 to {}", file, word, number,
@@ -210,6 +188,23 @@ std::vector<std::size_t> leading_of(const FileStem& stem, const std::string& nam
 }
 
 }  // namespace
+
+LoadedLesson with_gradients(LoadedLesson loaded, const std::vector<std::string>& paths) {
+  if (std::ranges::any_of(loaded.trace.steps,
+                          [](const Step& step) { return is_gradient(*step.operation); }))
+    return loaded;
+  if (const std::string loss = loss_of(loaded.trace); !loss.empty()) {
+    return laid_out(std::move(loaded), {.of = loss}, {});
+  }
+  if (paths.size() > 1) {
+    throw InputError(
+        "--gradients: this lesson has no loss, so the gradients begin with a submitted one; check "
+        "one path at a time");
+  }
+  auto [step, given] = arriving_gradient(loaded.trace, paths.front());
+  const BackwardSpec backward{.of = {}, .from = {{step, given.name}}};
+  return laid_out(std::move(loaded), backward, {std::move(given)});
+}
 
 std::string loose_name(std::string_view name) {
   std::string result;

@@ -152,27 +152,6 @@ Constant constant_of(const Step& step, const Trace& trace) {
   return {is_root ? fmt::format("√{}", inside) : fmt::format("{}", divisor), divisor, divided_by};
 }
 
-}  // namespace
-
-std::vector<RoundedConstant> rounded_constants(const Step& step, const Call& call,
-                                               const Trace& trace, int decimals) {
-  const auto [name, value, with] = constant_of(step, trace);
-  if (!(value > 0)) return {};
-  constexpr int more = 2;  // a constant with more digits than the matrix is no worse
-  const int two_digits = std::max(0, 1 - static_cast<int>(std::floor(std::log10(value))));
-  const int from = std::max(decimals, two_digits);
-  std::vector<RoundedConstant> results;
-  for (int places = from; places <= from + more; ++places) {
-    const double to = rounded(value, places);
-    if (std::abs(to - value) < 1e-9) break;
-    results.push_back(
-        {fmt::format("{} as {:.{}f}", name, to, places), with(*step.operation, call, to)});
-  }
-  return results;
-}
-
-namespace {
-
 // Returns the index of each of the lesson's columns in the other pairing.
 std::vector<std::size_t> other_places(const Call& rope, std::size_t columns) {
   const RopeOptions options = RopeOptions::of(rope);
@@ -225,26 +204,9 @@ std::vector<Variant> with_other_pairing(const Recipe&, const Trace& trace) {
   return {std::move(other)};
 }
 
-}  // namespace
-
-void accept_rope_layout(const Trace& trace, std::vector<SubmittedArray>& submitted) {
-  const std::map<std::string, const Step*> rotated = rotations(trace);
-  for (SubmittedArray& matrix : submitted) {
-    const auto found = rotated.find(matrix.name);
-    if (!matrix.fits || found == rotated.end()) continue;
-    const std::size_t columns = trace.at(matrix.name).columns();
-    matrix.cells =
-        with_columns_from(matrix.cells, other_places(trace.call(*found->second), columns));
-  }
-}
-
-namespace {
-
 std::size_t place_of(const Recipe& recipe, std::string_view name) {
-  for (std::size_t s = 0; s < recipe.steps.size(); ++s) {
-    if (recipe.steps[s].name == name) return s;
-  }
-  return recipe.steps.size();
+  const auto step = std::ranges::find(recipe.steps, name, &StepRecipe::name);
+  return static_cast<std::size_t>(step - recipe.steps.begin());
 }
 
 // Returns the steps from `from` back along first operands to the first one of `stop`, inclusive;
@@ -344,6 +306,34 @@ constexpr Convention conventions[] = {
 };
 
 }  // namespace
+
+std::vector<RoundedConstant> rounded_constants(const Step& step, const Call& call,
+                                               const Trace& trace, int decimals) {
+  const auto [name, value, with] = constant_of(step, trace);
+  if (!(value > 0)) return {};
+  constexpr int more = 2;  // a constant with more digits than the matrix is no worse
+  const int two_digits = std::max(0, 1 - static_cast<int>(std::floor(std::log10(value))));
+  const int from = std::max(decimals, two_digits);
+  std::vector<RoundedConstant> results;
+  for (int places = from; places <= from + more; ++places) {
+    const double to = rounded(value, places);
+    if (std::abs(to - value) < 1e-9) break;
+    results.push_back(
+        {fmt::format("{} as {:.{}f}", name, to, places), with(*step.operation, call, to)});
+  }
+  return results;
+}
+
+void accept_rope_layout(const Trace& trace, std::vector<SubmittedArray>& submitted) {
+  const std::map<std::string, const Step*> rotated = rotations(trace);
+  for (SubmittedArray& matrix : submitted) {
+    const auto found = rotated.find(matrix.name);
+    if (!matrix.fits || found == rotated.end()) continue;
+    const std::size_t columns = trace.at(matrix.name).columns();
+    matrix.cells =
+        with_columns_from(matrix.cells, other_places(trace.call(*found->second), columns));
+  }
+}
 
 std::span<const Convention> all_conventions() { return conventions; }
 

@@ -29,24 +29,21 @@ struct Interpreter {
 
   // Stops once `too_many` cells are wrong: such an interpretation is not better than a known one.
   Interpretation operator()(const Layout& layout, std::shared_ptr<const Trace> of,
-                            std::size_t too_many = any_number) const;
-};
-
-Interpretation Interpreter::operator()(const Layout& layout, std::shared_ptr<const Trace> of,
-                                       std::size_t too_many) const {
-  Interpretation result{.trace = std::move(of), .layout = layout};
-  result.submitted = normalise_layout(submission, *result.trace, layout);
-  if (!options.strict && !layout.transposed)
-    move_heads_first(*result.trace, layout, result.submitted);
-  if (layout.other_pairing) accept_rope_layout(*result.trace, result.submitted);
-  result.judgement = judge(*result.trace, result.submitted, options, too_many);
-  if (result.judgement.given_up) {
-    result.wrong = any_number;
+                            std::size_t too_many = any_number) const {
+    Interpretation result{.trace = std::move(of), .layout = layout};
+    result.submitted = normalise_layout(submission, *result.trace, layout);
+    if (!options.strict && !layout.transposed)
+      move_heads_first(*result.trace, layout, result.submitted);
+    if (layout.other_pairing) accept_rope_layout(*result.trace, result.submitted);
+    result.judgement = judge(*result.trace, result.submitted, options, too_many);
+    if (result.judgement.given_up) {
+      result.wrong = any_number;
+      return result;
+    }
+    for (const LearnerNode& node : result.judgement.nodes) result.wrong += unsettled(node);
     return result;
   }
-  for (const LearnerNode& node : result.judgement.nodes) result.wrong += unsettled(node);
-  return result;
-}
+};
 
 const LearnerNode* node_of(const Interpretation& interpretation, const std::string& name) {
   const auto& nodes = interpretation.judgement.nodes;

@@ -206,14 +206,10 @@ class Judge {
     return units;
   }
 
-  // True if its cells are all numbers, and a tensor has them already.
-  static bool has_these_values(const SubmittedArray& submitted) {
-    return std::ranges::equal(submitted.cells, submitted.values, {}, &Numeral::value);
-  }
-
   void take_over(LearnerNode& node) {
     const SubmittedArray& submitted = *node.submitted;
-    if (has_these_values(submitted)) {
+    // True if its cells are all numbers, and a tensor has them already.
+    if (std::ranges::equal(submitted.cells, submitted.values, {}, &Numeral::value)) {
       node.own.values = submitted.values;  // shared
     } else {
       const std::span<double> own = node.own.values.mutable_span();

@@ -1,11 +1,9 @@
 #include "check/judge/room.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <span>
 #include <utility>
 
@@ -91,241 +89,6 @@ bool is_complete(const LearnerNode& node) {
   return node.submitted && std::ranges::all_of(node.submitted->cells, is_number);
 }
 
-}  // namespace
-
-using IsEnough = std::function<bool(std::size_t cell, double move)>;
-
-/// The steps that lead to a step through missing ones only, and how rounding moves them.
-class Room::Stretch {
- public:
-  Stretch(Room& room, const MatrixTolerance& units, Operands operands, Steps cuts = {})
-      : room_(room), units_(units), operands_(operands), cuts_(std::move(cuts)) {}
-
-  /// Returns the missing steps, with numbers that may be rounded.
-  Steps missing(const LearnerNode& node);
-  /// Returns the bounds of the needed cells, or of all, for all numbers within their unit.
-  Range bounds(const LearnerNode& node, const IsNeeded& is_needed = {});
-  /// Returns the bounds that the trials show around the computed numbers, wider than any move that
-  /// `is_enough`: it ends them.
-  Range trials(const LearnerNode& node, const IsEnough& is_enough = {});
-
- private:
-  const LearnerNode& node_at(std::size_t index) const { return room_.judgement_.nodes[index]; }
-  const Tensor& numbers(const LearnerNode& node) const {
-    return operands_ == Operands::own ? node.own : *node.truth;
-  }
-  std::span<const Decimal> exact(std::size_t index);
-  bool is_missing(std::size_t index);
-  double unit_of(const LearnerNode& node, std::size_t cell, double intermediate) const;
-  const Range& bounds_of(std::size_t index);
-  Range bounds_of_step(std::size_t index);
-  Tensor moved_given(std::size_t index, std::size_t trial) const;
-  Tensor moved_step(std::size_t index, std::size_t trial);
-  const Tensor& moved(std::size_t index, std::size_t trial);
-  Tensor computed(const LearnerNode& node, std::size_t trial);
-  Rounding rounding() const;
-
-  Room& room_;
-  const MatrixTolerance& units_;
-  const Operands operands_;
-  const Steps cuts_;  // missing steps that count as submitted
-  std::map<std::size_t, Range> bounds_;
-  Tensors* before_cuts_ = nullptr;  // the moved numbers of a trial, which all stretches share
-  Tensors after_cuts_;
-};
-
-// Returns the exact cells of a matrix; none for a program, which rounds all its results to its
-// type.
-std::span<const Decimal> Room::Stretch::exact(std::size_t index) {
-  if (operands_ == Operands::lessons || !units_.are_written()) return {};
-  return room_.exactness_.entering(index, units_.decimals);
-}
-
-bool Room::Stretch::is_missing(std::size_t index) {
-  const LearnerNode& node = node_at(index);
-  if (!node.step || node.inputs.empty() || is_complete(node) || cuts_.contains(index)) return false;
-  const std::span<const Decimal> cells = exact(index);
-  return cells.empty() ||
-         !std::ranges::all_of(cells, [](const Decimal& x) { return x.is_exact(); });
-}
-
-Room::Steps Room::Stretch::missing(const LearnerNode& node) {
-  Steps found;
-  std::vector<std::size_t> open(node.inputs);
-  while (!open.empty()) {
-    const std::size_t index = open.back();
-    open.pop_back();
-    if (found.contains(index) || !is_missing(index)) continue;
-    found.insert(index);
-    open.insert(open.end(), node_at(index).inputs.begin(), node_at(index).inputs.end());
-  }
-  return found;
-}
-
-Range Room::Stretch::bounds(const LearnerNode& node, const IsNeeded& is_needed) {
-  const Call call = call_with(node, room_.trace_,
-                              [&](std::size_t k) -> const Tensor& { return numbers(node_at(k)); });
-  std::vector<Bounds> inputs;
-  for (const std::size_t input : node.inputs) {
-    const Range& range = bounds_of(input);
-    inputs.push_back({&range.low, &range.high});
-  }
-  const Operation& operation = *node.step->operation;
-  const Tensor& result = operands_ == Operands::own ? node.from_yours : *node.truth;
-  constexpr std::size_t many_cells = 2048;
-  if (operation.range && result.values.size() >= many_cells) {
-    if (auto range = operation.range(call, inputs, result)) return std::move(*range);
-  }
-  return slow_range(node, call, inputs, is_needed);
-}
-
-const Range& Room::Stretch::bounds_of(std::size_t index) {
-  const auto found = bounds_.find(index);
-  if (found != bounds_.end()) return found->second;
-  const LearnerNode& node = node_at(index);
-  const bool lessons = operands_ == Operands::lessons;
-  Range range = node.step ? bounds_of_step(index)
-                : lessons ? Range{*node.truth, *node.truth}
-                          : range_of_given(node);
-  return bounds_.emplace(index, std::move(range)).first->second;
-}
-
-// The unit of a number: as submitted, or of an intermediate number.
-double Room::Stretch::unit_of(const LearnerNode& node, std::size_t cell,
-                              double intermediate) const {
-  if (node.has_number(cell)) return node.units.of(cell);
-  const auto error = node.step->operation->single_precision_error;
-  const bool is_exact = units_.are_written() || units_.precision == Precision::float64;
-  if (!error || is_exact || node.has_lessons_inputs) return intermediate;
-  const Call call = call_with(node, room_.trace_,
-                              [&](std::size_t k) -> const Tensor& { return numbers(node_at(k)); });
-  return std::max(intermediate, error(call, numbers(node), cell));
-}
-
-Range Room::Stretch::bounds_of_step(std::size_t index) {
-  const LearnerNode& node = node_at(index);
-  const Tensor& own = numbers(node);
-  const bool is_computed = is_missing(index) && !node.has_lessons_inputs;
-  Range range = is_computed ? bounds(node) : Range{own, own};
-  const std::span<const Decimal> exact_cells = exact(index);
-  const double intermediate = node.inputs.empty() ? 0 : units_.unsubmitted(own.values);
-  const std::span<double> low = range.low.values.mutable_span();
-  const std::span<double> high = range.high.values.mutable_span();
-  for (std::size_t i = 0; i < low.size(); ++i) {
-    if (!exact_cells.empty() && exact_cells[i].is_exact()) {
-      low[i] = high[i] = exact_cells[i].value();
-      continue;
-    }
-    if (node.has_number(i)) low[i] = high[i] = own.values[i];
-    const double unit = unit_of(node, i, intermediate);
-    low[i] = std::max(low[i] - unit, std::min(low[i], node.step->operation->least));
-    high[i] += unit;
-  }
-  return range;
-}
-
-// A given was copied: rounded, the learner may have used either number.
-Tensor Room::Stretch::moved_given(std::size_t index, std::size_t trial) const {
-  const LearnerNode& node = node_at(index);
-  Tensor tensor = numbers(node);
-  if (!node.submitted || operands_ == Operands::lessons) return tensor;
-  const Mover move(trial, index);
-  const std::span<double> cells = tensor.values.mutable_span();
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const double other = std::as_const(node.truth->values)[i];
-    if (!node.has_number(i) || node.verdicts[i] == Verdict::wrong || cells[i] == other) continue;
-    const double middle = (cells[i] + other) / 2;
-    cells[i] = move(middle, (cells[i] - other) / 2, i);
-  }
-  return tensor;
-}
-
-Tensor Room::Stretch::computed(const LearnerNode& node, std::size_t trial) {
-  Call call = room_.trace_.call(*node.step);
-  for (std::size_t k = 0; k < call.inputs.size(); ++k) {
-    call.inputs[k] = &moved(node.inputs[k], trial);
-  }
-  return result_of(*node.step, call).value_or(numbers(node));
-}
-
-Tensor Room::Stretch::moved_step(std::size_t index, std::size_t trial) {
-  const LearnerNode& node = node_at(index);
-  const Tensor& own = numbers(node);
-  const bool is_computed = is_missing(index) && !node.has_lessons_inputs;
-  Tensor tensor = is_computed ? computed(node, trial) : own;
-  if (node.inputs.empty()) return tensor;
-  const Mover move(trial, index);
-  const std::span<const Decimal> exact_cells = exact(index);
-  const double intermediate = units_.unsubmitted(own.values);
-  const std::span<double> cells = tensor.values.mutable_span();
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (!exact_cells.empty() && exact_cells[i].is_exact()) {
-      cells[i] = exact_cells[i].value();
-      continue;
-    }
-    const double from = node.has_number(i) ? std::as_const(own.values)[i] : cells[i];
-    cells[i] = std::max(move(from, unit_of(node, i, intermediate), i),
-                        std::min(from, node.step->operation->least));
-  }
-  return tensor;
-}
-
-const Tensor& Room::Stretch::moved(std::size_t index, std::size_t trial) {
-  const bool is_shared = cuts_.empty() || index < *cuts_.begin();
-  Tensors& known = is_shared ? *before_cuts_ : after_cuts_;
-  const auto found = known.find(index);
-  if (found != known.end()) return found->second;
-  Tensor tensor = node_at(index).step ? moved_step(index, trial) : moved_given(index, trial);
-  return known.emplace(index, std::move(tensor)).first->second;
-}
-
-Room::Rounding Room::Stretch::rounding() const {
-  const bool written = units_.are_written();
-  return {written, written ? units_.unsubmitted({}) : units_.intermediate.value_or(0),
-          units_.precision, units_.decimals, operands_};
-}
-
-// Matrices with the same rounding share the trials of the steps before them, if memory allows.
-Range Room::Stretch::trials(const LearnerNode& node, const IsEnough& is_enough) {
-  const Tensor& middle = operands_ == Operands::own ? node.from_yours : *node.truth;
-  std::vector<double> squares(middle.values.size());
-  std::vector<double> largest(squares.size());
-  constexpr std::size_t most_kept = std::size_t{1} << 19;
-  std::vector<Tensors>& all = room_.trials_[rounding()];
-  all.resize(trial_count);
-  bool goes_on = true;
-  for (std::size_t trial = 0; goes_on && trial < trial_count; ++trial) {
-    before_cuts_ = &all[trial];
-    after_cuts_.clear();
-    const Tensor result = computed(node, trial);
-    std::size_t kept = 0;
-    for (const auto& [index, tensor] : all[trial]) kept += tensor.values.size();
-    if (kept > most_kept) all[trial].clear();
-    for (std::size_t i = 0; i < squares.size(); ++i) {
-      const double x = result.values[i];
-      const double y = middle.values[i];
-      const double move = x == y || (std::isnan(x) && std::isnan(y)) ? 0 : std::abs(x - y);
-      squares[i] += move * move;
-      largest[i] = std::isnan(move) ? infinity : std::max(largest[i], move);
-      goes_on = goes_on && !(is_enough && is_enough(i, largest[i]));
-    }
-  }
-  constexpr double spreads = 4;
-  Range range{middle, middle};
-  const std::span<double> low = range.low.values.mutable_span();
-  const std::span<double> high = range.high.values.mutable_span();
-  for (std::size_t i = 0; i < low.size(); ++i) {
-    const double spread = std::sqrt(squares[i] / trial_count);
-    const double effect = std::isnan(spread) ? infinity : std::max(spreads * spread, largest[i]);
-    if (!std::isfinite(low[i])) continue;
-    low[i] -= effect;
-    high[i] += effect;
-  }
-  return range;
-}
-
-namespace {
-
 // Bounds through many steps allow everything, and cost more than all trials.
 constexpr std::size_t most_bounded_cells = std::size_t{1} << 14;
 
@@ -340,6 +103,222 @@ Range lesser(Range a, const Range& b) {
 }
 
 }  // namespace
+
+using IsEnough = std::function<bool(std::size_t cell, double move)>;
+
+/// The steps that lead to a step through missing ones only, and how rounding moves them.
+class Room::Stretch {
+ public:
+  Stretch(Room& room, const MatrixTolerance& units, Operands operands, Steps cuts = {})
+      : room_(room), units_(units), operands_(operands), cuts_(std::move(cuts)) {}
+
+  /// Returns the missing steps, with numbers that may be rounded.
+  Steps missing(const LearnerNode& node) {
+    Steps found;
+    std::vector<std::size_t> open(node.inputs);
+    while (!open.empty()) {
+      const std::size_t index = open.back();
+      open.pop_back();
+      if (found.contains(index) || !is_missing(index)) continue;
+      found.insert(index);
+      open.insert(open.end(), node_at(index).inputs.begin(), node_at(index).inputs.end());
+    }
+    return found;
+  }
+
+  /// Returns the bounds of the needed cells, or of all, for all numbers within their unit.
+  Range bounds(const LearnerNode& node, const IsNeeded& is_needed = {}) {
+    const Call call = call_with(
+        node, room_.trace_, [&](std::size_t k) -> const Tensor& { return numbers(node_at(k)); });
+    std::vector<Bounds> inputs;
+    for (const std::size_t input : node.inputs) {
+      const Range& range = bounds_of(input);
+      inputs.push_back({&range.low, &range.high});
+    }
+    const Operation& operation = *node.step->operation;
+    const Tensor& result = operands_ == Operands::own ? node.from_yours : *node.truth;
+    constexpr std::size_t many_cells = 2048;
+    if (operation.range && result.values.size() >= many_cells) {
+      if (auto range = operation.range(call, inputs, result)) return std::move(*range);
+    }
+    return slow_range(node, call, inputs, is_needed);
+  }
+
+  /// Returns the bounds that the trials show around the computed numbers, wider than any move that
+  /// `is_enough`: it ends them. Matrices with the same rounding share the trials of earlier steps,
+  /// if memory allows.
+  Range trials(const LearnerNode& node, const IsEnough& is_enough = {}) {
+    const Tensor& middle = operands_ == Operands::own ? node.from_yours : *node.truth;
+    std::vector<double> squares(middle.values.size());
+    std::vector<double> largest(squares.size());
+    constexpr std::size_t most_kept = std::size_t{1} << 19;
+    std::vector<Tensors>& all = room_.trials_[rounding()];
+    all.resize(trial_count);
+    bool goes_on = true;
+    for (std::size_t trial = 0; goes_on && trial < trial_count; ++trial) {
+      before_cuts_ = &all[trial];
+      after_cuts_.clear();
+      const Tensor result = computed(node, trial);
+      std::size_t kept = 0;
+      for (const auto& [index, tensor] : all[trial]) kept += tensor.values.size();
+      if (kept > most_kept) all[trial].clear();
+      for (std::size_t i = 0; i < squares.size(); ++i) {
+        const double x = result.values[i];
+        const double y = middle.values[i];
+        const double move = x == y || (std::isnan(x) && std::isnan(y)) ? 0 : std::abs(x - y);
+        squares[i] += move * move;
+        largest[i] = std::isnan(move) ? infinity : std::max(largest[i], move);
+        goes_on = goes_on && !(is_enough && is_enough(i, largest[i]));
+      }
+    }
+    constexpr double spreads = 4;
+    Range range{middle, middle};
+    const std::span<double> low = range.low.values.mutable_span();
+    const std::span<double> high = range.high.values.mutable_span();
+    for (std::size_t i = 0; i < low.size(); ++i) {
+      const double spread = std::sqrt(squares[i] / trial_count);
+      const double effect = std::isnan(spread) ? infinity : std::max(spreads * spread, largest[i]);
+      if (!std::isfinite(low[i])) continue;
+      low[i] -= effect;
+      high[i] += effect;
+    }
+    return range;
+  }
+
+ private:
+  const LearnerNode& node_at(std::size_t index) const { return room_.judgement_.nodes[index]; }
+  const Tensor& numbers(const LearnerNode& node) const {
+    return operands_ == Operands::own ? node.own : *node.truth;
+  }
+  // Returns the exact cells of a matrix; none for a program, which rounds all its results to its
+  // type.
+  std::span<const Decimal> exact(std::size_t index) {
+    if (operands_ == Operands::lessons || !units_.are_written()) return {};
+    return room_.exactness_.entering(index, units_.decimals);
+  }
+
+  bool is_missing(std::size_t index) {
+    const LearnerNode& node = node_at(index);
+    if (!node.step || node.inputs.empty() || is_complete(node) || cuts_.contains(index))
+      return false;
+    const std::span<const Decimal> cells = exact(index);
+    return cells.empty() ||
+           !std::ranges::all_of(cells, [](const Decimal& x) { return x.is_exact(); });
+  }
+
+  // The unit of a number: as submitted, or of an intermediate number.
+  double unit_of(const LearnerNode& node, std::size_t cell, double intermediate) const {
+    if (node.has_number(cell)) return node.units.of(cell);
+    const auto error = node.step->operation->single_precision_error;
+    const bool is_exact = units_.are_written() || units_.precision == Precision::float64;
+    if (!error || is_exact || node.has_lessons_inputs) return intermediate;
+    const Call call = call_with(
+        node, room_.trace_, [&](std::size_t k) -> const Tensor& { return numbers(node_at(k)); });
+    return std::max(intermediate, error(call, numbers(node), cell));
+  }
+
+  const Range& bounds_of(std::size_t index) {
+    const auto found = bounds_.find(index);
+    if (found != bounds_.end()) return found->second;
+    const LearnerNode& node = node_at(index);
+    const bool lessons = operands_ == Operands::lessons;
+    Range range = node.step ? bounds_of_step(index)
+                  : lessons ? Range{*node.truth, *node.truth}
+                            : range_of_given(node);
+    return bounds_.emplace(index, std::move(range)).first->second;
+  }
+
+  Range bounds_of_step(std::size_t index) {
+    const LearnerNode& node = node_at(index);
+    const Tensor& own = numbers(node);
+    const bool is_computed = is_missing(index) && !node.has_lessons_inputs;
+    Range range = is_computed ? bounds(node) : Range{own, own};
+    const std::span<const Decimal> exact_cells = exact(index);
+    const double intermediate = node.inputs.empty() ? 0 : units_.unsubmitted(own.values);
+    const std::span<double> low = range.low.values.mutable_span();
+    const std::span<double> high = range.high.values.mutable_span();
+    for (std::size_t i = 0; i < low.size(); ++i) {
+      if (!exact_cells.empty() && exact_cells[i].is_exact()) {
+        low[i] = high[i] = exact_cells[i].value();
+        continue;
+      }
+      if (node.has_number(i)) low[i] = high[i] = own.values[i];
+      const double unit = unit_of(node, i, intermediate);
+      low[i] = std::max(low[i] - unit, std::min(low[i], node.step->operation->least));
+      high[i] += unit;
+    }
+    return range;
+  }
+
+  // A given was copied: rounded, the learner may have used either number.
+  Tensor moved_given(std::size_t index, std::size_t trial) const {
+    const LearnerNode& node = node_at(index);
+    Tensor tensor = numbers(node);
+    if (!node.submitted || operands_ == Operands::lessons) return tensor;
+    const Mover move(trial, index);
+    const std::span<double> cells = tensor.values.mutable_span();
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const double other = std::as_const(node.truth->values)[i];
+      if (!node.has_number(i) || node.verdicts[i] == Verdict::wrong || cells[i] == other) continue;
+      const double middle = (cells[i] + other) / 2;
+      cells[i] = move(middle, (cells[i] - other) / 2, i);
+    }
+    return tensor;
+  }
+
+  Tensor moved_step(std::size_t index, std::size_t trial) {
+    const LearnerNode& node = node_at(index);
+    const Tensor& own = numbers(node);
+    const bool is_computed = is_missing(index) && !node.has_lessons_inputs;
+    Tensor tensor = is_computed ? computed(node, trial) : own;
+    if (node.inputs.empty()) return tensor;
+    const Mover move(trial, index);
+    const std::span<const Decimal> exact_cells = exact(index);
+    const double intermediate = units_.unsubmitted(own.values);
+    const std::span<double> cells = tensor.values.mutable_span();
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (!exact_cells.empty() && exact_cells[i].is_exact()) {
+        cells[i] = exact_cells[i].value();
+        continue;
+      }
+      const double from = node.has_number(i) ? std::as_const(own.values)[i] : cells[i];
+      cells[i] = std::max(move(from, unit_of(node, i, intermediate), i),
+                          std::min(from, node.step->operation->least));
+    }
+    return tensor;
+  }
+
+  const Tensor& moved(std::size_t index, std::size_t trial) {
+    const bool is_shared = cuts_.empty() || index < *cuts_.begin();
+    Tensors& known = is_shared ? *before_cuts_ : after_cuts_;
+    const auto found = known.find(index);
+    if (found != known.end()) return found->second;
+    Tensor tensor = node_at(index).step ? moved_step(index, trial) : moved_given(index, trial);
+    return known.emplace(index, std::move(tensor)).first->second;
+  }
+
+  Tensor computed(const LearnerNode& node, std::size_t trial) {
+    Call call = room_.trace_.call(*node.step);
+    for (std::size_t k = 0; k < call.inputs.size(); ++k) {
+      call.inputs[k] = &moved(node.inputs[k], trial);
+    }
+    return result_of(*node.step, call).value_or(numbers(node));
+  }
+
+  Rounding rounding() const {
+    const bool written = units_.are_written();
+    return {written, written ? units_.unsubmitted({}) : units_.intermediate.value_or(0),
+            units_.precision, units_.decimals, operands_};
+  }
+
+  Room& room_;
+  const MatrixTolerance& units_;
+  const Operands operands_;
+  const Steps cuts_;  // missing steps that count as submitted
+  std::map<std::size_t, Range> bounds_;
+  Tensors* before_cuts_ = nullptr;  // the moved numbers of a trial, which all stretches share
+  Tensors after_cuts_;
+};
 
 bool is_within(const LearnerNode& node, const Range& range, std::size_t i) {
   if (!node.has_number(i) || node.is_exact(i)) return false;

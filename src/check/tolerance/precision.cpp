@@ -80,6 +80,80 @@ int decimals_needed(const SubmittedArray& submitted) {
   return needed;
 }
 
+struct Coarser {
+  Precision precision;
+  bool (*holds)(double);
+  int bits;  ///< of a number's fraction
+};
+
+bool is_float32(double x) { return static_cast<double>(static_cast<float>(x)) == x; }
+
+// Compared as float32, since printed digits are inexact: "0.33325195" is a float16.
+bool is_bfloat16(double x) { return (std::bit_cast<std::uint32_t>(float(x)) & 0xffff) == 0; }
+
+// Eleven bits, fewer for subnormal numbers.
+bool is_float16(double x) {
+  const auto single = static_cast<double>(static_cast<float>(x));
+  constexpr double least = 0x1p-24;
+  int exponent = 0;
+  const double fraction = std::frexp(single, &exponent);
+  const double bits = exponent < -13 ? single / least : fraction * 0x1p11;
+  return std::abs(single) <= 65504 && bits == std::trunc(bits);
+}
+
+constexpr Coarser kinds[] = {{Precision::bfloat16, is_bfloat16, 8},
+                             {Precision::float16, is_float16, 11},
+                             {Precision::float32, is_float32, 24}};
+
+// True if a number is evidence of its type; halves and quarters are in all types.
+bool is_evidence_of_type(double x) {
+  constexpr double thousand = 1000;
+  return std::isfinite(x) && x * thousand != std::round(x * thousand);
+}
+
+// True if small numbers have finer bits than large ones of the type. Sums of products of short
+// numbers all end at the same bit.
+bool have_a_floating_point(const SubmittedArray& submitted, const Coarser& kind) {
+  constexpr std::size_t enough_numbers = 6;
+  constexpr int further = 3;
+  std::set<double> different;
+  double largest = 0;
+  double finest = infinity;
+  for (const Numeral& cell : submitted.cells) {
+    const auto x = static_cast<double>(static_cast<float>(std::abs(cell.value)));
+    if (!std::isfinite(x) || x == 0) continue;
+    if (different.size() < enough_numbers) different.insert(x);
+    int exponent = 0;
+    const double whole = std::ldexp(std::frexp(x, &exponent), std::numeric_limits<float>::digits);
+    const int zeros = std::countr_zero(static_cast<std::uint32_t>(whole));
+    finest =
+        std::min(finest, std::ldexp(1.0, exponent - std::numeric_limits<float>::digits + zeros));
+    largest = std::max(largest, x);
+  }
+  return different.size() >= enough_numbers && largest >= std::ldexp(finest, kind.bits + further);
+}
+
+// True if at least two numbers, or the only one, fit the type and can't do so by chance.
+bool are_all(const SubmittedArray& submitted, std::span<const double> expected,
+             const Coarser& kind) {
+  std::set<double> telling;
+  std::size_t count = 0;
+  bool is_off = false;
+  for (std::size_t i = 0; i < submitted.cells.size(); ++i) {
+    const double x = submitted.cells[i].value;
+    if (!std::isfinite(x)) continue;
+    if (!kind.holds(x)) return false;
+    ++count;
+    const bool is_expected =
+        i < expected.size() && (!std::isfinite(expected[i]) || kind.holds(expected[i]));
+    is_off =
+        is_off || i >= expected.size() || static_cast<float>(x) != static_cast<float>(expected[i]);
+    if (telling.size() < 2 && is_evidence_of_type(x) && !is_expected) telling.insert(x);
+  }
+  return telling.size() >= std::min<std::size_t>(2, std::max<std::size_t>(1, count)) ||
+         (is_off && have_a_floating_point(submitted, kind));
+}
+
 }  // namespace
 
 bool has_more_decimals(double x, int decimals, double slack) {
@@ -141,92 +215,10 @@ std::optional<int> detect_rounding(const SubmittedArray& submitted, const Expect
   return shows ? std::optional(likely) : std::nullopt;
 }
 
-namespace {
-
-struct Coarser {
-  Precision precision;
-  bool (*holds)(double);
-  int bits;  ///< of a number's fraction
-};
-
-bool is_float32(double x) { return static_cast<double>(static_cast<float>(x)) == x; }
-
-// Compared as float32, since printed digits are inexact: "0.33325195" is a float16.
-bool is_bfloat16(double x) { return (std::bit_cast<std::uint32_t>(float(x)) & 0xffff) == 0; }
-
-// Eleven bits, fewer for subnormal numbers.
-bool is_float16(double x) {
-  const auto single = static_cast<double>(static_cast<float>(x));
-  constexpr double least = 0x1p-24;
-  int exponent = 0;
-  const double fraction = std::frexp(single, &exponent);
-  const double bits = exponent < -13 ? single / least : fraction * 0x1p11;
-  return std::abs(single) <= 65504 && bits == std::trunc(bits);
-}
-
-constexpr Coarser kinds[] = {{Precision::bfloat16, is_bfloat16, 8},
-                             {Precision::float16, is_float16, 11},
-                             {Precision::float32, is_float32, 24}};
-
-}  // namespace
-
 bool is_held(double x, Precision type) {
   const auto kind = std::ranges::find(kinds, type, &Coarser::precision);
   return kind == std::end(kinds) || (is_float32(x) && kind->holds(x));
 }
-
-namespace {
-
-// True if a number is evidence of its type; halves and quarters are in all types.
-bool is_evidence_of_type(double x) {
-  constexpr double thousand = 1000;
-  return std::isfinite(x) && x * thousand != std::round(x * thousand);
-}
-
-// True if small numbers have finer bits than large ones of the type. Sums of products of short
-// numbers all end at the same bit.
-bool have_a_floating_point(const SubmittedArray& submitted, const Coarser& kind) {
-  constexpr std::size_t enough_numbers = 6;
-  constexpr int further = 3;
-  std::set<double> different;
-  double largest = 0;
-  double finest = infinity;
-  for (const Numeral& cell : submitted.cells) {
-    const auto x = static_cast<double>(static_cast<float>(std::abs(cell.value)));
-    if (!std::isfinite(x) || x == 0) continue;
-    if (different.size() < enough_numbers) different.insert(x);
-    int exponent = 0;
-    const double whole = std::ldexp(std::frexp(x, &exponent), std::numeric_limits<float>::digits);
-    const int zeros = std::countr_zero(static_cast<std::uint32_t>(whole));
-    finest =
-        std::min(finest, std::ldexp(1.0, exponent - std::numeric_limits<float>::digits + zeros));
-    largest = std::max(largest, x);
-  }
-  return different.size() >= enough_numbers && largest >= std::ldexp(finest, kind.bits + further);
-}
-
-// True if at least two numbers, or the only one, fit the type and can't do so by chance.
-bool are_all(const SubmittedArray& submitted, std::span<const double> expected,
-             const Coarser& kind) {
-  std::set<double> telling;
-  std::size_t count = 0;
-  bool is_off = false;
-  for (std::size_t i = 0; i < submitted.cells.size(); ++i) {
-    const double x = submitted.cells[i].value;
-    if (!std::isfinite(x)) continue;
-    if (!kind.holds(x)) return false;
-    ++count;
-    const bool is_expected =
-        i < expected.size() && (!std::isfinite(expected[i]) || kind.holds(expected[i]));
-    is_off =
-        is_off || i >= expected.size() || static_cast<float>(x) != static_cast<float>(expected[i]);
-    if (telling.size() < 2 && is_evidence_of_type(x) && !is_expected) telling.insert(x);
-  }
-  return telling.size() >= std::min<std::size_t>(2, std::max<std::size_t>(1, count)) ||
-         (is_off && have_a_floating_point(submitted, kind));
-}
-
-}  // namespace
 
 Precision detect_precision(const SubmittedArray& submitted, std::span<const double> expected) {
   if (submitted.precision == Precision::digits && !is_printed_in_full(submitted))

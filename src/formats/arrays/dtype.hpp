@@ -61,8 +61,7 @@ inline constexpr PrecisionRule precision_rules[] = {
 };
 
 inline const PrecisionRule& rule_of(Precision precision) {
-  return *std::find_if(std::begin(precision_rules), std::end(precision_rules),
-                       [&](const PrecisionRule& rule) { return rule.precision == precision; });
+  return *std::ranges::find(precision_rules, precision, &PrecisionRule::precision);
 }
 
 /// Returns the decimals to which all numbers of a binary file were rounded before saving: 3 for

@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <span>
@@ -161,11 +160,13 @@ bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
 /// A SAX handler: nlohmann's events have each number's own text, which a parsed document lacks.
 class Reader final : public nlohmann::json_sax<Json> {
  public:
-  Reader(std::string_view text, const std::string& where, OnBadCell on_bad_cell,
-         const NumberLimit& limit)
-      : text_(text), where_(where), on_bad_cell_(on_bad_cell), limit_(limit) {}
+  Reader(std::string_view text, const std::string& where, const ReadOptions& wanted)
+      : text_(text), where_(where), wanted_(wanted) {}
 
   std::vector<NamedArray> take() {
+    std::erase_if(matrices_, [&](const NamedArray& matrix) {
+      return !matrix.name.empty() && !wanted_.wants(matrix.name);
+    });
     for (NamedArray& matrix : matrices_) resolve_precision(matrix.written.cells);
     return std::move(matrices_);
   }
@@ -173,7 +174,8 @@ class Reader final : public nlohmann::json_sax<Json> {
   bool null() override { return add({.value = std::nan("")}); }
   bool boolean(bool value) override {
     if (is_beside_matrices()) return true;
-    if (on_bad_cell_ == OnBadCell::kept && reading_) return add_text(value ? "true" : "false");
+    if (wanted_.on_bad_cell == OnBadCell::kept && reading_)
+      return add_text(value ? "true" : "false");
     refuse("true and false are no numbers; " + std::string(example));
   }
   bool number_integer(number_integer_t value) override { return add_whole(value); }
@@ -291,7 +293,7 @@ class Reader final : public nlohmann::json_sax<Json> {
 
   // True for other data in the file, such as a title or date.
   bool is_beside_matrices() const {
-    return on_bad_cell_ == OnBadCell::kept && !reading_ && !objects_.empty();
+    return wanted_.on_bad_cell == OnBadCell::kept && !reading_ && !objects_.empty();
   }
 
   void start() {
@@ -301,7 +303,7 @@ class Reader final : public nlohmann::json_sax<Json> {
     const bool named = !objects_.empty() && !in_entry();
     matrices_.push_back({.name = named ? objects_.back().prefix + key_ : "", .written = {}});
     if (named) take_name(matrices_.back().name);
-    if (limit_) most_ = limit_(matrices_.back().name);
+    most_ = wanted_.most_of(matrices_.back().name);
   }
 
   void take_name(const std::string& name) {
@@ -345,15 +347,14 @@ class Reader final : public nlohmann::json_sax<Json> {
   bool add_text(std::string_view written) {
     const NumeralResult result = parse_cell(written, decimal_mark_of(written));
     if (result.fault == NumeralError::none) return add(result.numeral);
-    if (on_bad_cell_ == OnBadCell::refused) refuse(refusal(result.fault, written));
+    if (wanted_.on_bad_cell == OnBadCell::refused) refuse(refusal(result.fault, written));
     start();
     return add(keep_bad_cell(matrices_.back().written, written));
   }
 
   std::string_view text_;
   const std::string& where_;
-  OnBadCell on_bad_cell_;
-  const NumberLimit& limit_;
+  const ReadOptions& wanted_;
   std::size_t most_ = SIZE_MAX;  ///< numbers of the current matrix
   std::vector<NamedArray> matrices_;
   std::unordered_set<std::string> names_;
@@ -410,13 +411,13 @@ void write_json(const std::vector<NamedTensor>& tensors, std::optional<int> digi
 }
 
 std::vector<NamedArray> read_json(std::string_view text, const std::string& where,
-                                  OnBadCell on_bad_cell, const NumberLimit& most) {
+                                  const ReadOptions& wanted) {
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   if (trimmed(text).empty())
     throw InputError(where + ": the file is empty: " + std::string(example));
   const std::string plain = with_quoted_words(text);
-  Reader reader(plain, where, on_bad_cell, most);
+  Reader reader(plain, where, wanted);
   Json::sax_parse(plain, &reader);
   return reader.take();
 }

@@ -5,7 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/handwork/numeral.hpp"
 #include "formats/io.hpp"
 #include "formats/parsed_array.hpp"
 
@@ -17,10 +16,9 @@ namespace qkv::inline formats {
 /// …}. Lists of entries are read, too: [{"step": "Q", "values": …}]. Decimals stay as written.
 /// null and "" are blank; infinities are "inf", "-inf" or Python's spelling. Throws InputError
 /// (prefix `where`): invalid JSON (with line and column), rows that differ in length, a repeated
-/// name, arrays nested too deep, more numbers than `most` allows.
+/// name, arrays nested too deep, more numbers than are wanted.
 std::vector<NamedArray> read_json(std::string_view text, const std::string& where,
-                                  OnBadCell on_bad_cell = OnBadCell::refused,
-                                  const NumberLimit& most = {});
+                                  const ReadOptions& wanted = {});
 
 /// Writes an object with one nested list per tensor; names are letters, digits, _ and dots. Numbers
 /// have `digits` decimals, or the shortest digits that read back to the same double. Infinities and

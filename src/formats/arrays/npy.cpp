@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "formats/arrays/dtype.hpp"
 #include "formats/handwork/numeral.hpp"
@@ -216,10 +215,6 @@ Values in_c_order(const Shape& shape, Values numbers) {
   return numbers;
 }
 
-std::string shape_tuple(const Shape& shape) {
-  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
-}
-
 }  // namespace
 
 NpyArray read_npy_array(std::string_view bytes, const std::string& where) {
@@ -251,8 +246,8 @@ ParsedArray read_npy(std::string_view bytes, const std::string& where, std::size
 std::string npy_header(const Shape& shape) {
   constexpr std::size_t alignment = 64;
   const std::size_t before_header = magic.size() + 4;
-  std::string header =
-      fmt::format("{{'descr': '<f8', 'fortran_order': False, 'shape': {}, }}", shape_tuple(shape));
+  std::string header = fmt::format("{{'descr': '<f8', 'fortran_order': False, 'shape': ({}{}), }}",
+                                   fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
   const std::size_t size = before_header + header.size() + 1;
   header.append((alignment - size % alignment) % alignment, ' ');
   header += '\n';

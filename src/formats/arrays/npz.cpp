@@ -298,7 +298,7 @@ void write_npz(const std::vector<NamedTensor>& tensors, const Sink& sink) {
 }
 
 std::vector<NamedArray> read_npz(std::string_view bytes, const std::string& where,
-                                 std::size_t limit, const ReadOptions& wanted) {
+                                 const ReadOptions& wanted) {
   const std::vector<ZipEntry> entries = zip_entries(bytes, where, npz_messages);
   if (entries.empty()) refuse(where, "there are no arrays in it");
   std::size_t total = 0;
@@ -307,9 +307,9 @@ std::vector<NamedArray> read_npz(std::string_view bytes, const std::string& wher
       refuse(where, printable(entry.name) + " is no .npy array: save the arrays with numpy.savez");
     }
     total += entry.unpacked;
-    if (total > limit) {
-      refuse(where,
-             fmt::format("its arrays have more than {} bytes, the most that is read", limit));
+    if (total > wanted.most_bytes) {
+      refuse(where, fmt::format("its arrays have more than {} bytes, the most that is read",
+                                wanted.most_bytes));
     }
   }
   std::vector<NamedArray> arrays;
@@ -320,7 +320,7 @@ std::vector<NamedArray> read_npz(std::string_view bytes, const std::string& wher
       refuse(where,
              fmt::format("two arrays are named {}: {}", printable(name), npz_messages.again));
     }
-    if (wanted.accepts && !wanted.accepts(name)) continue;
+    if (!wanted.wants(name)) continue;
     ParsedArray written = read_entry(entry, name, where, wanted.most_of(name));
     arrays.push_back({std::move(name), std::move(written)});
   }

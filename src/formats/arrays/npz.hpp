@@ -10,16 +10,12 @@
 
 namespace qkv::inline formats {
 
-/// The most bytes that the unpacked arrays of one .npz file may have.
-inline constexpr std::size_t max_unpacked_bytes = std::size_t{1} << 30;
-
 /// Reads a .npz file: a zip archive of .npy files, stored or deflated, as numpy.savez and
 /// numpy.savez_compressed write it. Returns its arrays by name, in the archive's order. Throws
-/// InputError (prefix `where`) for a wrong size or checksum, entries that overlap, and more than
-/// `limit` unpacked bytes. Arrays that are not wanted stay packed, and so do the numbers of those
-/// that are too large.
+/// InputError (prefix `where`) for a wrong size or checksum, entries that overlap, and too many
+/// unpacked bytes. Arrays that are not wanted stay packed, and so do the numbers of those that are
+/// too large.
 std::vector<NamedArray> read_npz(std::string_view bytes, const std::string& where,
-                                 std::size_t limit = max_unpacked_bytes,
                                  const ReadOptions& wanted = {});
 
 /// Writes tensors as numpy.savez does: stored .npy files, <f8, named after the tensors. All are

@@ -11,7 +11,6 @@
 #include "formats/arrays/npz.hpp"
 #include "formats/handwork/numeral.hpp"
 #include "text/error.hpp"
-#include "text/unicode.hpp"
 
 // The pickle is run on a stack of nodes in one array. A node refers to others by index, so that
 // neither deep nesting nor a cycle costs more than the walk that names the tensors allows.
@@ -339,7 +338,7 @@ class PytorchFile {
       refuse(where_,
              fmt::format("two tensors are named {}: {}", printable(name), pytorch_messages.again));
     }
-    if (wanted_.accepts && !name.empty() && !wanted_.accepts(name)) return;
+    if (!name.empty() && !wanted_.wants(name)) return;
     const std::string place =
         name.empty() ? where_ : fmt::format("{}, {}", where_, printable(name));
     const Node& storage = pickle[node.items[0]];

@@ -281,12 +281,12 @@ std::string entry_place(const SafetensorsEntry& entry, const std::string& where)
 }
 
 ParsedArray read_safetensor(const SafetensorsEntry& entry, const std::string& where,
-                            const NumberLimit& most) {
+                            std::size_t most) {
   const Dtype& dtype = safetensor_dtype(entry, where);
   const std::string place = entry_place(entry, where);
   const std::size_t count = element_count(entry.shape, place + ": a tensor");
   const Shape shape = entry.shape.empty() ? Shape{1} : entry.shape;
-  if (most && count > most(entry.name)) return {.shape = shape};
+  if (count > most) return {.shape = shape};
   return array_of_values(shape, load_values(dtype, entry.data, place), dtype.precision);
 }
 
@@ -340,13 +340,13 @@ const Dtype& safetensor_dtype(const SafetensorsEntry& entry, const std::string& 
 }
 
 std::vector<NamedArray> read_safetensors(std::string_view bytes, const std::string& where,
-                                         const std::function<bool(const std::string&)>& accepts,
-                                         const NumberLimit& most) {
+                                         const ReadOptions& wanted) {
   const SafetensorsIndex index = safetensors_index(bytes, where);
   if (index.tensors.empty()) refuse(where, "there are no tensors in it");
   std::vector<NamedArray> tensors;
   for (const SafetensorsEntry& entry : index.tensors) {
-    if (accepts(entry.name)) tensors.push_back({entry.name, read_safetensor(entry, where, most)});
+    if (!wanted.wants(entry.name)) continue;
+    tensors.push_back({entry.name, read_safetensor(entry, where, wanted.most_of(entry.name))});
   }
   return tensors;
 }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -37,11 +36,10 @@ SafetensorsIndex safetensors_index(std::string_view bytes, const std::string& wh
 /// than floats of 16 to 64 bits, integers and bool.
 const Dtype& safetensor_dtype(const SafetensorsEntry& entry, const std::string& where);
 
-/// Reads the tensors whose names `accepts` takes, called for each; a single number gets one axis of
-/// size 1. Of more numbers than `most` allows, only the shape. Throws InputError as above.
+/// Reads the wanted tensors; a single number gets one axis of size 1. Of too many numbers, only the
+/// shape. Throws InputError as above.
 std::vector<NamedArray> read_safetensors(std::string_view bytes, const std::string& where,
-                                         const std::function<bool(const std::string&)>& accepts,
-                                         const NumberLimit& most = {});
+                                         const ReadOptions& wanted = {});
 
 /// Writes tensors as F64, sorted by name; the numbers begin at a multiple of 8 bytes.
 void write_safetensors(const std::vector<NamedTensor>& tensors,

@@ -275,17 +275,6 @@ void add_file(const fs::path& path, const OptionsOfFile& options_of, ArrayAssemb
   }
 }
 
-/// Adds a file of a directory; one that may be notes or settings is noted as unreadable.
-void add_file_of(const fs::path& path, const OptionsOfFile& options_of, bool is_listed,
-                 ArrayAssembler& collector, ArrayCollection& dump) {
-  try {
-    add_file(path, options_of, collector);
-  } catch (const InputError& error) {
-    if (is_listed || !format_of(path)->is_text) throw;
-    dump.unreadable_files.push_back({file_stem(path.stem().string()).name, error.what()});
-  }
-}
-
 /// Reads the names of a manifest, and whether it lists the whole lesson.
 void read_manifest_entries(const Manifest& list, ArrayCollection& dump) {
   dump.whole_lesson = true;
@@ -385,7 +374,12 @@ ArrayCollection load_arrays(const fs::path& path, const OptionsOfFile& options_o
     list = read_manifest(path);
     if (list) read_manifest_entries(*list, dump);
     for (const fs::path& file : list_files(path, list, dump.notes)) {
-      add_file_of(file, options_of, list.has_value(), collector, dump);
+      try {
+        add_file(file, options_of, collector);
+      } catch (const InputError& why) {  // it may be notes or settings
+        if (list || !format_of(file)->is_text) throw;
+        dump.unreadable_files.push_back({file_stem(file.stem().string()).name, why.what()});
+      }
     }
   }
   if (auto verification_failure = verify_export(path, list, ExportEvidence::any_exported_file)) {

@@ -22,9 +22,6 @@ constexpr std::string_view incomplete_export_text =
     "an incomplete export: there are files named like an export's, but no 00-lesson.json to list "
     "them; they are copies, or the export was interrupted";
 
-// A manifest is untrusted: it may name only files beside it.
-bool is_beside(const std::string& name) { return fs::path(name).filename() == name; }
-
 std::string sha256_of(const fs::path& path) {
   const MappedFile file(path);
   Sha256 sum;
@@ -48,7 +45,8 @@ std::vector<std::string> changed_files(const fs::path& directory, const Manifest
   std::error_code ignored;
   for (const auto& [name, sum] : list.sums) {
     const fs::path file = directory / name;
-    if (!is_beside(name) || !fs::is_regular_file(file, ignored)) continue;
+    // A manifest is untrusted: it may name only files beside it.
+    if (fs::path(name).filename() != name || !fs::is_regular_file(file, ignored)) continue;
     if (sha256_of(file) != sum) changed.push_back(name);
   }
   return changed;
@@ -152,8 +150,6 @@ std::string Sha256::hex() {
   sha256_digest(&state_, digest.size(), digest.data());
   return fmt::format("{:02x}", fmt::join(digest, ""));
 }
-
-bool Manifest::lists(std::string_view file) const { return files.contains(file); }
 
 std::optional<Manifest> read_manifest(const std::filesystem::path& directory) {
   const std::filesystem::path path = directory / manifest_name;

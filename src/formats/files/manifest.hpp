@@ -29,7 +29,7 @@ struct Manifest {
   std::map<std::string, std::string, std::less<>> sums;
 
   /// True if the export wrote a file of that name.
-  bool lists(std::string_view file) const;
+  bool lists(std::string_view file) const { return files.contains(file); }
 };
 
 /// Reads the manifest of a directory; nothing if there is none, or if it is not qkv's. Throws

@@ -35,14 +35,11 @@ int open_directory(const fs::path& path) {
   return ::open(path.empty() ? "." : path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-// Pipes and some file systems cannot be synced.
-bool has_nothing_to_sync(int reason) { return reason == EINVAL || reason == ENOTSUP; }
-
 void sync(int descriptor, const fs::path& path) {
   if (!fsync_enabled) return;
   while (::fsync(descriptor) != 0) {
     if (errno == EINTR) continue;
-    if (has_nothing_to_sync(errno)) return;
+    if (errno == EINVAL || errno == ENOTSUP) return;  // a pipe, or a file system that cannot
     refuse(path.string(), fmt::format("what was written is not safe on the disk: {}; --no-sync "
                                       "does not wait for it",
                                       std::strerror(errno)));

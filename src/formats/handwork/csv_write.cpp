@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <stdexcept>
 
 #include "formats/handwork/csv.hpp"

@@ -127,8 +127,6 @@ bool is_without_decimals(const Numeral& cell) {
 constexpr std::string_view infinity_sign = "\u221e";
 constexpr long max_exponent = 1'000'000;  // far beyond doubles, far within int
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 /// Removes a sign from the front of `text`; true if it was a minus.
 bool take_sign(std::string_view& text) {
   if (text.starts_with('-') || text.starts_with('+')) {
@@ -198,43 +196,17 @@ std::optional<Parts> split_parts(std::string_view text, char mark) {
   return parts;
 }
 
-/// The same number with a point and a plain exponent, for std::from_chars.
-std::string plain_spelling(std::string_view text, const Parts& parts) {
-  std::string plain(text.substr(0, parts.digits_end));
-  std::replace(plain.begin(), plain.end(), ',', '.');
-  if (parts.scientific) plain += "e" + std::to_string(parts.exponent);
-  return plain;
-}
-
-/// True if a number outside a double's range is too large rather than too small: its first nonzero
-/// digit is before the point, after the exponent is applied.
-bool is_huge(std::string_view text, const Parts& parts) {
-  long before_point = static_cast<long>(parts.whole_digits);
-  for (const char c : text.substr(0, parts.digits_end)) {
-    if (is_digit(c) && c != '0') break;
-    if (is_digit(c)) --before_point;
-  }
-  return before_point + parts.exponent > 0;
-}
-
-bool needs_plain_spelling(std::string_view text, const Parts& parts, DecimalMark mark) {
-  return mark == DecimalMark::comma ||
-         (parts.scientific && text.find(minus_sign, parts.digits_end) != std::string_view::npos);
-}
-
 /// The value of the digits; nothing if it is too large for a double.
-std::optional<double> digits_value(std::string_view text, const Parts& parts, DecimalMark mark) {
+std::optional<double> digits_value(std::string_view text, const Parts& parts, char mark) {
   std::string plain;
-  std::string_view source = text;
-  if (needs_plain_spelling(text, parts, mark)) source = plain = plain_spelling(text, parts);
-  double value = 0;
-  const auto [end, error] = std::from_chars(source.data(), source.data() + source.size(), value);
-  if (error == std::errc::result_out_of_range) {
-    if (is_huge(text, parts)) return std::nullopt;
-    return 0.0;
+  if (parts.scientific && text.find(minus_sign, parts.digits_end) != std::string_view::npos) {
+    text = plain = fmt::format("{}e{}", text.substr(0, parts.digits_end), parts.exponent);
   }
-  if (std::isinf(value)) return std::nullopt;
-  return value;
+  double value = 0;  // infinity if it is too large, 0 if it is too small
+  fast_float::from_chars_advanced(
+      text.data(), text.data() + text.size(), value,
+      fast_float::parse_options(fast_float::chars_format::general, mark));
+  return std::isinf(value) ? std::nullopt : std::optional(value);
 }
 
 std::int16_t decimals_of(const Parts& parts) {
@@ -337,7 +309,7 @@ NumeralResult parse_numeral(std::string_view token, DecimalMark mark) {
   }
   const auto parts = split_parts(text, mark_letter);
   if (!parts) return {.fault = NumeralError::not_a_number};
-  const auto value = digits_value(text, *parts, mark);
+  const auto value = digits_value(text, *parts, mark_letter);
   if (!value) return {.fault = NumeralError::too_large};
   const bool is_whole = !parts->scientific && parts->digits_end == parts->whole_digits;
   if (is_whole && !is_representable(text, *value)) return {.fault = NumeralError::rounded};

@@ -31,7 +31,10 @@ struct Source {
   std::size_t most;        ///< numbers that are read
   std::size_t& numbers;    ///< read so far
 
-  [[noreturn]] void refuse(std::size_t pos, std::string_view why) const;
+  [[noreturn]] void refuse(std::size_t pos, std::string_view why) const {
+    const auto line = 1 + std::ranges::count(text.substr(0, pos), '\n');
+    throw InputError(fmt::format("{}: line {}: {}", where, line, why));
+  }
 };
 
 /// A range of the text.
@@ -40,17 +43,9 @@ struct Piece {
   std::size_t end = 0;
 };
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 /// Letters of any alphabet: non-ASCII bytes count as letters.
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c & 0x80) != 0;
-}
-
-void Source::refuse(std::size_t pos, std::string_view why) const {
-  const auto before = text.substr(0, std::min(pos, text.size()));
-  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
-  throw InputError(fmt::format("{}: line {}: {}", where, line, why));
 }
 
 /// A number or boolean, or the placeholder of a cell that is kept as text; `pos` is for messages.
@@ -446,15 +441,6 @@ bool has_display_lines(std::string_view text) {
   });
 }
 
-}  // namespace
-}  // namespace printed_text
-
-namespace {
-
-using printed_text::fit_example;
-using printed_text::npos;
-using printed_text::Source;
-
 void refuse_abbreviated(const Source& source) {
   const std::size_t dots = std::min(source.text.find("..."), source.text.find("…"));
   if (dots == npos) return;
@@ -480,9 +466,11 @@ void refuse_without_numbers(const Source& source) {
 }
 
 }  // namespace
+}  // namespace printed_text
 
 ParsedArray read_printed_text(std::string_view text, const std::string& where,
                               const ReadOptions& wanted) {
+  using namespace printed_text;
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   ParsedArray bad_cells;  // for the texts of cells that are not numbers
@@ -494,13 +482,12 @@ ParsedArray read_printed_text(std::string_view text, const std::string& where,
                       .numbers = numbers};
   if (looks_like_csv(text)) return read_csv(text, where, wanted);
   refuse_abbreviated(source);
-  const auto start = printed_text::opening_bracket(text);
+  const auto start = opening_bracket(text);
   if (!start) {
     refuse_without_numbers(source);
-    if (!printed_text::has_display_lines(text)) return read_csv(text, where, wanted);
+    if (!has_display_lines(text)) return read_csv(text, where, wanted);
   }
-  ParsedArray written = start ? printed_text::read_brackets(source, *start)
-                              : printed_text::DisplayReader(source).read();
+  ParsedArray written = start ? read_brackets(source, *start) : DisplayReader(source).read();
   resolve_precision(written.cells);
   written.bad_texts = std::move(bad_cells.bad_texts);
   return written;

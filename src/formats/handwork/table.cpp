@@ -16,11 +16,6 @@ namespace {
 constexpr char blanks = ' ';                     // the separator if no other occurs
 constexpr std::string_view separators = "\t;,";  // the most likely first
 
-// The line at the start of the text, without its end.
-std::string_view first_line(std::string_view text) {
-  return text.substr(0, std::min(text.find('\n'), text.size()));
-}
-
 // The separator that is equally often in every line, else the one in most lines. The beginning of
 // a long file is representative. Separators in quotes do not count.
 char separator_of(std::string_view text) {
@@ -65,9 +60,8 @@ bool is_ruled(std::string_view text) {
   if (text.find('|') == text.npos) return false;
   std::size_t lines = 0;
   std::size_t ruled = 0;
-  while (!text.empty()) {
-    const std::string_view line = trimmed(first_line(text));
-    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  for (const std::string_view whole : qkv::split(text, '\n')) {
+    const std::string_view line = trimmed(whole);
     if (line.empty() || is_rule(line)) continue;
     ++lines;
     ruled += line.find('|') != line.npos ? 1 : 0;

@@ -172,7 +172,7 @@ TEST_CASE("whoever only rounds is never told wrong") {
         const double power = std::pow(10.0, decimals);
         for (std::size_t s = 0; s < loaded.trace.steps.size(); ++s) {
           const Step& step = loaded.trace.steps[s];
-          Tensor numbers = own.worked_or(step.output, givens + s);
+          Tensor numbers = own.worked(givens + s).value_or(step.output);
           for (double& x : numbers.values.mutable_span()) {
             if (std::abs(x) < 1e9) x = habit(x * power) / power;
           }

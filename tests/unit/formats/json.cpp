@@ -79,7 +79,7 @@ TEST_CASE("reading ends where a matrix has more numbers than are wanted") {
   const auto most = [](const std::string& name) { return name == "Q" ? 2U : 3U; };
   const auto refused = [&](const std::string& text) {
     try {
-      read_json(text, "a.json", OnBadCell::kept, most);
+      read_json(text, "a.json", {.on_bad_cell = OnBadCell::kept, .most = most});
     } catch (const InputError& error) {
       return std::string(error.what());
     }
@@ -198,7 +198,8 @@ TEST_CASE("very many names take no longer than their length") {
 
 TEST_CASE("a number that no double holds costs its cell where cells may be lost") {
   const std::string text = "{\"Q\": [[1e400, 2], [-1.5E+999, 0.5e-400]], \"note\": \"3e999\"}";
-  const ParsedArray kept = read_json(text, "a.json", OnBadCell::kept).front().written;
+  const ParsedArray kept =
+      read_json(text, "a.json", {.on_bad_cell = OnBadCell::kept}).front().written;
   CHECK(kept.bad_texts == std::vector<std::string>{"1e400", "-1.5E+999"});
   CHECK(kept.cells[1].value == 2);
   CHECK(kept.cells[3].value == 0);
@@ -208,7 +209,9 @@ TEST_CASE("a number that no double holds costs its cell where cells may be lost"
 TEST_CASE("very many numbers that are too large take no longer than their length") {
   std::string text = "[1e999";
   for (int i = 0; i < 300'000; ++i) text += ",1e999";
-  CHECK(read_json(text + "]", "a.json", OnBadCell::kept).front().written.cells.size() == 300'001);
+  CHECK(read_json(text + "]", "a.json", {.on_bad_cell = OnBadCell::kept})
+            .front()
+            .written.cells.size() == 300'001);
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ const std::string scores = to_npy(tensor_of({2, 1, 1}, {3, 4}));
 
 std::string refusal_of_archive(const std::string& bytes, std::size_t limit = max_unpacked_bytes) {
   try {
-    read_npz(bytes, "all.npz", limit);
+    read_npz(bytes, "all.npz", {.most_bytes = limit});
   } catch (const InputError& error) {
     return error.what();
   }
@@ -147,14 +147,13 @@ TEST_CASE("of an array with more numbers than are wanted, only the beginning is 
       packed("scores.npy", to_npy(tensor_of({50, 1000}, Values(std::vector<double>(50'000)))));
   zeros.checksum ^= 1;  // which only the whole tells
   const auto most = [](const std::string& name) { return name == "scores" ? 49'999U : 2U; };
-  const auto arrays =
-      read_npz(archive({zeros, stored("Q.npy", q)}), "all.npz", max_unpacked_bytes, {.most = most});
+  const auto arrays = read_npz(archive({zeros, stored("Q.npy", q)}), "all.npz", {.most = most});
   REQUIRE(arrays.size() == 2);
   CHECK(arrays[0].written.shape == Shape{50, 1000});
   CHECK(arrays[0].written.cells.empty());
   CHECK(arrays[1].written.cells.size() == 2);
   const auto enough = [](const std::string&) { return 50'000U; };
-  CHECK_THROWS_WITH(read_npz(archive({zeros}), "all.npz", max_unpacked_bytes, {.most = enough}),
+  CHECK_THROWS_WITH(read_npz(archive({zeros}), "all.npz", {.most = enough}),
                     Contains("its checksum is not right"));
 }
 
@@ -162,8 +161,8 @@ TEST_CASE("an array that is not wanted stays packed") {
   Entry damaged = packed("K.npy", q);
   damaged.checksum ^= 1;
   const auto only_q = [](const std::string& name) { return name == "Q"; };
-  const auto arrays = read_npz(archive({damaged, stored("Q.npy", q)}), "all.npz",
-                               max_unpacked_bytes, {.accepts = only_q});
+  const auto arrays =
+      read_npz(archive({damaged, stored("Q.npy", q)}), "all.npz", {.accepts = only_q});
   REQUIRE(arrays.size() == 1);
   CHECK(arrays[0].name == "Q");
 }

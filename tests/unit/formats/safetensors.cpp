@@ -23,10 +23,8 @@ std::string file(const std::string& header, const std::string& data = {}) {
   return bytes + header + data;
 }
 
-bool all(const std::string&) { return true; }
-
 std::vector<NamedArray> read(const std::string& bytes) {
-  return read_safetensors(bytes, "w.safetensors", all);
+  return read_safetensors(bytes, "w.safetensors");
 }
 
 std::string refusal_of(const std::string& bytes) {
@@ -103,7 +101,7 @@ TEST_CASE("only the tensors that are wanted are read: others may be of any dtype
                              R"("Q":{"dtype":"U8","shape":[1],"data_offsets":[2,3]}})";
   const std::string bytes = file(header, "\x01\x02\x03");
   const auto only_q = [](const std::string& name) { return name == "Q"; };
-  CHECK(values_of(read_safetensors(bytes, "w", only_q)[0].written) == Values{3});
+  CHECK(values_of(read_safetensors(bytes, "w", {.accepts = only_q})[0].written) == Values{3});
   CHECK(refusal_of(bytes) ==
         "w.safetensors, w: dtype F8_E4M3 is not read: save it as F64, F32, F16 or BF16");
 }
@@ -111,9 +109,8 @@ TEST_CASE("only the tensors that are wanted are read: others may be of any dtype
 TEST_CASE("of a tensor with more numbers than are wanted, only the shape is read") {
   const std::string bytes =
       file(R"({"Q":{"dtype":"U8","shape":[3,1],"data_offsets":[0,3]}})", "\x01\x02\x03");
-  const auto all = [](const std::string&) { return true; };
   const auto read = [&](std::size_t most) {
-    return read_safetensors(bytes, "w", all, [most](const std::string&) { return most; })[0]
+    return read_safetensors(bytes, "w", {.most = [most](const std::string&) { return most; }})[0]
         .written;
   };
   CHECK(read(3).cells.size() == 3);

@@ -12,7 +12,7 @@ namespace qkv::fuzz {
 namespace {
 
 void call(std::string_view bytes) {
-  for (const NamedArray& array : read_npz(bytes, "npz", std::size_t{1} << 22)) {
+  for (const NamedArray& array : read_npz(bytes, "npz", {.most_bytes = std::size_t{1} << 22})) {
     sound(array.written);
   }
 }
