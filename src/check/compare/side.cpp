@@ -200,22 +200,21 @@ void adopt_names(const ComparedSide& other, ComparedSide& side) {
 
 void map_names(const std::vector<NameMap>& maps, const ComparedSide& other, ComparedSide& side) {
   const ComparedSideIndex known(other);
-  std::set<std::string> names;
-  for (const ComparedMatrix& matrix : side.matrices) names.insert(matrix.name);
+  std::map<std::string, std::string> names;  // the arrays' own, by their new ones
   std::vector<MapUse> uses(maps.size());
   for (ComparedMatrix& matrix : side.matrices) {
-    auto found = mapped(maps, matrix.name);
+    const auto found = mapped(maps, matrix.name);
+    const std::string own = matrix.name;
+    if (found) matrix.name = found->name;
+    const auto [before, is_free] = names.try_emplace(matrix.name, own);
+    if (!is_free) {
+      throw InputError(
+          fmt::format("--map: {} and {} of {} would both be {}; map each to a name of its own",
+                      printable(before->second), printable(own), side.name, printable(matrix.name)));
+    }
     if (!found) continue;
     MapUse& use = uses[found->map];
     use = {.fits = true, .is_known = use.is_known || known.find(found->name) != nullptr};
-    if (found->name == matrix.name) continue;
-    if (!names.insert(found->name).second) {
-      const NameMap& map = maps[found->map];
-      throw InputError(fmt::format("--map {}={}: {} has {} already; map each to a name of its own",
-                                   map.theirs, map.ours, side.name, found->name));
-    }
-    names.erase(matrix.name);
-    matrix.name = std::move(found->name);
   }
   for (std::size_t m = 0; m < maps.size(); ++m) {
     if (!uses[m].fits) refuse_idle(maps[m], maps[m].theirs, side);

@@ -36,7 +36,6 @@ using NamesByShape = std::map<Shape, std::vector<std::string_view>>;
 struct Unmatched {
   std::vector<const ListedFile*> files = {};  ///< tried by their shapes after all others are known
   std::map<UnmatchedKind, std::vector<std::string>> places = {};  ///< without a name near theirs
-  std::set<std::size_t> used_maps = {};                           ///< indices of maps
 };
 
 std::string example_name(UnmatchedKind kind, std::string_view step, const Trace& trace) {
@@ -140,14 +139,25 @@ std::optional<StepName> name_of(const NamedArray& matrix, const std::string& ste
   return step_name(stem, trace, place);
 }
 
+// Returns what a map makes of a name, or of the name before ".head-1"; nothing if none matches.
+std::optional<MappedName> mapped_stem(const std::vector<NameMap>& maps, const std::string& name) {
+  auto found = name.empty() ? std::nullopt : mapped(maps, name);
+  if (found || name.empty()) return found;
+  const FileStem stem = file_stem(name);
+  found = mapped(maps, stem.name);
+  for (const auto& [axis, place] : found ? stem.places : decltype(stem.places)())
+    found->name += fmt::format(".{}-{}", axis, place);
+  return found;
+}
+
 // Returns the name of an array or file, as a map gives it if one matches.
 std::string renamed(std::string name, const NameOptions& names, const Trace& trace,
-                    Unmatched& unmatched) {
-  auto found = name.empty() ? std::nullopt : mapped(names.maps, name);
+                    Submission& submission) {
+  auto found = mapped_stem(names.maps, name);
   if (!found) return name;
   const NameMap& map = names.maps[found->map];
   if (step_name(found->name, trace, found->name)) {
-    unmatched.used_maps.insert(found->map);
+    submission.used_maps.insert(found->map);
   } else if (map.theirs.find('*') == std::string::npos) {  // a pattern may match others, too
     throw InputError(fmt::format("--map {}={}: the lesson has no step \"{}\"; {}", map.theirs,
                                  map.ours, map.ours, did_you_mean(map.ours, names_in(trace))));
@@ -429,7 +439,7 @@ void add_file(const ListedFile& found, const Trace& trace, const NameOptions& na
         fmt::format("{} was not read: qkv reads {}", file, fmt::join(readable_extensions(), " ")));
     return;
   }
-  const std::string stem = renamed(path.stem().string(), names, trace, unmatched);
+  const std::string stem = renamed(path.stem().string(), names, trace, submission);
   const auto own = step_name(stem, trace, file);
   if (!own && !may_hold_several(path)) return unmatched.files.push_back(&found);
   std::vector<NamedArray> matrices;
@@ -443,7 +453,7 @@ void add_file(const ListedFile& found, const Trace& trace, const NameOptions& na
     return;
   }
   for (NamedArray& matrix : matrices)
-    matrix.name = renamed(std::move(matrix.name), names, trace, unmatched);
+    matrix.name = renamed(std::move(matrix.name), names, trace, submission);
   const bool alone = matrices.size() == 1;
   if (!alone || names.scheme) {
     const auto is_mapped = [](std::string_view) { return false; };
@@ -493,10 +503,12 @@ std::vector<ListedFile> files_in(const fs::path& path) {
 }
 
 // Returns the matrix that a file's name stands for; "*" if it may hold any, empty if it fits none.
-std::string matrix_of(const ListedFile& file, const Trace& trace) try {
+std::string matrix_of(const ListedFile& file, const Trace& trace, const NameOptions& names) try {
   if (!is_readable(file.path)) return {};
   if (may_hold_several(file.path)) return "*";
-  const auto own = step_name(file.path.stem().string(), trace, file.path.string());
+  const std::string stem = file.path.stem().string();
+  const auto found = mapped_stem(names.maps, stem);
+  const auto own = step_name(found ? found->name : stem, trace, file.path.string());
   return own ? fmt::format("{} {}", own->name, fmt::join(own->leading, " ")) : "";
 } catch (const InputError&) {  // a step without such a head
   return "*";
@@ -512,13 +524,14 @@ void note_doubt(const fs::path& path, Submission& submission) {
 
 }  // namespace
 
-std::vector<SubmissionPlace> submissions_in(const fs::path& path, const Trace& trace) {
+std::vector<SubmissionPlace> submissions_in(const fs::path& path, const Trace& trace,
+                                            const NameOptions& names) {
   std::vector<ListedFile> files = files_in(path);
   std::map<fs::path, std::vector<ListedFile>> folders;
   std::map<std::string, fs::path> first;  // the folder of each matrix
   bool are_several = false;
   for (const ListedFile& file : files) {
-    const std::string matrix = matrix_of(file, trace);
+    const std::string matrix = matrix_of(file, trace, names);
     const fs::path folder = file.path.parent_path();
     if (matrix.empty()) continue;
     folders.try_emplace(folder);
@@ -535,6 +548,15 @@ std::vector<SubmissionPlace> submissions_in(const fs::path& path, const Trace& t
   }
   for (auto& [folder, inside] : folders) places.push_back({folder, std::move(inside)});
   return places;
+}
+
+void refuse_unused_maps(const NameOptions& names, const std::set<std::size_t>& used,
+                        const std::string& what_has_none) {
+  for (std::size_t m = 0; m < names.maps.size(); ++m) {
+    if (used.contains(m)) continue;
+    throw InputError(fmt::format("--map {0}={1}: {2} array or file \"{0}\" that becomes a step",
+                                 names.maps[m].theirs, names.maps[m].ours, what_has_none));
+  }
 }
 
 Submission read_submission(const fs::path& path, const Trace& trace) {
@@ -558,14 +580,9 @@ Submission read_submission(const SubmissionPlace& place, const Trace& trace,
     add_unmatched(*file, shapes, trace, unmatched, submission);
   }
   note_nameless(unmatched, trace, submission);
-  for (std::size_t m = 0; m < names.maps.size(); ++m) {
-    if (unmatched.used_maps.contains(m) || !submission.unreadable.empty()) continue;
-    throw InputError(
-        fmt::format("--map {0}={1}: {2} has no array or file \"{0}\" that becomes a step",
-                    names.maps[m].theirs, names.maps[m].ours, path.string()));
-  }
   if (submission.files.empty()) {
     if (!submission.unreadable.empty()) throw InputError(submission.unreadable.front());
+    refuse_unused_maps(names, submission.used_maps, path.string() + " has no");
     const std::string& last = trace.steps.back().name;
     throw InputError(submission.notes.empty()
                          ? fmt::format("{}: there is nothing to check; name each file after its "
