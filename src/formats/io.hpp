@@ -34,6 +34,8 @@ struct ReadOptions {
   /// Empty: any number. Of a larger matrix, a binary file gives the shape and no cells; any other
   /// file is refused once more numbers were found.
   NumberLimit most = {};
+  /// Whether arrays may come as a PrintedPart.
+  bool parts = false;
 
   std::size_t most_of(const std::string& name) const { return most ? most(name) : SIZE_MAX; }
 };
