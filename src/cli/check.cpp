@@ -5,6 +5,7 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <thread>
 
 #include "check/check.hpp"
@@ -45,6 +46,8 @@ std::vector<CheckedPath> check_all(const CheckCommandOptions& options, const Loa
   rules.on_matrix = [&progress] { progress.advance(1); };
   const NameOptions names = names_of(options.names);
   std::vector<SubmissionPlace> places;
+  std::set<std::size_t> used_maps;
+  std::size_t read = 0;  // submissions without an unreadable file, which might have used a map
   const auto tried = [&](const fs::path& path, const auto& action) {
     try {
       action();
@@ -57,15 +60,21 @@ std::vector<CheckedPath> check_all(const CheckCommandOptions& options, const Loa
   };
   for (const std::string& path : options.paths) {
     places.clear();
-    tried(path, [&] { places = submissions_in(path, loaded.trace); });
+    tried(path, [&] { places = submissions_in(path, loaded.trace, names); });
     for (const SubmissionPlace& place : places) {
       tried(place.path, [&] {
         const Submission submission = read_submission(place, loaded.trace, names);
+        used_maps.insert(submission.used_maps.begin(), submission.used_maps.end());
+        read += submission.unreadable.empty() ? 1 : 0;
         progress.advance(matrices);
         all.push_back({place.path.string(),
                        check_submission(loaded.lesson, loaded.trace, submission, rules)});
       });
     }
+  }
+  if (read > 0) {
+    refuse_unused_maps(names, used_maps,
+                       all.size() == 1 ? all[0].path + " has no" : "no submission has an");
   }
   return all;
 }

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <map>
 
 #include "formats/files/read_file.hpp"
 #include "interactive/walkthrough.hpp"
@@ -53,7 +54,9 @@ NameMap name_map(std::string_view text) {
 // Reads a map from each line of a file; # starts a comment.
 void add_maps_of(const std::string& file, std::vector<NameMap>& maps) {
   const std::string lines = read_bytes(file);
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   std::string_view rest = lines;
+  if (rest.starts_with(byte_order_mark)) rest.remove_prefix(byte_order_mark.size());
   for (std::size_t number = 1; !rest.empty(); ++number) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     const std::string_view line = rest.substr(0, end);
@@ -90,6 +93,13 @@ NameOptions names_of(const NameChoice& choice) {
       names.maps.push_back(name_map(text));
     }
   }
+  std::map<std::string, std::string> ours;
+  std::erase_if(names.maps, [&](const NameMap& map) {
+    const auto [first, is_new] = ours.try_emplace(map.theirs, map.ours);
+    if (is_new || first->second == map.ours) return !is_new;
+    throw InputError(fmt::format("--map: {} is mapped twice, to {} and to {}; keep one of them",
+                                 map.theirs, first->second, map.ours));
+  });
   std::ranges::stable_sort(names.maps, std::greater(), [](const NameMap& map) {
     return std::pair(map.theirs.find('*') == std::string::npos, map.theirs.size());
   });

@@ -9,6 +9,7 @@
 #include "formats/handwork/csv.hpp"
 #include "formats/handwork/printed_text.hpp"
 #include "tensor/row_kernels.hpp"
+#include "text/error.hpp"
 #include "text/unicode.hpp"
 
 namespace qkv::inline formats {
@@ -28,7 +29,11 @@ Matrices from_csv(std::string_view bytes, const std::string& where, const ReadOp
 }
 
 Matrices from_text(std::string_view bytes, const std::string& where, const ReadOptions& wanted) {
-  return unnamed(read_printed_text(bytes, where, wanted));
+  if (!is_eval_callback(bytes)) return unnamed(read_printed_text(bytes, where, wanted));
+  if (wanted.parts) return read_eval_callback(bytes, where);
+  refuse(where,
+         "llama-eval-callback prints a part of each tensor: only `qkv compare` reads it, against a "
+         "lesson or --model");
 }
 
 std::optional<Tensor> numbers_of_npy(const fs::path& path) {

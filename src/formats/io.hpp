@@ -37,6 +37,8 @@ struct ReadOptions {
   /// Empty: any number. Of a larger matrix, a binary file gives the shape and no cells; any other
   /// file is refused once more numbers were found.
   NumberLimit most = {};
+  /// Whether arrays may come as a PrintedPart.
+  bool parts = false;
   /// The most bytes that the unpacked arrays of a .npz file may have.
   std::size_t most_bytes = max_unpacked_bytes;
 

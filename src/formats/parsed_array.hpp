@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,13 @@ struct Numeral {
 
 using Numerals = std::vector<Numeral, HugePages<Numeral>>;
 
+/// What a program printed of an array: the cells at these places of its axes.
+struct PrintedPart {
+  std::vector<std::vector<std::size_t>> places = {};  ///< of each axis
+  Numerals cells = {};                                ///< row-major
+  std::optional<double> sum = {};                     ///< of all cells, if it is known
+};
+
 /// The precision of a file's numbers: printed digits, or a binary type.
 enum class Precision { digits, float16, bfloat16, float32, float64 };
 
@@ -42,6 +50,7 @@ struct ParsedArray {
   std::vector<std::string> column_labels = {};  ///< empty, or one for each column (rank 2 only)
   Precision precision = Precision::digits;
   std::vector<std::string> bad_texts = {};  ///< the texts of cells that are not numbers
+  std::optional<PrintedPart> part = {};     ///< then `cells` is empty, and `shape` of all
   std::string remark = {};                  ///< message for the user: how the file was interpreted
 };
 

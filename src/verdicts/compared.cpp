@@ -193,7 +193,7 @@ std::string vanishing_hint(const ComparedStep& step) {
 
 /// True if a step's difference is only one of these.
 bool is_rounding(const ComparedStep& step) {
-  return step.agreement == Agreement::differs &&
+  return step.agreement == Agreement::differs && !step.expected_sum &&
          !(rounding_hint(step).empty() && vanishing_hint(step).empty());
 }
 
@@ -204,6 +204,13 @@ std::string shape_of(const ComparedStep& step) {
   }
   if (has_compared_numbers(step)) return shape_text(best_labelled_tensor(step).shape());
   return shape_text((step.actual != nullptr ? step.actual : step.desired)->tensor.shape());
+}
+
+// " (36 of 320 printed)"; empty if all are there.
+std::string printed_note(const ComparedStep& step) {
+  const std::size_t printed = has_compared_numbers(step) ? printed_of(step) : 0;
+  if (printed == 0) return {};
+  return fmt::format(" ({} of {} printed)", printed, step.actual->tensor.values.size());
 }
 
 // A difference from NaN has no size.
@@ -231,7 +238,7 @@ std::string table_text(const Comparison& comparison, bool all) {
                     largest_text(step, step.difference.largest_absolute),
                     largest_text(step, step.difference.largest_relative),
                     std::string(sameness_label(step.agreement).in_text) +
-                        (step.finite_masks > 0 ? " but for the mask" : "")});
+                        (step.finite_masks > 0 ? " but for the mask" : "") + printed_note(step)});
   }
   std::vector<std::size_t> widths(rows.front().size(), 0);
   for (const auto& row : rows) {
@@ -327,7 +334,7 @@ std::string shape_hint(const ComparedStep& step, bool actual_is_lesson) {
 std::string statistics_text(const ComparedStep& step) {
   const ErrorStatistics errors =
       error_statistics(step.actual->tensor.values, step.desired->tensor.values);
-  if (errors.cells == 0) return {};
+  if (errors.cells == 0 || printed_of(step) > 0) return {};
   const bool are_digits = step.actual->decimals || step.desired->decimals;
   return fmt::format(
       "Mean: {:.3g}, 99th percentile: {:.3g}, units in the last {}: {:.3g}, "
@@ -357,6 +364,15 @@ std::string numbers_text(const ComparedStep& step) {
       vanishing_hint(step));
 }
 
+std::string sum_text(const ComparedStep& step) {
+  const bool is_actual = step.actual->sum.has_value();
+  const double given = *(is_actual ? step.actual : step.desired)->sum;
+  return fmt::format(
+      "No printed number is wrong, but the sum of all is: {:g}, not {:g}. The difference is among "
+      "the {} numbers that are not printed.\n",
+      given, *step.expected_sum, step.actual->tensor.values.size() - printed_of(step));
+}
+
 std::string first_text(const Comparison& comparison, bool actual_is_lesson) {
   const ComparedStep& step = comparison.steps[*comparison.first];
   const std::string name = sanitise(step.name);
@@ -376,7 +392,10 @@ std::string first_text(const Comparison& comparison, bool actual_is_lesson) {
           name);
     default:
       return fmt::format("The first that differs is {}.\n{}{}", name,
-                         step.difference.first ? numbers_text(step) : "", behind_first(comparison));
+                         step.expected_sum       ? sum_text(step)
+                         : step.difference.first ? numbers_text(step)
+                                                 : "",
+                         behind_first(comparison));
   }
 }
 
@@ -432,7 +451,18 @@ std::string all_same_text(const Comparison& comparison) {
   const auto identical =
       std::ranges::count(comparison.steps, Agreement::identical, &ComparedStep::agreement);
   const std::string_view are = identical == all ? "identical" : "the same within the tolerance";
-  if (comparison.incomplete_exports.empty()) return fmt::format("All {} are {}.\n", all, are);
+  std::size_t printed = 0;
+  std::size_t numbers = 0;
+  for (const ComparedStep& step : comparison.steps) {
+    const std::size_t there = has_compared_numbers(step) ? printed_of(step) : 0;
+    printed += there;
+    numbers += there > 0 ? step.actual->tensor.values.size() : 0;
+  }
+  const std::string part =
+      printed == 0 ? ""
+                   : fmt::format(" in the {} of {} numbers that are printed", printed, numbers);
+  if (comparison.incomplete_exports.empty())
+    return fmt::format("All {} are {}{}.\n", all, are, part);
   return fmt::format("All {} that are there agree, but {} is an incomplete export: it has no {}.\n",
                      all, sanitise(comparison.incomplete_exports.front()), manifest_name);
 }

@@ -251,10 +251,14 @@ Json step_json(const ComparedStep& step, const Trace& own) {
   json["nan_both"] = difference.nan_both;
   json["max_absolute"] = json_number(difference.largest_absolute);
   json["max_relative"] = json_number(difference.largest_relative);
+  const std::size_t printed = printed_of(step);
+  if (printed > 0) json["printed"] = printed;
+  if (step.expected_sum) json["expected_sum"] = json_number(*step.expected_sum);
   const bool differs = step.agreement != Agreement::identical && step.agreement != Agreement::close;
   const ErrorStatistics errors =
-      differs ? error_statistics(step.actual->tensor.values, step.desired->tensor.values)
-              : ErrorStatistics();
+      differs && printed == 0
+          ? error_statistics(step.actual->tensor.values, step.desired->tensor.values)
+          : ErrorStatistics();
   if (errors.cells > 0) {
     json["mean_absolute"] = json_number(errors.mean);
     json["percentile_99"] = json_number(errors.percentile);

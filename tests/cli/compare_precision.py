@@ -250,6 +250,53 @@ def check_maps_names_too(folder):
     assert "other.npz" in done.stderr and "soup" not in done.stderr, done.stderr
 
 
+def a_map_has_to_fit_one_submission_of_a_class(folder):
+    lesson, givens = the_lesson(folder)
+    arrays = computed(givens, PRECISIONS["float32"])
+    for name, file in (("ann", "probs"), ("bob", "attention_weights"), ("cid", "softmax")):
+        (folder / "class" / name).mkdir(parents=True)
+        np.save(folder / "class" / name / f"{file}.npy", arrays["attention_weights"])
+        np.save(folder / "class" / name / "scores.npy", arrays["scores"])
+    maps = ["--map", "probs=attention_weights", "--map", "softmax=attention_weights"]
+    done = qkv("check", lesson, folder / "class", *maps)
+    equal((done.returncode, done.stdout.count("incomplete, 378 of 2700 marks")), (0, 3), done.stdout + done.stderr)
+    done = qkv("check", lesson, folder / "class", *maps, "--map", "soup=scores")
+    equal((done.returncode, done.stdout), (2, ""))
+    assert "no submission has an array or file \"soup\" that becomes a step" in done.stderr, done.stderr
+
+
+def a_map_keeps_the_head(folder):
+    equal(qkv("export", "two-heads", "-o", folder / "lesson", "--format", "npz").returncode, 0)
+    steps = np.load(folder / "lesson" / "lesson.npz")
+    for head, weights in enumerate(steps["attention_weights"]):
+        np.save(folder / f"probs.head-{head + 1}.npy", weights)
+    done = qkv("check", "two-heads", folder / "probs.head-2.npy", "--map", "probs=attention_weights", "--json")
+    equal((done.returncode, json.loads(done.stdout)["steps"][0]["cells"]["blank"]),
+          (0, steps["attention_weights"][0].size), done.stdout + done.stderr)
+    np.save(folder / "probs.head-2.npy", steps["attention_weights"][1] + 0.25)
+    done = qkv("check", "two-heads", folder / "probs.head-2.npy", "--map", "probs=attention_weights", "--json")
+    equal((done.returncode, json.loads(done.stdout)["steps"][0]["first"]["head"]), (1, 2), done.stdout)
+
+
+def a_name_is_mapped_once(folder):
+    np.savez(folder / "a.npz", mine=[1.0, 2], yours=[3.0, 4])
+    np.savez(folder / "b.npz", scores=[1.0, 2], Q=[3.0, 4])
+
+    def says(*maps):
+        done = qkv("compare", folder / "a.npz", folder / "b.npz", *(word for one in maps for word in ("--map", one)))
+        return done.returncode, done.stderr.replace(str(folder), "")
+
+    equal(says("mine=scores", "yours=Q"), (0, ""))
+    equal(says("mine=scores", "mine=scores", "yours=Q"), (0, ""))
+    equal(says("mine=scores", "mine=Q"),
+          (2, "qkv: --map: mine is mapped twice, to scores and to Q; keep one of them\n"))
+    equal(says("mine=scores", "yours=scores"),
+          (2, "qkv: --map: mine and yours of /a.npz would both be scores; map each to a name of its own\n"))
+    equal(says("mine=yours", "yours=mine")[0], 2)  # exchanged: neither is known in the other
+    (folder / "maps").write_bytes("\ufeffmine=scores\r\nyours=Q\r\n".encode())
+    equal(says(folder / "maps"), (0, ""))
+
+
 def a_last_row_is_found_within_the_tolerance_and_without_its_name(folder):
     lesson, givens = the_lesson(folder)
     arrays = computed(givens, PRECISIONS["float64"])
@@ -307,6 +354,9 @@ CLAIMS = [
     layouts_are_put_in_order_and_said,
     names_are_mapped_and_steps_required,
     check_maps_names_too,
+    a_map_has_to_fit_one_submission_of_a_class,
+    a_map_keeps_the_head,
+    a_name_is_mapped_once,
     a_last_row_is_found_within_the_tolerance_and_without_its_name,
     tolerances_of_steps,
     two_right_dumps_agree_as_torch_has_it,

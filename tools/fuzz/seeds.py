@@ -87,6 +87,8 @@ def printed_text():
     yield b"ans =\n\n   1.0e+03 *\n\n    1.0000    0.0020\n   -0.5000    0.0001\n"
     yield b"Columns 1 through 2:\n\n   1   2\n   3   4\n\n Columns 3 and 4:\n\n   5   6\n   7   8\n"
     yield b"{1, 2}\n[[1, 2], [3, ...]]"
+    yield (b"common_debug_cb_eval: Qcur-0 = (f32) ROPE(Qcur-0{7, 2, 1, 1}, }) = {7, 2, 1, 1}\n    [\n     [\n"
+           + 2 * b"      [ 1.0000, -2.5000, nan,    ..., 3.0000, 4.0000, inf  ],\n" + b"     ],\n    ]\n    sum = inf\n")
 
 
 def tokenizers():

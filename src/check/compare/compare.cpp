@@ -29,7 +29,8 @@ Submission program_submission(ComparedSide& program, const Trace& trace,
     written.values = matrix.tensor.values;
     for (Numeral& cell : written.cells) {
       if (written.precision != Precision::digits || !std::isnan(cell.value)) continue;
-      if (matrix.last_row_only && !cell.computed) continue;  // in the other rows
+      // In the other rows, or not printed.
+      if ((matrix.last_row_only || cell.left_out) && !cell.computed) continue;
       if (written.bad_texts.empty()) written.bad_texts.push_back("nan");
       cell.bad_text = 1;
     }
@@ -216,6 +217,10 @@ void compare_numbers(ComparedStep& step, const ToleranceChoice& choice, bool two
   }
   step.difference = difference_of(actual.values, desired.values, step.tolerance);
   if (step.difference.mismatched > 0) accept_finite_masks(step);
+  if (const std::size_t printed = printed_of(step)) {
+    step.difference.elements = printed;
+    step.difference.identical = false;  // nobody knows
+  }
   step.agreement = step.difference.identical         ? Agreement::identical
                    : step.difference.mismatched == 0 ? Agreement::close
                                                      : Agreement::differs;
@@ -237,6 +242,28 @@ ComparedStep compared(const std::string& name, const ComparedSideIndex& actual,
     if (two_dumps && is_within_too_wide(step)) step.agreement = Agreement::undecided;
   }
   return step;
+}
+
+// Makes a step differ if the numbers that were not printed cannot all be right: their sum is off by
+// more than the cells' tolerance, as independent errors add up, and rounding in single precision.
+void judge_sum(ComparedStep& step) {
+  if (step.agreement != Agreement::close || !step.actual->sum == !step.desired->sum) return;
+  const bool is_actual = step.actual->sum.has_value();
+  const double given = *(is_actual ? step.actual : step.desired)->sum;
+  const std::span<const double> numbers = (is_actual ? step.desired : step.actual)->tensor.values;
+  double sum = 0;
+  double tolerances = 0;
+  double partial_sums = 0;
+  for (const double x : numbers) {
+    sum += x;
+    tolerances += step.tolerance.absolute + step.tolerance.relative * std::abs(x);
+    partial_sums += std::abs(sum);
+  }
+  const double independent = 8 / std::sqrt(static_cast<double>(numbers.size()));
+  const double allowed = std::min(1.0, independent) * tolerances + std::ldexp(partial_sums, -22);
+  if (!std::isfinite(sum) || std::abs(given - sum) <= allowed) return;
+  step.agreement = Agreement::differs;
+  step.expected_sum = sum;
 }
 
 bool counts(Agreement agreement, bool both_whole) {
@@ -362,6 +389,11 @@ const ComparedSide& reference_side(const ComparedSide& actual, const ComparedSid
   return actual.is_lesson ? actual : desired;
 }
 
+std::size_t printed_of(const ComparedStep& step) {
+  return std::max(step.actual != nullptr ? step.actual->printed : 0,
+                  step.desired != nullptr ? step.desired->printed : 0);
+}
+
 bool is_missing(Agreement agreement) {
   return agreement == Agreement::only_actual || agreement == Agreement::only_desired;
 }
@@ -408,6 +440,7 @@ Comparison compare(const ComparedSide& actual, const ComparedSide& desired,
     }
     comparison.own = std::move(checked->own);
   }
+  std::ranges::for_each(comparison.steps, judge_sum);
   comparison.first = first_difference(comparison, both_whole);
   comparison.cut_short = is_cut_short(comparison, actual, desired);
   comparison.maps = suggested_maps(comparison, actual.is_lesson);

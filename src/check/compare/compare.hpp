@@ -37,7 +37,12 @@ struct ComparedStep {
   std::optional<StepReport> judged = {};  ///< check's report, if the step differs from a lesson
   bool after_mask = false;                ///< this step, or an earlier one, sets cells to -inf
   bool only_shape_differs = false;        ///< the same numbers in the same order
+  /// Of a printed part whose numbers are right, but whose sum is wrong: the right one.
+  std::optional<double> expected_sum = {};
 };
+
+/// Returns how many numbers of a step are printed, if a side has a part of them; else 0.
+std::size_t printed_of(const ComparedStep& step);
 
 /// Where the first difference arises: after the last step before it that agrees, in one of the
 /// steps between or in itself.

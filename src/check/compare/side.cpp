@@ -122,6 +122,59 @@ void transpose_weight_gradients(const ComparedSideIndex& index, ComparedSide& si
   }
 }
 
+// A cache of keys is longer than the text: its other keys are 0.
+void drop_padded_keys(const Tensor& wanted, ParsedArray& written) {
+  const std::size_t columns = wanted.columns();
+  if (wanted.axes.back().name != "key" || written.shape.back() <= columns) return;
+  PrintedPart& part = *written.part;
+  std::vector<std::size_t>& keys = part.places.back();
+  Numerals cells;
+  for (std::size_t i = 0; i < part.cells.size(); ++i) {
+    const bool is_kept = keys[i % keys.size()] < columns;
+    if (is_kept) cells.push_back(part.cells[i]);
+    if (!is_kept && part.cells[i].value != 0) return;
+  }
+  part.cells = std::move(cells);
+  part.sum.reset();
+  std::erase_if(keys, [&](std::size_t key) { return key >= columns; });
+  written.shape.back() = columns;
+}
+
+// Puts a printed part into an array of all cells, if it has no more than it should.
+void spread_part(const Tensor& wanted, ComparedMatrix& matrix) {
+  ParsedArray& written = matrix.written;
+  drop_padded_keys(wanted, written);
+  const std::size_t count = element_count(written.shape, "an array");
+  if (count <= wanted.values.size()) {
+    const PrintedPart& part = *written.part;
+    written.cells = Numerals(count, Numeral{.value = std::nan(""), .left_out = true});
+    for (std::size_t i = 0; i < part.cells.size(); ++i) {
+      std::size_t cell = 0;
+      std::size_t stride = 1;
+      std::size_t rest = i;
+      for (std::size_t a = part.places.size(); a-- > 0;) {
+        cell += part.places[a][rest % part.places[a].size()] * stride;
+        rest /= part.places[a].size();
+        stride *= written.shape[a];
+      }
+      written.cells[cell] = part.cells[i];
+    }
+    matrix.printed = part.cells.size() < count ? part.cells.size() : 0;
+    if (matrix.printed > 0) matrix.sum = part.sum;
+    matrix.decimals = decimals_of(written);
+  }
+  matrix.tensor = tensor_of_written(written);
+}
+
+// Gives cells that were not printed the expected numbers: no difference is found there.
+void fill_left_out(const Tensor& expected, ComparedMatrix& matrix) {
+  if (matrix.printed == 0) return;
+  const std::span<double> values = matrix.tensor.values.mutable_span();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (matrix.written.cells[i].left_out) values[i] = expected.values[i];
+  }
+}
+
 // A map from or to an unknown name would be ignored silently, or hide a difference.
 [[noreturn]] void refuse_idle(const NameMap& map, std::string_view name, const ComparedSide& side) {
   std::vector<std::string> names;
@@ -181,10 +234,11 @@ void spread_last_row(const Tensor& last, std::size_t rows, ComparedMatrix& matri
   for (std::size_t i = 0; i < last.values.size(); ++i) {
     Numeral& cell = cells[((i / columns + 1) * rows - 1) * columns + i % columns];
     cell = matrix.written.cells[i];
-    cell.computed = cell.computed || cell.is_blank();
+    cell.computed = cell.computed || (cell.is_blank() && !cell.left_out);
   }
   matrix.written.shape = last.shape();
   matrix.tensor = tensor_of_written(matrix.written);
+  fill_left_out(last, matrix);
   matrix.written.shape[last.rank() - 2] = rows;
   matrix.written.cells = std::move(cells);
   matrix.layout = "the last row alone";
@@ -253,22 +307,21 @@ void adopt_names(const ComparedSide& other, ComparedSide& side) {
 
 void map_names(const std::vector<NameMap>& maps, const ComparedSide& other, ComparedSide& side) {
   const ComparedSideIndex known(other);
-  std::set<std::string> names;
-  for (const ComparedMatrix& matrix : side.matrices) names.insert(matrix.name);
-  std::set<std::size_t> used, fitting;  // maps that match an array, and lead to a known name
+  std::map<std::string, std::string> names;  // the arrays' own, by their new ones
+  std::set<std::size_t> used, fitting;       // maps that match an array, and lead to a known name
   for (ComparedMatrix& matrix : side.matrices) {
-    auto found = mapped(maps, matrix.name);
+    const auto found = mapped(maps, matrix.name);
+    const std::string own = matrix.name;
+    if (found) matrix.name = found->name;
+    const auto [before, is_free] = names.try_emplace(matrix.name, own);
+    if (!is_free) {
+      throw InputError(fmt::format(
+          "--map: {} and {} of {} would both be {}; map each to a name of its own",
+          printable(before->second), printable(own), side.name, printable(matrix.name)));
+    }
     if (!found) continue;
     used.insert(found->map);
     if (known.find(found->name) != nullptr) fitting.insert(found->map);
-    if (found->name == matrix.name) continue;
-    if (!names.insert(found->name).second) {
-      const NameMap& map = maps[found->map];
-      throw InputError(fmt::format("--map {}={}: {} has {} already; map each to a name of its own",
-                                   map.theirs, map.ours, side.name, found->name));
-    }
-    names.erase(matrix.name);
-    matrix.name = std::move(found->name);
   }
   for (std::size_t m = 0; m < maps.size(); ++m) {
     if (!used.contains(m)) refuse_idle(maps[m], maps[m].theirs, side);
@@ -278,6 +331,10 @@ void map_names(const std::vector<NameMap>& maps, const ComparedSide& other, Comp
 
 void match_layout(const ComparedSide& other, std::optional<std::size_t> batch, ComparedSide& side) {
   const ComparedSideIndex index(other);
+  for (ComparedMatrix& matrix : side.matrices) {
+    const ComparedMatrix* wanted = matrix.written.part ? index.find(matrix.name) : nullptr;
+    if (wanted != nullptr) spread_part(wanted->tensor, matrix);
+  }
   transpose_weight_gradients(index, side);
   bool has_sentence = !batch;
   for (ComparedMatrix& matrix : side.matrices) {
@@ -290,8 +347,9 @@ void match_layout(const ComparedSide& other, std::optional<std::size_t> batch, C
     has_sentence = has_sentence || (batch == 1 && written.shape != before);  // a batch of one
     std::vector<std::string> said;
     if (!matrix.layout.empty()) said.push_back(matrix.layout);
-    if (batch && written.shape.size() > 1 && written.shape.size() >= shape.size() &&
-        written.shape != shape && written.shape.front() >= *batch) {
+    if (batch && !written.cells.empty() && written.shape.size() > 1 &&
+        written.shape.size() >= shape.size() && written.shape != shape &&
+        written.shape.front() >= *batch) {
       take_sentence(*batch - 1, written);
       has_sentence = true;
       said.push_back(fmt::format("sentence {} of the batch", *batch));
@@ -306,6 +364,11 @@ void match_layout(const ComparedSide& other, std::optional<std::size_t> batch, C
     }
     matrix.layout = fmt::format("{}", fmt::join(said, ", "));
     matrix.tensor = tensor_of_written(written);
+  }
+  for (ComparedMatrix& matrix : side.matrices) {
+    const ComparedMatrix* wanted = index.find(matrix.name);
+    const bool has_all = wanted && wanted->tensor.values.size() == matrix.tensor.values.size();
+    if (has_all) fill_left_out(wanted->tensor, matrix);
   }
   if (!has_sentence) {
     throw InputError(fmt::format("--batch {0}: no array of {1} is a batch of {0} sentences or more",
@@ -326,6 +389,7 @@ void take_last_rows(const ToleranceChoice& choice, ComparedSide& lesson, Compare
     const ComparedMatrix* whole = index.find(matrix.name);
     if (whole == nullptr || !may_be_last_row(matrix.written, *whole)) continue;
     Tensor last = last_rows(whole->tensor);
+    fill_left_out(last, matrix);
     const auto asked = choice.of(matrix.name);
     is_certain =
         is_certain || are_near(matrix.tensor.values, last.values, matrix.precision) ||
@@ -363,7 +427,7 @@ OptionsOfFile options_of_files(const ComparedSide& side, ReadLimit limit) {
   }
   const bool limited = side.is_lesson && limit != ReadLimit::none;
   return [=, index = ComparedSideIndex(side)](const std::string& own) {
-    ReadOptions wanted;
+    ReadOptions wanted{.parts = index.side().is_lesson};
     const ComparedMatrix* matrix = index.find(own);
     if (matrix != nullptr) wanted.expected = {matrix->tensor.rows(), matrix->tensor.columns()};
     if (limited)

@@ -26,6 +26,8 @@ struct ComparedMatrix {
   ParsedArray written = {};         ///< a dump's array as parsed
   std::string layout = {};          ///< how its axes were reordered; empty if they were not
   bool last_row_only = false;       ///< a dump's array; the lesson's tensor is cut to fit
+  std::size_t printed = 0;          ///< of a part: how many of its numbers are there; else 0
+  std::optional<double> sum = {};   ///< of a part: what the program says all its numbers make
 };
 
 /// One side of a comparison: a lesson, or a program's arrays.
@@ -71,7 +73,7 @@ void map_names(const std::vector<NameMap>& maps, const ComparedSide& other, Comp
 /// Reorders the axes of a side's matrices like the other's, if only one order is possible. Heads
 /// may be inside (n × h × d), side by side (n × h·d) or stacked (h·n × d). Of a batch it takes one
 /// sentence, from 1. Gradients of weights are transposed if all of them stand out × in, as PyTorch
-/// stores them.
+/// stores them. Of a printed part the other cells get the other side's numbers.
 void match_layout(const ComparedSide& other, std::optional<std::size_t> batch, ComparedSide& side);
 
 /// Takes the arrays of a program that dumps the last token's row alone for those rows, if the

@@ -55,11 +55,16 @@ constexpr NameRule transformer_lens[] = {
 };
 
 // Source: the names that llama.cpp's graph gives its tensors. Qcur and Kcur are named before and
-// after the rotation; the last one is kept.
+// after the rotation; read_eval_callback tells them apart.
 constexpr NameRule llama_cpp[] = {
     {"inp_embd", "token_embeddings"},
+    {"embd", "token_embeddings"},
+    {"pos_embd", "position_embeddings"},
+    {"inpL", "X"},
     {"inp_scaled", "X"},
     {"attn_norm-*", "h*.norm1"},
+    {"Qcur-* before ROPE", "h*.Q"},
+    {"Kcur-* before ROPE", "h*.K"},
     {"Qcur-*", "h*.Q_rope|h*.Q"},
     {"Kcur-*", "h*.K_rope|h*.K"},
     {"Vcur-*", "h*.V"},
@@ -283,8 +288,8 @@ const NameScheme* scheme_called(const std::string& wanted) {
 }
 
 bool same_numbers(const ParsedArray& one, const ParsedArray& other) {
-  return std::ranges::equal(one.cells, other.cells, std::equal_to(), &Numeral::value,
-                            &Numeral::value);
+  return !one.cells.empty() && std::ranges::equal(one.cells, other.cells, std::equal_to(),
+                                                  &Numeral::value, &Numeral::value);
 }
 
 // Renames the arrays, and cuts those that stand for several steps. Of several arrays of one step

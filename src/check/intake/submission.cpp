@@ -86,11 +86,24 @@ std::vector<ListedFile> files_in(const fs::path& path) {
   return files;
 }
 
+// Returns what a map makes of a name, or of the name before ".head-1"; nothing if none matches.
+std::optional<MappedName> mapped_stem(const std::vector<NameMap>& maps, const std::string& name) {
+  auto found = name.empty() ? std::nullopt : mapped(maps, name);
+  if (found || name.empty()) return found;
+  const FileStem stem = file_stem(name);
+  found = mapped(maps, stem.name);
+  for (const auto& [axis, place] : found ? stem.places : decltype(stem.places)())
+    found->name += fmt::format(".{}-{}", axis, place);
+  return found;
+}
+
 // Returns the matrix that a file's name stands for; "*" if it may hold any, empty if it fits none.
-std::string matrix_of(const ListedFile& file, const Trace& trace) try {
+std::string matrix_of(const ListedFile& file, const Trace& trace, const NameOptions& names) try {
   if (!is_readable(file.path)) return {};
   if (may_hold_several(file.path)) return "*";
-  const auto own = step_name(file.path.stem().string(), trace, file.path.string());
+  const std::string stem = file.path.stem().string();
+  const auto found = mapped_stem(names.maps, stem);
+  const auto own = step_name(found ? found->name : stem, trace, file.path.string());
   return own ? fmt::format("{} {}", own->name, fmt::join(own->leading, " ")) : "";
 } catch (const InputError&) {  // a step without such a head
   return "*";
@@ -115,7 +128,6 @@ class SubmissionReader {
     const NamesByShape shapes = unmatched_files_.empty() ? NamesByShape() : names_by_shape();
     for (const ListedFile* file : unmatched_files_) add_unmatched(*file, shapes);
     note_nameless();
-    refuse_unused_maps();
     refuse_without_numbers();
     note_doubt();
     return std::move(submission_);
@@ -199,11 +211,11 @@ class SubmissionReader {
 
   // Returns the name of an array or file, as a map gives it if one matches.
   std::string renamed(std::string name) {
-    auto found = name.empty() ? std::nullopt : mapped(names_.maps, name);
+    auto found = mapped_stem(names_.maps, name);
     if (!found) return name;
     const NameMap& map = names_.maps[found->map];
     if (step_name(found->name, trace_, found->name)) {
-      used_maps_.insert(found->map);
+      submission_.used_maps.insert(found->map);
     } else if (map.theirs.find('*') == std::string::npos) {  // a pattern may match others, too
       throw InputError(fmt::format("--map {}={}: the lesson has no step \"{}\"; {}", map.theirs,
                                    map.ours, map.ours, did_you_mean(map.ours, names_in(trace_))));
@@ -372,18 +384,10 @@ class SubmissionReader {
     if (failure) note("{}: {}", on_one_line(path_.string()), failure->text);
   }
 
-  void refuse_unused_maps() const {
-    for (std::size_t m = 0; m < names_.maps.size() && submission_.unreadable.empty(); ++m) {
-      if (used_maps_.contains(m)) continue;
-      throw InputError(
-          fmt::format("--map {0}={1}: {2} has no array or file \"{0}\" that becomes a step",
-                      names_.maps[m].theirs, names_.maps[m].ours, path_.string()));
-    }
-  }
-
   void refuse_without_numbers() const {
     if (submission_.files.empty()) {
       if (!submission_.unreadable.empty()) throw InputError(submission_.unreadable.front());
+      refuse_unused_maps(names_, submission_.used_maps, path_.string() + " has no");
       if (!submission_.notes.empty()) throw InputError(submission_.notes.front());
       throw InputError(
           fmt::format("{}: there is nothing to check; name each file after its step, as in {}",
@@ -404,19 +408,19 @@ class SubmissionReader {
   Submission submission_;
   std::vector<const ListedFile*> unmatched_files_;  // tried by their shapes after all others
   std::map<UnmatchedKind, std::vector<std::string>>
-      unmatched_places_;             // without a name near theirs
-  std::set<std::size_t> used_maps_;  // indices of maps
+      unmatched_places_;  // without a name near theirs
 };
 
 }  // namespace
 
-std::vector<SubmissionPlace> submissions_in(const fs::path& path, const Trace& trace) {
+std::vector<SubmissionPlace> submissions_in(const fs::path& path, const Trace& trace,
+                                            const NameOptions& names) {
   std::vector<ListedFile> files = files_in(path);
   std::map<fs::path, std::vector<ListedFile>> folders;
   std::map<std::string, fs::path> first;  // the folder of each matrix
   bool are_several = false;
   for (const ListedFile& file : files) {
-    const std::string matrix = matrix_of(file, trace);
+    const std::string matrix = matrix_of(file, trace, names);
     const fs::path folder = file.path.parent_path();
     if (matrix.empty()) continue;
     folders.try_emplace(folder);
@@ -433,6 +437,15 @@ std::vector<SubmissionPlace> submissions_in(const fs::path& path, const Trace& t
   }
   for (auto& [folder, inside] : folders) places.push_back({folder, std::move(inside)});
   return places;
+}
+
+void refuse_unused_maps(const NameOptions& names, const std::set<std::size_t>& used,
+                        const std::string& what_has_none) {
+  for (std::size_t m = 0; m < names.maps.size(); ++m) {
+    if (used.contains(m)) continue;
+    throw InputError(fmt::format("--map {0}={1}: {2} array or file \"{0}\" that becomes a step",
+                                 names.maps[m].theirs, names.maps[m].ours, what_has_none));
+  }
 }
 
 Submission read_submission(const fs::path& path, const Trace& trace) {

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct Submission {
   std::vector<std::string> unreadable = {};  ///< why files of steps were not read
   std::optional<Manifest> list = {};         ///< the manifest, if the directory is an export
   std::string scheme = {};                   ///< whose names its arrays had, for the report
+  std::set<std::size_t> used_maps = {};      ///< indices of maps that led to a step
 };
 
 /// Where a submission is: a path, and its files if that is a directory or an archive.
@@ -41,12 +43,17 @@ struct SubmissionPlace {
 /// Returns the submissions of a path: one for each of several folders that hold the same steps; of
 /// folders that hold different ones, all are one submission. Throws InputError if a directory or an
 /// archive cannot be read.
-std::vector<SubmissionPlace> submissions_in(const std::filesystem::path& path, const Trace& trace);
+std::vector<SubmissionPlace> submissions_in(const std::filesystem::path& path, const Trace& trace,
+                                            const NameOptions& names = {});
 
-/// Reads a submission. Throws InputError if nothing in it can be read and matches a step, if two
-/// files have different numbers for the same matrix, or if a map fits none of its names.
+/// Reads a submission. Throws InputError if nothing in it can be read and matches a step, or if two
+/// files have different numbers for the same matrix.
 Submission read_submission(const SubmissionPlace& place, const Trace& trace,
                            const NameOptions& names = {});
+
+/// Throws InputError if no submission used one of the maps. `what_has_none`: "PATH has no".
+void refuse_unused_maps(const NameOptions& names, const std::set<std::size_t>& used,
+                        const std::string& what_has_none);
 
 /// Reads all of a path as one submission.
 Submission read_submission(const std::filesystem::path& path, const Trace& trace);

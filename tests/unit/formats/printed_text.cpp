@@ -210,6 +210,65 @@ TEST_CASE("a text with no matrix, or with two, is refused") {
         "brackets");
 }
 
+// Two tensors as llama-eval-callback prints them, Qcur twice.
+constexpr const char* callback =
+    "llama_context: n_ctx = 512\n"
+    "common_debug_cb_eval:                   Qcur-0 = (f32)    MUL_MAT(W{7, 7, 1, 1}, X{7, 1, 1, "
+    "1}}) = {7, 1, 1, 1}\n"
+    "    [\n        [\n"
+    "            [      1.0000,       2.0000,       3.0000,    ...,       5.0000,       6.0000, "
+    "      7.5000  ],\n"
+    "        ],\n    ]\n    sum = 28.500000\n"
+    "common_debug_cb_eval:           Qcur-0 (view) = (f32)       VIEW(Qcur-0{7, 1, 1, 1}, }) = {1, "
+    "1, 1, 1}\n    [\n        [\n            [      1.0000  ],\n        ],\n    ]\n    sum = "
+    "1.000000\n"
+    "common_debug_cb_eval:                   Qcur-0 = (f32)       ROPE(Qcur-0{7, 1, 1, 1}, p{1, 1, "
+    "1, 1}}) = {1, 2, 1, 1}\n"
+    "    [\n        [\n            [     -0.0000  ],\n            [         -inf  ],\n"
+    "        ],\n    ]\n    sum = -inf\n"
+    "common_debug_cb_eval:                      big = (q4_K)        CPY(a{9, 1, 1, 1}, }) = {9, 1, "
+    "1, 1}\n";
+
+TEST_CASE("a part that llama-eval-callback prints is read with its places and its sum") {
+  REQUIRE(is_eval_callback(callback));
+  CHECK_FALSE(is_eval_callback("[[1, 2]] ggml_debug: no"));
+  const std::vector<NamedArray> arrays = read_eval_callback(callback, "X");
+  REQUIRE(arrays.size() == 2);
+  CHECK(arrays[0].name == "Qcur-0");
+  CHECK(arrays[0].written.shape == Shape{1, 1, 2, 1});
+  CHECK(arrays[0].written.part->cells[1].value == -INFINITY);
+  CHECK(arrays[1].name == "Qcur-0 before ROPE");
+  CHECK(arrays[1].written.shape == Shape{1, 1, 1, 7});
+  CHECK(arrays[1].written.cells.empty());
+  const PrintedPart& part = *arrays[1].written.part;
+  CHECK(part.places == std::vector<std::vector<std::size_t>>{{0}, {0}, {0}, {0, 1, 2, 4, 5, 6}});
+  CHECK(part.cells.size() == 6);
+  CHECK(part.cells[5].value == 7.5);
+  CHECK(part.cells[5].decimals == 4);
+  CHECK(part.sum == 28.5);  // 24.5 of them are printed
+}
+
+TEST_CASE("a damaged text of llama-eval-callback is refused by its line") {
+  const auto refused = [](std::string_view from, std::string_view to) {
+    std::string text = callback;
+    text.replace(text.find(from), from.size(), to);
+    try {
+      read_eval_callback(text, "X");
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("read");
+  };
+  CHECK(refused("   ..., ", "") ==
+        "X: line 5: \"[      1.0000,       2.0000,       3.000…\" is not a row of 7 numbers of "
+        "Qcur-0: the text is damaged, print it once more");
+  CHECK(refused("= {7, 1, 1, 1}", "= {7, 1, 0, 1}").starts_with("X: line 2: "));
+  CHECK(refused("= {7, 1, 1, 1}", "= {7, 2, 1, 1}") ==
+        "X: line 6: \"],\" is not a row of 7 numbers of Qcur-0: the text is damaged, print it once "
+        "more");
+  CHECK(refused("28.500000", "28.5").starts_with("X: line 8: "));
+}
+
 TEST_CASE("a block of columns that lost a row is refused") {
   CHECK(refusal_of("Columns 1 through 2\n 1 2\n 3 4\nColumn 3\n 5\n") ==
         "X: line 6: a block of columns has 1 row, the first has 2 rows: paste all of every block");
