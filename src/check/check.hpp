@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,6 +65,11 @@ struct StepReport {
   bool only_shape_differs = false;  ///< the numbers are right, in order; no mistake explains more
 
   bool is_wrong() const { return verdict == Verdict::wrong || verdict == Verdict::shape; }
+  /// The mistakes that right cells do not refute.
+  std::span<const Diagnosis> likely_mistakes() const {
+    const auto refuted = std::ranges::find(mistakes, true, &Diagnosis::is_refuted);
+    return {mistakes.begin(), refuted};
+  }
 };
 
 enum class Outcome { correct, wrong, undecided, incomplete };

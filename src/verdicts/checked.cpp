@@ -149,16 +149,16 @@ std::string region_text(const StepReport& step, const Trace& own, const CheckSty
 
 // True if the mistakes explain the same cells, so that only one of them was made.
 bool are_alternatives(const StepReport& step) {
-  const std::size_t cells = step.mistakes.front().cells;
-  return step.mistakes.size() > 1 && 2 * cells > step.cells.wrong &&
-         std::ranges::all_of(step.mistakes,
-                             [&](const Diagnosis& one) { return one.cells == cells; });
+  const std::span<const Diagnosis> likely = step.likely_mistakes();
+  const std::size_t cells = likely.front().cells;
+  return likely.size() > 1 && 2 * cells > step.cells.wrong &&
+         std::ranges::all_of(likely, [&](const Diagnosis& one) { return one.cells == cells; });
 }
 
 // Lists mistakes of which one was made: "The scores were not scaled (scale.skipped); or: …".
 std::string alternatives_text(const StepReport& step, std::size_t most) {
   std::string text;
-  for (const Diagnosis& mistake : std::span(step.mistakes).first(most)) {
+  for (const Diagnosis& mistake : step.likely_mistakes().first(most)) {
     std::string_view says = mistake.says;
     if (says.ends_with('.')) says.remove_suffix(1);
     text += fmt::format("{}{} ({})", text.empty() ? "" : "; or: ", says, mistake.id);
@@ -175,16 +175,17 @@ std::string mistakes_text(const StepReport& step, const CheckStyle& style) {
                                        pluralise(step.untried, "step")),
                      style);
   }
-  const bool unsure = std::ranges::any_of(step.mistakes, [](const auto& one) { return !one.sure; });
+  const std::span<const Diagnosis> likely = step.likely_mistakes();
+  const bool unsure = std::ranges::any_of(likely, [](const auto& one) { return !one.sure; });
   const std::string_view lead = unsure ? "Too few cells to be sure. It could be: " : "";
   if (are_alternatives(step)) {
-    return paragraph(fmt::format("{}{}. Each explains {} of {}.", lead,
-                                 alternatives_text(step, step.mistakes.size()),
-                                 step.mistakes.front().cells, step.cells.wrong),
-                     style);
+    return paragraph(
+        fmt::format("{}{}. Each explains {} of {}.", lead, alternatives_text(step, likely.size()),
+                    likely.front().cells, step.cells.wrong),
+        style);
   }
   std::string result;
-  for (const Diagnosis& mistake : step.mistakes) {
+  for (const Diagnosis& mistake : likely) {
     result += paragraph(
         fmt::format("{}{} {} ({}; explains {} of {})", result.empty() ? lead : "", mistake.says,
                     mistake.hint, mistake.id, mistake.cells, step.cells.wrong),
@@ -415,9 +416,9 @@ std::string verdict_text(const CheckReport& report, const CheckStyle& style) {
       text += step.verdict == Verdict::shape ? ", which has another shape"
                                              : "; no known mistake makes these numbers";
     } else if (are_alternatives(step)) {
-      const std::size_t told = std::min<std::size_t>(step.mistakes.size(), 2);
+      const std::size_t told = std::min<std::size_t>(step.likely_mistakes().size(), 2);
       text += "; it could be: " + alternatives_text(step, told);
-      if (step.mistakes.size() > told) text += "; or another";
+      if (step.likely_mistakes().size() > told) text += "; or another";
     } else {
       text += fmt::format(" ({}): {}", step.mistakes.front().id, step.mistakes.front().says);
     }

@@ -19,7 +19,7 @@ namespace {
 std::string mistake_ids(const StepReport* step) {
   std::string ids;
   if (!step) return ids;
-  for (const Diagnosis& mistake : step->mistakes) {
+  for (const Diagnosis& mistake : step->likely_mistakes()) {
     ids += (ids.empty() ? "" : " ") + std::string(mistake.id);
   }
   return ids;

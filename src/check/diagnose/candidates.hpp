@@ -122,11 +122,12 @@ struct Mismatch {
 
 /// A candidate that explains wrong cells.
 struct Explanation {
-  std::size_t candidate = 0;    ///< its index among the candidates
-  std::size_t cells = 0;        ///< number of wrong cells that it explains
-  std::size_t first = 0;        ///< the first of them
-  bool sure = true;             ///< false if others match equally and few cells are evidence
-  bool is_alternative = false;  ///< explains the same cells as the one before it
+  std::size_t candidate = 0;  ///< its index among the candidates
+  std::size_t cells = 0;      ///< number of wrong cells that it explains
+  std::size_t first = 0;      ///< the first of them
+  bool sure = true;           ///< false if others match equally and few cells are evidence
+  bool is_refuted =
+      false;  ///< right cells contradict it, and a candidate before it makes all cells
 };
 
 /// Returns the candidates that explain the wrong cells, best first. A full explanation covers all

@@ -260,7 +260,7 @@ std::vector<Diagnosis> diagnoses_of(const std::vector<Explanation>& explanations
                      .hint = candidate.hint,
                      .cells = explanation.cells,
                      .sure = explanation.sure,
-                     .is_alternative = explanation.is_alternative,
+                     .is_refuted = explanation.is_refuted,
                      .is_slip = candidate.kind == CandidateKind::slip});
   }
   return found;

@@ -38,10 +38,10 @@ struct Diagnosis {
   std::string_view id;
   std::string says;
   std::string_view hint;
-  std::size_t cells = 0;        ///< number of wrong cells that it explains
-  bool sure = true;             ///< no other mistake explains them as well
-  bool is_alternative = false;  ///< explains the same cells as the one before it: "or"
-  bool is_slip = false;         ///< a transcription slip, which belongs to no operation
+  std::size_t cells = 0;    ///< number of wrong cells that it explains
+  bool sure = true;         ///< no other mistake explains them as well
+  bool is_refuted = false;  ///< right cells contradict it, and a mistake before it makes all cells
+  bool is_slip = false;     ///< a transcription slip, which belongs to no operation
 };
 
 /// A range of indices, both ends included.

@@ -38,6 +38,7 @@ struct Match {
   std::size_t first = 0;         // the first of the explained cells
   std::size_t contradicted = 0;  // cells that do not match
   double misfit = 0;             // the largest distance of a matching cell, in units
+  bool is_refuted = false;       // by right cells, where another makes all cells
 };
 
 class Matcher {
@@ -55,10 +56,6 @@ class Matcher {
       sort(best);
       const std::size_t known = found.size();
       for (const Match& fit : best) name(fit, found);
-      for (std::size_t i = known + 1; i < found.size(); ++i) {
-        found[i].is_alternative =
-            found[i].cells == found[i - 1].cells && found[i].first == found[i - 1].first;
-      }
       doubt(best, std::span(found).subspan(known));
       close(best.front());
     }
@@ -244,23 +241,25 @@ class Matcher {
   }
 
   // The smallest misfit is best, and all within a unit of it are as good. If a mistake makes all
-  // cells, those that right cells contradict are left out. Of the others, the more specific comes
+  // cells, those that right cells contradict come last. Of the others, the more specific comes
   // first, then the nearer, then that of the later step. Differences below a millionth of a unit
   // are ignored: they come from the order of summation.
   void sort(std::vector<Match>& fits) const {
     const double best = std::ranges::min(fits, {}, &Match::misfit).misfit;
     std::erase_if(fits, [&](const Match& fit) { return fit.misfit > best + 1; });
-    const auto is_refuted = [&](const Match& fit) {
-      return candidates_[fit.candidate].kind == CandidateKind::mistake && !fits_everywhere(fit);
+    const auto is_mistake = [&](const Match& fit) {
+      return candidates_[fit.candidate].kind == CandidateKind::mistake;
     };
-    const auto makes_all = [&](const Match& fit) {
-      return candidates_[fit.candidate].kind == CandidateKind::mistake && !is_refuted(fit);
-    };
-    if (std::ranges::any_of(fits, makes_all)) std::erase_if(fits, is_refuted);
+    for (Match& fit : fits) fit.is_refuted = is_mistake(fit) && !fits_everywhere(fit);
+    if (std::ranges::none_of(
+            fits, [&](const Match& fit) { return is_mistake(fit) && !fit.is_refuted; })) {
+      for (Match& fit : fits) fit.is_refuted = false;
+    }
     constexpr double millionths = 1e6;
     const auto place = [&](const Match& fit) {
       const Candidate& candidate = candidates_[fit.candidate];
-      return std::tuple(candidate.kind, std::round(fit.misfit * millionths), ~candidate.step);
+      return std::tuple(fit.is_refuted, candidate.kind, std::round(fit.misfit * millionths),
+                        ~candidate.step);
     };
     std::ranges::stable_sort(fits, {}, place);
   }
@@ -270,7 +269,11 @@ class Matcher {
       return candidates_[known.candidate].id == candidates_[fit.candidate].id;
     };
     if (std::any_of(found.begin(), found.end(), same)) return;
-    found.push_back({fit.candidate, fit.cells, fit.first});
+    found.push_back({.candidate = fit.candidate,
+                     .cells = fit.cells,
+                     .first = fit.first,
+                     .sure = !fit.is_refuted,
+                     .is_refuted = fit.is_refuted});
   }
 
   // If several match equally well, few cells of evidence leave the mistake uncertain. So do a
@@ -279,7 +282,8 @@ class Matcher {
     constexpr std::size_t enough = 3;
     std::size_t speaking = 0;
     for (const Match& fit : best) speaking = std::max(speaking, fit.speaking);
-    if (speaking >= enough || (speaking > 0 && named.size() < 2 && !may_be_chance())) return;
+    const auto likely = std::ranges::count(named, false, &Explanation::is_refuted);
+    if (speaking >= enough || (speaking > 0 && likely < 2 && !may_be_chance())) return;
     for (Explanation& one : named) one.sure = false;
   }
 
