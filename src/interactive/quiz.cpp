@@ -269,8 +269,11 @@ QuizReply Quiz::missed(const Walkthrough& walk, std::string_view written, const 
   results_.back().outcome = Outcome::missed;  // unless the next try is correct
   if (tries_ < tries) {
     const CellArithmetic worked = worked_cell(walk, *cell_);
-    return {fmt::format("Not {}.{}\nOnce more: {} = {}", written, why, worked.cell,
-                        worked.lines.size() > 1 ? worked.lines.front() : "?")};
+    const std::string how =
+        worked.lines.size() > 1
+            ? "= " + worked.lines.front()
+            : fmt::format("after \"{}\"", title_of(walk.now->lesson, walk.step()));
+    return {fmt::format("Not {}.{}\nOnce more: {} {}", written, why, worked.cell, how)};
   }
   QuizReply reply{fmt::format("Not {} either.{}\nThis is how it is worked out.", written, why),
                   cell_};
@@ -322,8 +325,9 @@ std::string Quiz::where_to_read(const Walkthrough& walk) const {
     if (!again || std::find(listed.begin(), listed.end(), result.operation) != listed.end())
       continue;
     listed.push_back(result.operation);
-    text += fmt::format("  {}\n    qkv run {} --step {}\n", result.operation->title,
-                        sanitise(lesson.asked), result.step);
+    const std::string title = title_of(lesson, walk.trace().step_at(result.step));
+    text += fmt::format("  {}\n    qkv run {} --step {}\n", sanitise(title), sanitise(lesson.asked),
+                        result.step);
     if (const auto other = lesson_about(*result.operation, lesson)) {
       text += fmt::format("    qkv run {}\n", *other);
     }

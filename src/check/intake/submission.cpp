@@ -380,8 +380,8 @@ class SubmissionReader {
 
   // An export may have been filled in by hand, so a failed verification is only a note.
   void note_doubt() {
-    const auto failure = verify_export(path_, submission_.list, ExportEvidence::givens);
-    if (failure) note("{}: {}", on_one_line(path_.string()), failure->text);
+    const std::string why = verify_export(path_, submission_.list);
+    if (!why.empty()) note("{}: {}", on_one_line(path_.string()), why);
   }
 
   void refuse_without_numbers() const {

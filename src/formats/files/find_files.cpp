@@ -25,6 +25,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view incomplete_export_text =
+    "an incomplete export: there are files named like an export's, but no 00-lesson.json to list "
+    "them; they are copies, or the export was interrupted";
+
 constexpr ZipMessages zip_messages = {
     .kind = "zip archive",
     .make = "pack the files as .zip",
@@ -382,10 +386,10 @@ ArrayCollection load_arrays(const fs::path& path, const OptionsOfFile& options_o
       }
     }
   }
-  if (auto verification_failure = verify_export(path, list, ExportEvidence::any_exported_file)) {
-    dump.incomplete_export = verification_failure->incomplete_export;
-    dump.notes.push_back(std::move(verification_failure->text));
-  }
+  if (std::string why = verify_export(path, list); !why.empty())
+    dump.notes.push_back(std::move(why));
+  dump.incomplete_export = !list && has_exported_names(path);
+  if (dump.incomplete_export) dump.notes.emplace_back(incomplete_export_text);
   dump.matrices = collector.take(dump.notes);
   if (dump.matrices.empty() && !dump.unreadable_files.empty())
     throw InputError(dump.unreadable_files.front().why);

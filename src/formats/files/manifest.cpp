@@ -18,38 +18,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view worksheet_page = "worksheet.html";
-constexpr std::string_view incomplete_export_text =
-    "an incomplete export: there are files named like an export's, but no 00-lesson.json to list "
-    "them; they are copies, or the export was interrupted";
 
-std::string sha256_of(const fs::path& path) {
-  const MappedFile file(path);
-  Sha256 sum;
-  sum.add(file.bytes());
-  return sum.hex();
+// A manifest is untrusted: it may name only files beside it.
+if (fs::path(name).filename() != name || !fs::is_regular_file(file, ignored)) continue;
+if (sha256_of(file) != sum) changed.push_back(name);
 }
-
-// "06-scores.csv", "given-X.npy".
-bool is_named_as_exported(const fs::path& file, ExportEvidence sign) {
-  if (!is_readable(file)) return false;
-  const std::string name = file.filename().string();
-  if (name.starts_with("given-") || sign == ExportEvidence::givens)
-    return name.starts_with("given-");
-  const std::size_t digits = name.find_first_not_of("0123456789");
-  return digits >= 2 && digits < name.size() && name[digits] == '-';
-}
-
-// Files that do not exist are not included.
-std::vector<std::string> changed_files(const fs::path& directory, const Manifest& list) {
-  std::vector<std::string> changed;
-  std::error_code ignored;
-  for (const auto& [name, sum] : list.sums) {
-    const fs::path file = directory / name;
-    // A manifest is untrusted: it may name only files beside it.
-    if (fs::path(name).filename() != name || !fs::is_regular_file(file, ignored)) continue;
-    if (sha256_of(file) != sum) changed.push_back(name);
-  }
-  return changed;
+return changed;
 }
 
 std::string changed_files_text(std::span<const std::string> names) {
@@ -63,17 +37,6 @@ std::string changed_files_text(std::span<const std::string> names) {
   const std::size_t more = names.size() - listed;
   return fmt::format("{}{} are not the files that {} lists: they were changed after the export",
                      first, more == 0 ? "" : fmt::format(" and {} more", more), manifest_name);
-}
-
-bool is_incomplete_export(const fs::path& directory, ExportEvidence sign) {
-  std::error_code error;
-  if (fs::exists(directory / worksheet_page, error)) return false;
-  for (auto entry = fs::directory_iterator(directory, error);
-       !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    std::error_code ignored;
-    if (is_named_as_exported(entry->path(), sign) && entry->is_regular_file(ignored)) return true;
-  }
-  return false;
 }
 
 using Json = nlohmann::json;
@@ -121,22 +84,26 @@ bool is_modified(const fs::path& file, ManifestCache& manifests) {
   return sum != list->sums.end() && sha256_of(file) != sum->second;
 }
 
-std::optional<VerificationFailure> verify_export(const fs::path& path,
-                                                 const std::optional<Manifest>& list,
-                                                 ExportEvidence sign) {
+std::string verify_export(const fs::path& path, const std::optional<Manifest>& list) {
   std::vector<std::string> changed;
-  std::error_code ignored;
+  ManifestCache unread;
   if (list) {
     changed = changed_files(path, *list);
-  } else if (!fs::is_directory(path, ignored)) {
-    if (ManifestCache unread; is_modified(path, unread))
-      changed.push_back(path.filename().string());
-  } else if (is_incomplete_export(path, sign)) {
-    return VerificationFailure{.text = std::string(incomplete_export_text),
-                               .incomplete_export = true};
+  } else if (is_modified(path, unread)) {
+    changed.push_back(path.filename().string());
   }
-  if (changed.empty()) return {};
-  return VerificationFailure{.text = changed_files_text(changed)};
+  return changed.empty() ? "" : changed_files_text(changed);
+}
+
+bool has_exported_names(const fs::path& directory) {
+  std::error_code error;
+  if (fs::exists(directory / worksheet_page, error)) return false;
+  for (auto entry = fs::directory_iterator(directory, error);
+       !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    std::error_code ignored;
+    if (is_named_as_exported(entry->path()) && entry->is_regular_file(ignored)) return true;
+  }
+  return false;
 }
 
 Sha256::Sha256() { sha256_init(&state_); }

@@ -43,23 +43,14 @@ using ManifestCache = std::map<std::filesystem::path, std::optional<Manifest>>;
 /// manifest or no checksum. Throws InputError if the file cannot be read.
 bool is_modified(const std::filesystem::path& file, ManifestCache& manifests);
 
-/// The evidence of an export: its givens, which are written first ("given-X.csv"), or any file
-/// named like an export's ("06-scores.csv"). Submissions are often worksheets without givens.
-enum class ExportEvidence { givens, any_exported_file };
+/// Returns why a file does not match the manifest beside it, or a directory `list`, in one line:
+/// "06-scores.csv is not the file that 00-lesson.json lists: …". Empty if it matches, or was never
+/// exported. Throws InputError if a file cannot be read.
+std::string verify_export(const std::filesystem::path& path, const std::optional<Manifest>& list);
 
-/// Why a file or a directory does not match its manifest.
-struct VerificationFailure {
-  std::string text;  ///< "06-scores.csv is not the file that 00-lesson.json lists: …", in one line
-  /// The files have no manifest: they are copies, or the export was interrupted.
-  bool incomplete_export = false;
-};
-
-/// Verifies a file against the manifest beside it, or a directory against `list`. Files that were
-/// never exported pass, and so do worksheets (a page beside the files). Throws InputError if a file
-/// cannot be read.
-std::optional<VerificationFailure> verify_export(const std::filesystem::path& path,
-                                                 const std::optional<Manifest>& list,
-                                                 ExportEvidence sign);
+/// True for a directory whose files are named like an export's ("06-scores.csv"), unless they are a
+/// worksheet (a page beside them). Without a manifest it is an incomplete export.
+bool has_exported_names(const std::filesystem::path& directory);
 
 /// The SHA-256 (FIPS 180-4) of bytes that are added piece by piece.
 class Sha256 {

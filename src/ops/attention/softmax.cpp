@@ -348,7 +348,8 @@ constinit const Operation softmax_operation = operation_of<Softmax>({
     .name = "softmax",
     .title = "Turn scores into attention weights",
     .says = "Softmax raises e to each number and divides by the sum of the row. So all attention "
-            "weights are positive, and those of a query sum to 1.",
+            "weights are positive, and those of a query sum to 1. Where the row's largest number "
+            "is subtracted first, the result is the same.",
     .notice = "Which weight is the largest for each query, and by how much?",
     .operands = R"(["scores"] or ["scores", "sinks"])",
     .options = line_options,
