@@ -38,16 +38,13 @@ double slope(Numbers weights) {
 }
 
 constexpr std::array<Statistic, 7> table = {{
-    {.name = "max", .description = "the largest number", .of = largest_number},
-    {.name = "min", .description = "the smallest number", .of = smallest},
-    {.name = "sum", .description = "all of them added up", .of = sum},
-    {.name = "mean", .description = "their mean", .of = mean},
-    {.name = "spread", .description = "their standard deviation", .of = spread},
-    {.name = "entropy",
-     .description = "how evenly weights are shared out, in nats",
-     .of = entropy,
-     .by_row = true},
-    {.name = "slope", .description = "the largest p(1 − p)", .of = slope},
+    {.name = "max", .of = largest_number},
+    {.name = "min", .of = smallest},
+    {.name = "sum", .of = sum},
+    {.name = "mean", .of = mean},
+    {.name = "spread", .of = spread},
+    {.name = "entropy", .of = entropy, .by_row = true},
+    {.name = "slope", .of = slope},
 }};
 
 double of_finite(const Statistic& statistic, Numbers numbers, std::string_view of) {

@@ -49,7 +49,6 @@ std::vector<ProseFault> prose_faults(std::string_view prose, const Trace& trace)
 /// A statistic of a matrix that prose may use. Masked numbers (-inf) are ignored.
 struct Statistic {
   std::string_view name;
-  std::string_view description;
   double (*of)(std::span<const double> numbers) = nullptr;
   /// For a whole matrix: the mean of the rows' values, not the value of all numbers together.
   bool by_row = false;

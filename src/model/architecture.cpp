@@ -31,15 +31,15 @@ constexpr FamilyTraits gemma2{.unit_offset = true,
 
 // The names of LLaMA's relatives are their model_type in config.json.
 constexpr Family known_families[] = {
-    {"gpt2", "Hugging Face's GPT-2: weights in × out", Storage::in_out, "tanh"},
-    {"mingpt", "minGPT: weights out × in, GELU by tanh", Storage::out_in, "tanh"},
-    {"nanogpt", "nanoGPT: weights out × in, exact GELU", Storage::out_in, "erf"},
-    {"llama", "LLaMA 1 to 3", Storage::out_in, "", &llama_traits},
-    {"mistral", "Mistral: sliding windows", Storage::out_in, "", &mistral},
-    {"qwen2", "Qwen2: biases of queries, keys and values", Storage::out_in, "", &qwen2},
-    {"qwen3", "Qwen3: norms of queries and keys", Storage::out_in, "", &qwen3},
-    {"gemma", "Gemma 1: GELU, norms with 1 + gain", Storage::out_in, "", &gemma},
-    {"gemma2", "Gemma 2: norms after each part, caps", Storage::out_in, "", &gemma2},
+    {"gpt2", Storage::in_out, "tanh"},              // Hugging Face's GPT-2: weights in × out
+    {"mingpt", Storage::out_in, "tanh"},            // minGPT: weights out × in, GELU by tanh
+    {"nanogpt", Storage::out_in, "erf"},            // nanoGPT: weights out × in, exact GELU
+    {"llama", Storage::out_in, "", &llama_traits},  // LLaMA 1 to 3
+    {"mistral", Storage::out_in, "", &mistral},     // Mistral: sliding windows
+    {"qwen2", Storage::out_in, "", &qwen2},         // Qwen2: biases of queries, keys and values
+    {"qwen3", Storage::out_in, "", &qwen3},         // Qwen3: norms of queries and keys
+    {"gemma", Storage::out_in, "", &gemma},         // Gemma 1: GELU, norms with 1 + gain
+    {"gemma2", Storage::out_in, "", &gemma2},       // Gemma 2: norms after each part, caps
 };
 
 }  // namespace

@@ -106,7 +106,6 @@ struct Family {
   enum class Storage { in_out, out_in };
 
   std::string_view name;
-  std::string_view description;
   Storage storage;
   std::string_view gelu;                 ///< the form of its GELU: "tanh" or "erf"
   const FamilyTraits* traits = nullptr;  ///< nullptr: a relative of GPT-2

@@ -65,22 +65,18 @@ ModelFiles from_index(const Path& index, const std::string& where) {
 }
 
 // Explains what a directory without .safetensors files has instead.
-std::string_view other_weights(const std::vector<std::string>& names) {
-  struct Other {
-    std::string_view ending, hint;
+std::string other_weights(const std::vector<std::string>& names) {
+  const auto has = [&](std::string_view ending) {
+    return std::ranges::any_of(names, [&](const auto& name) { return name.ends_with(ending); });
   };
-  constexpr Other others[] = {
-      {".gguf", "it has GGUF files, as llama.cpp reads them; qkv reads .safetensors files"},
-      {".bin",
-       "it has PyTorch's own files (.bin); write the tensors out with safetensors.torch.save_file"},
-      {".pth",
-       "it has PyTorch's own files (.pth); write the tensors out with safetensors.torch.save_file"},
-      {".pt",
-       "it has PyTorch's own files (.pt); write the tensors out with safetensors.torch.save_file"},
-  };
-  for (const Other& other : others) {
-    const auto ends = [&](const std::string& name) { return name.ends_with(other.ending); };
-    if (std::ranges::any_of(names, ends)) return other.hint;
+  if (has(".gguf")) {
+    return "it has GGUF files, as llama.cpp reads them; qkv reads .safetensors files";
+  }
+  for (const std::string_view ending : {".bin", ".pth", ".pt"}) {
+    if (!has(ending)) continue;
+    return fmt::format(
+        "it has PyTorch's own files ({}); write the tensors out with safetensors.torch.save_file",
+        ending);
   }
   return "a model's directory has model.safetensors, or model.safetensors.index.json and the files "
          "that it lists";

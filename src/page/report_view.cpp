@@ -143,11 +143,8 @@ void add_intermediates(Trace& result, const Trace& trace, const Step& step) {
   std::string before = step.of.empty() ? "" : step.of.front();
   for (Intermediate& part : step.operation->intermediates(trace.call(step))) {
     std::string name = intermediate_name(step.name, part.title);
-    result.add(Step{.name = name,
-                    .operation = part.operation,
-                    .of = {std::move(before)},
-                    .options = step.options,
-                    .output = std::move(part.tensor)});
+    result.add(
+        Step{{name, part.operation, {std::move(before)}, step.options}, std::move(part.tensor)});
     before = std::move(name);
   }
 }

@@ -75,7 +75,7 @@ class Blocks {
 };
 
 /// Texts that threads make and use in order. A text made before its turn waits here while its
-/// thread makes the next. The thread that finds the next text ready uses it.
+/// thread makes the next. The thread that makes the next one uses it, and those that wait behind.
 class Turns {
  public:
   Turns(std::size_t count, std::size_t threads, const std::function<std::string(std::size_t)>& make,
@@ -84,11 +84,20 @@ class Turns {
 
   void take_all() {
     try {
-      for (std::size_t i = taken_++; i < count_ && has_room(i); i = taken_++) {
-        hand_over(i, make_(i));
+      for (std::size_t i = taken_++; i < count_; i = taken_++) {
+        std::string text = make_(i);
+        std::unique_lock lock(mutex_);
+        // Waits while too many texts wait for an earlier one.
+        changed_.wait(lock, [&] { return i < turn_ + most_waiting_ || error_; });
+        if (error_) return;
+        waiting_.emplace(i, std::move(text));
+        for (; waiting_.contains(turn_); ++turn_) use_(waiting_.extract(turn_).mapped());
+        changed_.notify_all();
       }
     } catch (...) {
-      fail(std::current_exception());
+      const std::lock_guard lock(mutex_);
+      if (!error_) error_ = std::current_exception();
+      changed_.notify_all();
     }
   }
 
@@ -97,37 +106,6 @@ class Turns {
   }
 
  private:
-  /// Waits while too many texts wait for an earlier one; false after an error.
-  bool has_room(std::size_t i) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return i < turn_ + most_waiting_ || error_; });
-    return !error_;
-  }
-
-  void hand_over(std::size_t i, std::string text) {
-    std::unique_lock lock(mutex_);
-    waiting_.emplace(i, std::move(text));
-    if (is_using_) return;
-    is_using_ = true;
-    while (!error_ && waiting_.contains(turn_)) {
-      const std::string next = std::move(waiting_.extract(turn_).mapped());
-      lock.unlock();
-      use_(next);
-      lock.lock();
-      ++turn_;
-      changed_.notify_all();
-    }
-    is_using_ = false;
-  }
-
-  void fail(std::exception_ptr error) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (!error_) error_ = std::move(error);
-    }
-    changed_.notify_all();
-  }
-
   const std::size_t count_;
   const std::size_t most_waiting_;
   const std::function<std::string(std::size_t)>& make_;
@@ -137,7 +115,6 @@ class Turns {
   std::condition_variable changed_;
   std::map<std::size_t, std::string> waiting_;
   std::size_t turn_ = 0;
-  bool is_using_ = false;
   std::exception_ptr error_;
 };
 

@@ -175,12 +175,7 @@ void refuse_nan(const Tensor& result, const Operation& operation, const Call& ca
 // The step before evaluation. From here on the axes of its operands are known.
 Step begun(const StepRecipe& recipe, Trace& trace, const AxisLabels& tokens) {
   require_operand_count(recipe);
-  Step step{.name = recipe.name,
-            .operation = recipe.operation,
-            .of = recipe.of,
-            .options = recipe.options,
-            .output = {},
-            .through = recipe.through};
+  Step step{recipe, {}};
   learn_axes(trace, step, tokens);
   return step;
 }

@@ -44,14 +44,9 @@ const Given* given_in(const Recipe& recipe, std::string_view name);
 const StepRecipe* step_in(const Recipe& recipe, std::string_view name);
 
 /// An evaluated step.
-struct Step {
-  std::string name;
-  const Operation* operation = nullptr;
-  std::vector<std::string> of;
-  Options options;
+struct Step : StepRecipe {
   Tensor output;
-  std::size_t number = 0;    ///< position in the lesson, from 1
-  std::string through = {};  ///< as in StepRecipe
+  std::size_t number = 0;  ///< position in the lesson, from 1
 };
 
 /// All named tensors of a lesson in order: the givens, then the result of each step. Printing,

@@ -335,9 +335,7 @@ void set_all(Recipe& recipe, const std::vector<std::string>& changes, const Trac
 Trace with_set(const Trace& trace, const std::vector<std::string>& changes) {
   Recipe recipe{
       .token_layout = trace.token_layout, .environment = trace.environment, .givens = trace.givens};
-  for (const Step& step : trace.steps) {
-    recipe.steps.push_back({step.name, step.operation, step.of, step.options, step.through});
-  }
+  recipe.steps.assign(trace.steps.begin(), trace.steps.end());
   set_all(recipe, changes, trace, false);
   return evaluate(std::move(recipe), {});
 }

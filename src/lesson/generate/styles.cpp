@@ -17,11 +17,10 @@ LessonSizes sizes_of(const NewLesson& request) {
   return {request.tokens, request.d_model, request.heads, request.heads, d_k};
 }
 
-Tensor embeddings(const LessonSizes& sizes, Dice& dice) {
-  constexpr std::array<double, 7> likely = {-1, 0, 0, 1, 1, 2, 2};
-  std::vector<double> values(sizes.n * sizes.d_model);
-  for (double& value : values) value = dice.pick(likely);
-  return tensor_of({sizes.n, sizes.d_model}, std::move(values));
+Tensor drawn_from(std::initializer_list<double> likely, const Shape& shape, Dice& dice) {
+  Tensor tensor = tensor_of(shape, std::vector<double>(element_count(shape, "a given")));
+  for (double& value : tensor.values.mutable_span()) value = dice.pick(likely);
+  return tensor;
 }
 
 // Adds the steps from the last scores to the output of attention.
@@ -38,7 +37,8 @@ Recipe draw(const NewLesson& request, const LessonSizes& sizes, Dice& dice) {
   };
   Recipe recipe;
   recipe.tokens = sentence_of(sizes.n);
-  recipe.givens.push_back({"X", embeddings(sizes, dice)});
+  recipe.givens.push_back(
+      {"X", drawn_from({-1, 0, 0, 1, 1, 2, 2}, {sizes.n, sizes.d_model}, dice)});
   for (const char* name : {"W_Q", "W_K", "W_V"}) {
     recipe.givens.push_back({name, drawn_weight(shape(sizes.d_model, sizes.d_k), dice)});
   }
@@ -278,10 +278,7 @@ Tensor llama_embeddings(const LessonSizes& sizes, Dice& dice) {
 }
 
 Tensor gain(const LessonSizes& sizes, Dice& dice) {
-  constexpr std::array<double, 4> likely = {0.5, 1, 2, 2};
-  std::vector<double> values(sizes.d_model);
-  for (double& value : values) value = dice.pick(likely);
-  return tensor_of({sizes.d_model}, std::move(values));
+  return drawn_from({0.5, 1, 2, 2}, {sizes.d_model}, dice);
 }
 
 std::vector<Given> drawn_givens(const LessonSizes& sizes, Dice& dice) {

@@ -13,12 +13,9 @@ namespace qkv::inline lesson {
 namespace {
 
 constexpr HeadMeasure measures[] = {
-    {"entropy", "how widely it looks, in nats", &HeadStats::entropy},
-    {"largest", "a row's largest weight", &HeadStats::largest},
-    {"previous", "weight of the token before", &HeadStats::previous},
-    {"first", "weight of the first token", &HeadStats::first},
-    {"itself", "weight of the token itself", &HeadStats::itself},
-    {"helps", "how much the loss would grow without it, to first order", &HeadStats::helps},
+    {"entropy", &HeadStats::entropy},   {"largest", &HeadStats::largest},
+    {"previous", &HeadStats::previous}, {"first", &HeadStats::first},
+    {"itself", &HeadStats::itself},     {"helps", &HeadStats::helps},
 };
 
 bool is_attention(const Step& step) {

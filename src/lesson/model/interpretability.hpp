@@ -61,7 +61,6 @@ struct HeadStats {
 /// entropy, the smallest.
 struct HeadMeasure {
   std::string_view name;
-  std::string_view description;
   double HeadStats::*value;
 };
 std::span<const HeadMeasure> head_measures();

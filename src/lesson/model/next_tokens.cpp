@@ -79,33 +79,13 @@ Tensor appended(const Tensor& past, const Tensor& row) {
   return longer;
 }
 
-/// Steps whose rows of past tokens the next token needs: keys and values.
-std::vector<std::string> cached_steps(const Recipe& recipe) {
-  std::vector<std::string> names;
-  for (const StepRecipe& step : recipe.steps) {
-    if (meets_the_past(step)) names.push_back(step.of[1]);
-  }
-  return names;
-}
-
-/// Ties go to the first.
-std::size_t argmax_last_row(const Tensor& probabilities) {
-  const std::size_t width = probabilities.columns();
-  const std::size_t last = probabilities.values.size() - width;
-  std::size_t best = 0;
-  for (std::size_t id = 1; id < width; ++id) {
-    if (probabilities.values[last + id] > probabilities.values[last + best]) best = id;
-  }
-  return best;
-}
-
 /// Incremental decoder: it caches keys and values, so that one more token costs one row. Example:
 /// `IncrementalDecoder decoder(recipe, trace); decoder.after(7)` returns the last row of
 /// probabilities of the longer text.
 class IncrementalDecoder {
  public:
-  /// `trace` has the model's givens and at least the steps of `cached_steps` and `probabilities`.
-  /// It must outlive this object.
+  /// `trace` has the model's givens and at least the steps of `steps_for_decoding`. It must outlive
+  /// this object.
   IncrementalDecoder(const Recipe& recipe, const Trace& trace)
       : trace_(trace), environment_(trace.environment), position_(trace.at("token_ids").columns()) {
     const std::vector<bool> needed = Liveness(recipe, {"probabilities"}).needed;
@@ -154,12 +134,9 @@ class IncrementalDecoder {
           "--continue: {} has rows for {} positions only; take fewer tokens, or a shorter text",
           step.of[1], table.rows()));
     }
-    Tensor row = uninitialised({{.name = "token", .size = 1}, table.axes.back()});
-    const std::size_t width = table.columns();
-    for (std::size_t j = 0; j < width; ++j) {
-      row.values.mutable_span()[j] = table.values[position_ * width + j];
-    }
-    return row;
+    const auto row = table.values.part(position_ * table.columns(), table.columns());
+    return {.axes = {{.name = "token", .size = 1}, table.axes.back()},
+            .values = Values(row.begin(), row.end())};
   }
 
   const Tensor& operand(const std::string& name) const {
@@ -187,10 +164,12 @@ std::vector<std::size_t> decode_greedily(const Recipe& recipe, const Trace& trac
   std::vector<std::size_t> ids;
   for (const double id : trace.at("token_ids").values) ids.push_back(static_cast<std::size_t>(id));
   IncrementalDecoder writing(recipe, trace);
-  ids.push_back(argmax_last_row(trace.at("probabilities")));
-  while (--count > 0)
-    ids.push_back(argmax_last_row(writing.after(static_cast<double>(ids.back()))));
-  return ids;
+  const Tensor* probabilities = &trace.at("probabilities");
+  while (true) {
+    ids.push_back(top_tokens(*probabilities, 1).front().id);
+    if (--count == 0) return ids;
+    probabilities = &writing.after(static_cast<double>(ids.back()));
+  }
 }
 
 // True if keys can't be cached: each new token rotates all keys anew, or a step is now a given with
@@ -225,7 +204,10 @@ ModelInput greedy_decoding(const ModelInput& input, std::size_t new_tokens, cons
 }
 
 RequestedSteps steps_for_decoding(const Recipe& recipe) {
-  RequestedSteps wanted = cached_steps(recipe);
+  RequestedSteps wanted;
+  for (const StepRecipe& step : recipe.steps) {  // keys and values: the rows of past tokens
+    if (meets_the_past(step)) wanted.push_back(step.of[1]);
+  }
   for (const char* name : {"token_ids", "probabilities"}) wanted.emplace_back(name);
   return wanted;
 }

@@ -134,13 +134,25 @@ Pattern pattern_of(const Call& call) {
   return mask_pattern_of(call, kind);
 }
 
-Tensor masked_by(const Call& call, const Pattern& seen) {
-  return by_rows(call, *call.inputs[0], 1, [&](const Operands& of, std::span<double> cells) {
-    const KeyRange keys = (*seen)(of.at().row);
-    for (std::size_t j = 0; j < cells.size(); ++j) {
-      if (!keys.has(j)) cells[j] = -infinity;
-    }
+// Hides all keys outside the range, without testing each.
+void hide_outside(const KeyRange& seen, const RowPart& at) {
+  const auto place = [&](std::size_t key) {
+    return std::clamp(key, at.first, at.first + at.cells.size()) - at.first;
+  };
+  std::ranges::fill(at.cells.first(place(seen.from)), -infinity);
+  std::ranges::fill(at.cells.subspan(place(std::max(seen.from, seen.to))), -infinity);
+}
+
+// The scores in these axes with all cells outside the pattern hidden.
+Tensor masked_into(const Call& call, Tensor masked, const MaskPattern& seen) {
+  return by_rows(call, std::move(masked), 1, [&](const Operands& of, std::span<double> cells) {
+    std::ranges::copy(of.row(0), cells.begin());
+    hide_outside(seen(of.at().row), {of.at().matrix, of.at().row, 0, cells});
   });
+}
+
+Tensor masked_by(const Call& call, const Pattern& seen) {
+  return masked_into(call, *call.inputs[0], *seen);
 }
 
 template <auto... changes>
@@ -429,23 +441,10 @@ struct Mask {
     return InPlaceKernel{std::move(result), hide, true};
   }
 
-  // Hides all keys outside the range, without testing each.
-  static void hide_outside(const KeyRange& seen, const RowPart& at) {
-    const auto place = [&](std::size_t key) {
-      return std::clamp(key, at.first, at.first + at.cells.size()) - at.first;
-    };
-    std::ranges::fill(at.cells.first(place(seen.from)), -infinity);
-    std::ranges::fill(at.cells.subspan(place(std::max(seen.from, seen.to))), -infinity);
-  }
-
   static Tensor compute(const Call& call) {
     Tensor masked = uninitialised_like(frame(call));
     if (is_positional_mask(mask_kind(call))) {
-      const MaskPattern seen = mask_pattern_of(call, mask_kind(call));
-      return by_rows(call, std::move(masked), 1, [&](const Operands& of, std::span<double> cells) {
-        std::ranges::copy(of.row(0), cells.begin());
-        hide_outside(seen(of.at().row), {of.at().matrix, of.at().row, 0, cells});
-      });
+      return masked_into(call, std::move(masked), mask_pattern_of(call, mask_kind(call)));
     }
     return by_operands(call, std::move(masked), [](const Operands& of) -> Matrix {
       return xt::where(undecided_cells(of.at()), std::nan(""),

@@ -93,14 +93,10 @@ struct Gradient {
 
   static Tensor compute(const Call& call) { return unbroadcast(call, whole(call)); }
 
-  static Versions heads_not_summed(const StepView& step) {
+  template <Versions (*only_one)(const Call& call, const Tensor& whole)>
+  static Versions not_summed(const StepView& step) {
     const Call call = call_of(step);
-    return only_one_head(call, whole(call));
-  }
-
-  static Versions rows_not_summed(const StepView& step) {
-    const Call call = call_of(step);
-    return only_one_row(call, whole(call));
+    return only_one(call, whole(call));
   }
 };
 
@@ -109,12 +105,12 @@ template <class Maths>
 inline constexpr Mistake heads_not_summed{
     "backward.heads-not-summed", "One head's gradient stands for all that share the operand.",
     "Each head that used it sends a gradient back: add them up.",
-    Gradient<Maths>::heads_not_summed};
+    Gradient<Maths>::template not_summed<only_one_head>};
 template <class Maths>
 inline constexpr Mistake rows_not_summed{
     "backward.rows-not-summed", "One row's gradient stands for all rows.",
     "It was used in every row: add up what each of them sends back.",
-    Gradient<Maths>::rows_not_summed};
+    Gradient<Maths>::template not_summed<only_one_row>};
 
 /// The words of a gradient operation.
 struct GradientWords {

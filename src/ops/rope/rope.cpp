@@ -384,8 +384,8 @@ struct Rope {
 
   static std::optional<InPlaceKernel> in_place(const Call& call) {
     if (call.inputs.size() == 2) return {};
-    const auto rope_table = std::make_shared<const RopeTable>(Rotation::of(RopeOptions::of(call)),
-                                                              call.inputs[0]->rows());
+    const auto rope_table = std::make_shared<const RopeTable>(
+        RopeTable::of_positions(Rotation::of(RopeOptions::of(call)), call.inputs[0]->rows()));
     const auto rotate = [rope_table](const RowPart& row) {
       rope_table->rotate(row.row, row.cells);
     };

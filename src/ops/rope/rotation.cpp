@@ -146,22 +146,39 @@ Rotation Rotation::of(const RopeOptions& options) {
   return rotation;
 }
 
-namespace {
-
-void fill(const Rotation& rotation, std::span<const double> angles, std::span<double> cosines,
-          std::span<double> sines) {
-  for (std::size_t j = 0; j < rotation.width; ++j) {
-    const double angle =
-        rotation.times * angles[pair_place(rotation.table, rotation.width, j).pair];
-    cosines[j] = rotation.attention_factor * std::cos(angle);
-    sines[j] = rotation.attention_factor * std::sin(angle);
+RopeTable::RopeTable(const Rotation& rotation, const Matrix& angles)
+    : rotation_(rotation),
+      cosines_(Matrix::from_shape({angles.shape(0), rotation.width})),
+      sines_(Matrix::from_shape({angles.shape(0), rotation.width})) {
+  for (std::size_t p = 0; p < angles.shape(0); ++p) {
+    for (std::size_t j = 0; j < rotation.width; ++j) {
+      const std::size_t pair = pair_place(rotation.table, rotation.width, j).pair;
+      const double angle = rotation.times * angles(p, pair);
+      cosines_(p, j) = rotation.attention_factor * std::cos(angle);
+      sines_(p, j) = rotation.attention_factor * std::sin(angle);
+    }
   }
-  if (rotation.sin_cos_swapped) std::ranges::swap_ranges(cosines, sines);
+  if (rotation.sin_cos_swapped) std::swap(cosines_, sines_);
 }
 
-void rotate_row(const Rotation& rotation, const double* cosines, const double* sines, double* x) {
-  const std::size_t half = rotation.width / 2;
-  const bool side_by_side = rotation.pairs == Pairing::interleaved;
+RopeTable RopeTable::of_positions(const Rotation& rotation, std::size_t rows) {
+  Matrix angles = Matrix::from_shape({rows, rotation.width / 2});
+  for (std::size_t p = 0; p < rows; ++p) {
+    const double position = rotation.first + static_cast<double>(p);
+    for (std::size_t i = 0; i < angles.shape(1); ++i) {
+      angles(p, i) = position * rotation.inv_freq(i);
+    }
+  }
+  return {rotation, angles};
+}
+
+void RopeTable::rotate(std::size_t row, std::span<double> cells) const {
+  if (rotation_.width == 0) return;
+  const double* const cosines = &cosines_(row, 0);
+  const double* const sines = &sines_(row, 0);
+  double* const x = cells.data();
+  const std::size_t half = rotation_.width / 2;
+  const bool side_by_side = rotation_.pairs == Pairing::interleaved;
   const std::size_t step = side_by_side ? 2 : 1;
   const std::size_t apart = side_by_side ? 1 : half;
   for (std::size_t i = 0; i < half; ++i) {
@@ -174,44 +191,16 @@ void rotate_row(const Rotation& rotation, const double* cosines, const double* s
   }
 }
 
-void rotate_by(std::span<const double> angles, const Rotation& rotation, std::span<double> cells) {
-  std::vector<double> cosines(rotation.width);
-  std::vector<double> sines(rotation.width);
-  fill(rotation, angles, cosines, sines);
-  rotate_row(rotation, cosines.data(), sines.data(), cells.data());
-}
-
-}  // namespace
-
-RopeTable::RopeTable(const Rotation& rotation, std::size_t rows)
-    : rotation_(rotation),
-      cosines_(Matrix::from_shape({rows, rotation.width})),
-      sines_(Matrix::from_shape({rows, rotation.width})) {
-  std::vector<double> angles(rotation.width / 2);
-  for (std::size_t p = 0; p < rows && rotation.width > 0; ++p) {
-    const double position = rotation.first + static_cast<double>(p);
-    for (std::size_t i = 0; i < angles.size(); ++i) angles[i] = position * rotation.inv_freq(i);
-    fill(rotation, angles, {&cosines_(p, 0), rotation.width}, {&sines_(p, 0), rotation.width});
-  }
-}
-
-void RopeTable::rotate(std::size_t row, std::span<double> cells) const {
-  if (rotation_.width == 0) return;
-  rotate_row(rotation_, &cosines_(row, 0), &sines_(row, 0), cells.data());
-}
-
 Tensor rotated(const Call& call, Tensor result, const Rotation& rotation) {
   constexpr std::size_t operations = 4;
   const bool are_given = call.inputs.size() == 2;
-  const RopeTable rope_table(rotation, are_given ? 0 : result.rows());
+  const RopeTable of_position = RopeTable::of_positions(rotation, are_given ? 0 : result.rows());
   return by_rows(call, std::move(result), operations,
                  [&](const Operands& of, std::span<double> cells) {
                    std::ranges::copy(of.row(0), cells.begin());
-                   if (are_given) {
-                     rotate_by(of.row(1), rotation, cells);
-                   } else {
-                     rope_table.rotate(of.at().row, cells);
-                   }
+                   if (!are_given) return of_position.rotate(of.at().row, cells);
+                   const std::span<const double> angles = of.row(1);
+                   RopeTable(rotation, view_as<2>(angles, {1, angles.size()})).rotate(0, cells);
                  });
 }
 

@@ -88,8 +88,10 @@ struct Rotation {
 /// The factors of a row's columns: cosines for themselves, sines for their partners.
 class RopeTable {
  public:
-  /// A table of `rows` positions, one row each.
-  RopeTable(const Rotation& rotation, std::size_t rows);
+  /// A table with a row for each row of angles.
+  RopeTable(const Rotation& rotation, const Matrix& angles);
+  /// Returns the table of the positions of `rows` rows.
+  static RopeTable of_positions(const Rotation& rotation, std::size_t rows);
   void rotate(std::size_t row, std::span<double> cells) const;
 
  private:

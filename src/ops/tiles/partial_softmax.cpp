@@ -130,9 +130,17 @@ double by_max(const Cell<double>& c) {
   return score == -infinity ? 0 : formula(score, c(1)(c.row, 0));
 }
 
+// The maximum before a tile, of its weights; nullptr if it is unknown, or the tile is the first.
+const StepView* maximum_before(const StepView& weights) {
+  if (weights.operation != &tile_weights_operation) return nullptr;
+  const StepView& top = *weights.inputs[1];
+  const bool goes_on = top.operation == &running_max_operation && top.inputs.size() == 2;
+  return goes_on ? top.inputs[0] : nullptr;
+}
+
 // The maximum before the tile, then that of the tile alone.
 Versions other_max(const StepView& step) {
-  const StepView* before = upstream_scores(step).before;
+  const StepView* before = maximum_before(step);
   if (!before) return {};
   return {*before->tensor, by_operands(call_of(step), *step.inputs[1]->tensor,
                                        [](const Operands& of) { return maxima(of(0)); })};
@@ -210,17 +218,9 @@ constinit const Operation tile_weights_operation = operation_of<TileWeights>({
     .backward = backward_by<GradTileScores, GradTileMaximum>,
 });
 
-TileScores upstream_scores(const StepView& weights) {
-  if (weights.operation != &tile_weights_operation) return {};
-  const StepView& top = *weights.inputs[1];
-  const bool goes_on = top.operation == &running_max_operation && top.inputs.size() == 2;
-  return {weights.inputs[0], goes_on ? top.inputs[0] : nullptr};
-}
-
 Versions weights_by_old_max(const StepView& weights) {
-  const TileScores tile = upstream_scores(weights);
-  if (!tile.before) return {};
-  return {with_operand(weights, 1, *tile.before->tensor)};
+  const StepView* before = maximum_before(weights);
+  return before ? Versions{with_operand(weights, 1, *before->tensor)} : Versions();
 }
 
 namespace {

@@ -23,14 +23,6 @@ N rescaling(const Cell<N>& c) {
   return power(c(1)(c.row, 0), c(2)(c.row, 0));
 }
 
-/// The scores of a tile's weights, and the maximum before them; each nullptr if unknown, `before`
-/// also if the tile is the first.
-struct TileScores {
-  const StepView* scores = nullptr;
-  const StepView* before = nullptr;
-};
-TileScores upstream_scores(const StepView& weights);
-
 /// Returns e^(S − m_old): weights with the maximum before the tile.
 Versions weights_by_old_max(const StepView& weights);
 

@@ -326,11 +326,7 @@ TEST_CASE("eight times the renamed arrays cost at most twelve times the work") {
 /// A lesson whose only step, Q, is this.
 Trace lesson_of(Tensor tensor) {
   Trace trace;
-  trace.add(Step{.name = "Q",
-                 .operation = &relu_operation,
-                 .of = {},
-                 .options = {},
-                 .output = std::move(tensor)});
+  trace.add(Step{{"Q", &relu_operation, {}, {}}, std::move(tensor)});
   return trace;
 }
 
