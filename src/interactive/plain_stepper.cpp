@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "exposition/arithmetic.hpp"
+#include "terminal/text_layout.hpp"
 #include "text/error.hpp"
 #include "text/escape.hpp"
 #include "text/strings.hpp"
@@ -142,11 +143,7 @@ std::string PlainStepper::end() {
 }
 
 std::string PlainStepper::indented(std::string_view message) const {
-  std::string text;
-  for (const std::string& line : broken_lines(sanitise_prose(message), columns_ - 2)) {
-    text += "  " + line + "\n";
-  }
-  return text;
+  return indented_lines(broken_lines(sanitise_prose(message), columns_ - 2));
 }
 
 std::string PlainStepper::shown() const {

@@ -13,6 +13,7 @@
 #include "exposition/arithmetic.hpp"
 #include "exposition/step_words.hpp"
 #include "lesson/library.hpp"
+#include "terminal/text_layout.hpp"
 #include "text/error.hpp"
 #include "text/escape.hpp"
 #include "text/number.hpp"
@@ -212,15 +213,11 @@ std::string Quiz::question(const Walkthrough& walk, WindowSize window,
   constexpr std::size_t min_rows_for_introduction = 16;
   if (is_first && window.rows >= min_rows_for_introduction)
     text += indented(introduction, look) + "\n";
-  for (const std::string& line :
-       broken_lines(sanitise_prose(last_reply_), room_for_words(window.columns, 2))) {
-    text += "  " + line + "\n";
-  }
+  text +=
+      indented_lines(broken_lines(sanitise_prose(last_reply_), room_for_words(window.columns, 2)));
   if (!last_reply_.empty()) text += "\n";
   text += indented(formula_text(formula_of(walk.trace(), step)), look) + "\n";
-  for (const std::string& line : operands_view(walk, *cell_, window, matrix_cache))
-    text += line + "\n";
-  return text;
+  return text + indented_lines(operands_view(walk, *cell_, window, matrix_cache), 0);
 }
 
 std::string Quiz::introduce() {
@@ -307,9 +304,7 @@ std::string Quiz::summary(const Walkthrough& walk, std::size_t columns) const {
         "  {}{}{}\n", beside ? padded_right(sanitise(result.cell), widest) : sanitise(result.cell),
         beside ? "  " : "\n    ", outcome);
     if (result.outcome == Outcome::first_try) continue;
-    for (const std::string& line : broken_lines(result.mistake, room_for_words(columns, 4))) {
-      text += "    " + line + "\n";
-    }
+    text += indented_lines(broken_lines(result.mistake, room_for_words(columns, 4)), 4);
   }
   const std::string others = fmt::format("\nOther cells: qkv run {} --quiz --seed {}\n",
                                          sanitise(walk.now->lesson.asked), seed_ + 1);

@@ -13,6 +13,10 @@ namespace qkv::inline interactive {
 
 // A key of the decoder: a letter, or a kind.
 struct Press {
+  constexpr Press() = default;
+  constexpr Press(char c) : kind(Key::Kind::text), letter(c) {}
+  constexpr Press(Key::Kind one) : kind(one) {}
+
   Key::Kind kind = Key::Kind::unknown;
   char letter = 0;
 };
@@ -21,7 +25,10 @@ namespace {
 
 using Kind = Key::Kind;
 
-constexpr Press letter(char c) { return {Kind::text, c}; }
+template <class... Keys>
+constexpr std::array<Press, 3> on(Keys... keys) {
+  return {Press(keys)...};
+}
 
 bool is(const Press& press, const Key& key) {
   if (press.kind != key.kind || press.kind == Kind::unknown) return false;
@@ -40,84 +47,61 @@ struct StepperKeys::Binding {
 
 std::span<const StepperKeys::Binding> StepperKeys::of_step() {
   static constexpr Binding rows[] = {
-      {{{{Kind::enter}, letter(' ')}},
-       &Stepper::read_on,
-       "Enter, Space",
-       "reads on: the rest of the step, then the next one",
-       "Enter next"},
-      {{{{Kind::right}}}, &Stepper::next_step, "→", "the next step at once"},
-      {{{letter('n')}}, &Stepper::go_on, "n", "the same; after the last step the next lesson"},
-      {{{letter('b'), {Kind::left}, letter('p')}},
-       &Stepper::previous_step,
-       "b, ←",
-       "the step before",
-       "b back"},
-      {{{letter('g')}}, &Stepper::ask_step, "g", "goes to a step, by number or name", "g go"},
-      {{{letter('e')}},
-       &Stepper::ask_cell,
-       "e",
-       "explains a cell; then the arrows move from cell to cell",
+      {on(Kind::enter, ' '), &Stepper::read_on, "Enter, Space",
+       "reads on: the rest of the step, then the next one", "Enter next"},
+      {on(Kind::right), &Stepper::next_step, "→", "the next step at once"},
+      {on('n'), &Stepper::go_on, "n", "the same; after the last step the next lesson"},
+      {on('b', Kind::left, 'p'), &Stepper::previous_step, "b, ←", "the step before", "b back"},
+      {on('g'), &Stepper::ask_step, "g", "goes to a step, by number or name", "g go"},
+      {on('e'), &Stepper::ask_cell, "e", "explains a cell; then the arrows move from cell to cell",
        "e explain"},
-      {{{letter('a')}}, &Stepper::show_answers, "a", "answers the questions at the lesson's end"},
-      {{{{Kind::down}, letter('j')}}, &Stepper::scroll_down, "↓ ↑, j k", "scroll by a line"},
-      {{{{Kind::up}, letter('k')}}, &Stepper::scroll_up},
-      {{{{Kind::page_down}}}, &Stepper::page_down, "PgDn PgUp", "scroll by a screen"},
-      {{{{Kind::page_up}}}, &Stepper::page_up},
-      {{{{Kind::home}}}, &Stepper::to_top, "Home End", "the step's beginning, its end"},
-      {{{{Kind::end}}}, &Stepper::to_end},
+      {on('a'), &Stepper::show_answers, "a", "answers the questions at the lesson's end"},
+      {on(Kind::down, 'j'), &Stepper::scroll_down, "↓ ↑, j k", "scroll by a line"},
+      {on(Kind::up, 'k'), &Stepper::scroll_up},
+      {on(Kind::page_down), &Stepper::page_down, "PgDn PgUp", "scroll by a screen"},
+      {on(Kind::page_up), &Stepper::page_up},
+      {on(Kind::home), &Stepper::to_top, "Home End", "the step's beginning, its end"},
+      {on(Kind::end), &Stepper::to_end},
   };
   return rows;
 }
 
 std::span<const StepperKeys::Binding> StepperKeys::of_cell() {
   static constexpr Binding rows[] = {
-      {{{{Kind::left}}}, &Stepper::left, "← → ↑ ↓", "the cell beside, above, below", "arrows move"},
-      {{{{Kind::right}}}, &Stepper::right},
-      {{{{Kind::up}}}, &Stepper::up},
-      {{{{Kind::down}}}, &Stepper::down},
-      {{{{Kind::tab}}},
-       &Stepper::next_matrix,
-       "Tab, Shift-Tab",
-       "the same cell in the next head or sentence, in the one before",
-       "Tab next head"},
-      {{{{Kind::back_tab}}}, &Stepper::previous_matrix},
-      {{{{Kind::page_down}}}, &Stepper::far_down, "PgDn PgUp", "ten rows down, up"},
-      {{{{Kind::page_up}}}, &Stepper::far_up},
-      {{{{Kind::home}}}, &Stepper::row_start, "Home End", "the first and the last cell of the row"},
-      {{{{Kind::end}}}, &Stepper::row_end},
-      {{{letter('j')}}, &Stepper::scroll_down, "j k", "scroll, where not all fits"},
-      {{{letter('k')}}, &Stepper::scroll_up},
-      {{{{Kind::escape}, letter('e'), {Kind::enter}}},
-       &Stepper::leave_cell,
-       "Esc, e, Enter",
-       "back to the step",
-       "e leave"},
-      {{{letter(' ')}}, &Stepper::leave_cell},
-      {{{letter('g')}}, &Stepper::ask_step},
-      {{{letter('b')}}, &Stepper::leave_cell},
+      {on(Kind::left), &Stepper::left, "← → ↑ ↓", "the cell beside, above, below", "arrows move"},
+      {on(Kind::right), &Stepper::right},
+      {on(Kind::up), &Stepper::up},
+      {on(Kind::down), &Stepper::down},
+      {on(Kind::tab), &Stepper::next_matrix, "Tab, Shift-Tab",
+       "the same cell in the next head or sentence, in the one before", "Tab next head"},
+      {on(Kind::back_tab), &Stepper::previous_matrix},
+      {on(Kind::page_down), &Stepper::far_down, "PgDn PgUp", "ten rows down, up"},
+      {on(Kind::page_up), &Stepper::far_up},
+      {on(Kind::home), &Stepper::row_start, "Home End", "the first and the last cell of the row"},
+      {on(Kind::end), &Stepper::row_end},
+      {on('j'), &Stepper::scroll_down, "j k", "scroll, where not all fits"},
+      {on('k'), &Stepper::scroll_up},
+      {on(Kind::escape, 'e', Kind::enter), &Stepper::leave_cell, "Esc, e, Enter",
+       "back to the step", "e leave"},
+      {on(' '), &Stepper::leave_cell},
+      {on('g'), &Stepper::ask_step},
+      {on('b'), &Stepper::leave_cell},
   };
   return rows;
 }
 
 std::span<const StepperKeys::Binding> StepperKeys::of_both() {
   static constexpr Binding rows[] = {
-      {{{letter('?')}}, &Stepper::show_keys, "?", "these keys", "? keys"},
-      {{{letter('q')}}, &Stepper::quit, "q", "quits", "q quit"},
-      {{{letter('s')}},
-       &Stepper::ask_change,
-       "s",
-       "sets a given's cell; numbers that change are marked with *",
-       "s set"},
-      {{{letter('u')}}, &Stepper::take_back, "u", "undoes the last change"},
-      {{{letter('+'), letter('=')}}, &Stepper::more, "+ -", "more decimals, fewer", "+ - digits"},
-      {{{letter('-'), letter('_')}}, &Stepper::fewer},
-      {{{letter('h')}}, &Stepper::picture, "h", "heatmap, dots or numbers only", "h heatmap/dots"},
-      {{{letter('c')}}, &Stepper::code, "c", "the lines of NumPy and PyTorch, or not", "c code"},
-      {{{letter('x')}},
-       &Stepper::ask_directory,
-       "x",
-       "exports every matrix to a directory",
-       "x export"},
+      {on('?'), &Stepper::show_keys, "?", "these keys", "? keys"},
+      {on('q'), &Stepper::quit, "q", "quits", "q quit"},
+      {on('s'), &Stepper::ask_change, "s",
+       "sets a given's cell; numbers that change are marked with *", "s set"},
+      {on('u'), &Stepper::take_back, "u", "undoes the last change"},
+      {on('+', '='), &Stepper::more, "+ -", "more decimals, fewer", "+ - digits"},
+      {on('-', '_'), &Stepper::fewer},
+      {on('h'), &Stepper::picture, "h", "heatmap, dots or numbers only", "h heatmap/dots"},
+      {on('c'), &Stepper::code, "c", "the lines of NumPy and PyTorch, or not", "c code"},
+      {on('x'), &Stepper::ask_directory, "x", "exports every matrix to a directory", "x export"},
   };
   return rows;
 }

@@ -75,6 +75,14 @@ CellReference resolve_in_matrix(const std::string& written, const Walkthrough& w
   return resolve(text, walk.trace());
 }
 
+// Goes on with other numbers; returns what changes.
+std::string take_numbers(Walkthrough& walk, SharedLesson after) {
+  const std::string text = changed_text(walk.trace(), after->trace);
+  walk.now = std::move(after);
+  walk.map = shared_map(walk.trace());
+  return text;
+}
+
 template <class Named>
 std::vector<std::string> names_with_prefix(const Named& all, std::string_view prefix) {
   std::vector<std::string> names;
@@ -193,26 +201,19 @@ void go_to(Walkthrough& walk, std::string_view step) {
 }
 
 std::string set_cell(Walkthrough& walk, const std::string& change) {
-  SharedLesson after = changed(walk.now, change);
-  const std::string text =
-      fmt::format("{}; {}", std::string(trimmed(change)), changed_text(walk.trace(), after->trace));
-  walk.now = std::move(after);
-  walk.map = shared_map(walk.trace());
+  const std::string text = take_numbers(walk, changed(walk.now, change));
   walk.set.push_back(change);
-  return text + "; u undoes it";
+  return fmt::format("{}; {}; u undoes it", trimmed(change), text);
 }
 
 std::string undo(Walkthrough& walk) {
   if (walk.set.empty()) return "nothing to undo: s sets a value";
-  const std::string last = walk.set.back();
   SharedLesson before = walk.baseline;
   for (std::size_t i = 0; i + 1 < walk.set.size(); ++i) before = changed(before, walk.set[i]);
-  const std::string text = fmt::format("undone: {}; {}", std::string(trimmed(last)),
-                                       changed_text(walk.trace(), before->trace));
-  walk.now = std::move(before);
-  walk.map = shared_map(walk.trace());
+  const std::string text = take_numbers(walk, std::move(before));
+  const std::string last = walk.set.back();
   walk.set.pop_back();
-  return text;
+  return fmt::format("undone: {}; {}", trimmed(last), text);
 }
 
 std::string more_digits(Walkthrough& walk, int more) {

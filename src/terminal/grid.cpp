@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <map>
 #include <stdexcept>
 
@@ -145,47 +144,40 @@ std::size_t room_for_row_labels(const GridLayout& sheet) {
   return std::clamp(room, narrowest_row_label, max_row_label_width);
 }
 
+FittingColumns columns_at(const GridLayout& sheet, Selection selection) {
+  std::vector<const GridColumn*> columns;
+  for (const std::size_t index : selection) columns.push_back(&column_of(sheet, index));
+  return {std::move(selection), std::move(columns)};
+}
+
 /// The first and last column, and as many as fit from both ends.
 FittingColumns fitting_columns(const GridLayout& sheet, std::size_t room) {
-  std::vector<const GridColumn*> front, back;
-  std::size_t used = 0;
-  for (std::size_t shown = 0; shown < sheet.columns; ++shown) {
-    const bool from_front = shown % 2 == 0;
-    const GridColumn& next =
-        column_of(sheet, from_front ? shown / 2 : sheet.columns - 1 - shown / 2);
-    used += grid_gap + next.width;
+  std::size_t shown = 0;
+  for (std::size_t used = 0; shown < sheet.columns; ++shown) {
+    const std::size_t next = shown % 2 == 0 ? shown / 2 : sheet.columns - 1 - shown / 2;
+    used += grid_gap + column_of(sheet, next).width;
     if (shown >= 2 && used + room_for_hidden(shown + 1, sheet.columns) > room) break;
-    (from_front ? front : back).push_back(&next);
   }
-  const Selection selection = selected(front.size() + back.size(), sheet.columns);
-  std::copy(back.rbegin(), back.rend(), std::back_inserter(front));
-  return {selection, std::move(front)};
+  return columns_at(sheet, selected(shown, sheet.columns));
 }
 
 /// As many columns on both sides of the focus as fit.
 FittingColumns columns_around(const GridLayout& sheet, std::size_t focus, std::size_t room) {
-  std::vector<const GridColumn*> left, right;
-  right.push_back(&column_of(sheet, focus));
-  std::size_t used = grid_gap + right.back()->width;
-  bool more_left = true, more_right = true;
-  const auto take = [&](std::vector<const GridColumn*>& side, std::size_t index, bool& more) {
-    const GridColumn& next = column_of(sheet, index);
-    more = used + grid_gap + next.width <= room;
-    if (!more) return;
-    used += grid_gap + next.width;
-    side.push_back(&next);
+  std::size_t first = focus, last = focus;
+  std::size_t used = grid_gap + column_of(sheet, focus).width;
+  const auto fits = [&](std::size_t index) {
+    const std::size_t needed = grid_gap + column_of(sheet, index).width;
+    if (used + needed > room) return false;
+    used += needed;
+    return true;
   };
-  while (more_left || more_right) {
-    more_right = more_right && focus + right.size() < sheet.columns;
-    if (more_right) take(right, focus + right.size(), more_right);
-    more_left = more_left && left.size() < focus;
-    if (more_left) take(left, focus - 1 - left.size(), more_left);
+  for (bool more_left = true, more_right = true; more_left || more_right;) {
+    more_right = more_right && last + 1 < sheet.columns && fits(last + 1);
+    if (more_right) ++last;
+    more_left = more_left && first > 0 && fits(first - 1);
+    if (more_left) --first;
   }
-  FittingColumns fitting{
-      contiguous_selection(focus - left.size(), left.size() + right.size(), sheet.columns), {}};
-  std::copy(left.rbegin(), left.rend(), std::back_inserter(fitting.columns));
-  std::copy(right.begin(), right.end(), std::back_inserter(fitting.columns));
-  return fitting;
+  return columns_at(sheet, contiguous_selection(first, last + 1 - first, sheet.columns));
 }
 
 /// Row labels: words left-aligned, indices right-aligned. If not every column fits beside them,

@@ -31,18 +31,13 @@ std::size_t cell_width(int digits) {
 }
 
 // Wraps prose to the width, behind a margin.
-std::string indented(std::string_view prose, const HeadsStyle& look,
-                     std::string_view margin = "  ") {
-  std::string text;
-  for (const std::string& line : wrapped(prose, look.width - margin.size())) {
-    text += fmt::format("{}{}\n", margin, line);
-  }
-  return text;
+std::string indented(std::string_view prose, const HeadsStyle& look, std::size_t margin = 2) {
+  return indented_lines(wrapped(prose, look.width - margin), margin);
 }
 
 std::string heading(const Lesson& lesson, const HeadsStyle& look) {
-  return indented(lesson.title, look, "") +
-         (lesson.summary.empty() ? "" : indented(lesson.summary, look, ""));
+  return indented(lesson.title, look, 0) +
+         (lesson.summary.empty() ? "" : indented(lesson.summary, look, 0));
 }
 
 std::string table_text(const std::vector<HeadStats>& habits, const HeadsStyle& look,
@@ -92,9 +87,8 @@ std::string pictures_text(const Trace& trace, const std::vector<HeadStats>& habi
     if (pictures.back().empty()) return {};
   }
   if (pictures.empty()) return {};
-  std::string text;
-  for (const std::string& line : side_by_side(pictures, 0, look.width)) text += line + "\n";
-  return text + fmt::format("\n  {}\n", glyph_legend());
+  return indented_lines(side_by_side(pictures, 0, look.width), 0) +
+         fmt::format("\n  {}\n", glyph_legend());
 }
 
 std::string word_of(const Prediction& prediction) { return sanitise(prediction.word); }
@@ -120,7 +114,7 @@ std::string heads_text(const Lesson& lesson, const Trace& trace,
                        const std::vector<HeadStats>& habits, const HeadsStyle& look) {
   const std::span<const HeadMeasure> measures = head_measures(trace);
   std::string text =
-      indented(lesson.title, look, "") + "\n" + table_text(habits, look, measures) + "\n";
+      indented(lesson.title, look, 0) + "\n" + table_text(habits, look, measures) + "\n";
   std::string legend =
       "Means over all tokens but the first. entropy: 0 if a head looks at one token, larger if at "
       "several. largest: the largest attention weight of a row. previous, first, itself: the "

@@ -62,6 +62,14 @@ std::vector<std::string> lines_of(std::string_view text) {
   return lines;
 }
 
+std::string indented_lines(const std::vector<std::string>& lines, std::size_t blanks) {
+  std::string text;
+  for (const std::string& line : lines) {
+    text.append(line.empty() ? 0 : blanks, ' ').append(line) += '\n';
+  }
+  return text;
+}
+
 std::size_t display_width(std::string_view line) { return width(strip_colour(line)); }
 
 std::size_t max_width(const std::vector<std::string>& lines) {

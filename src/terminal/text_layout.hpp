@@ -10,6 +10,9 @@ namespace qkv::inline terminal {
 /// Splits a text into lines, each of which ends in a line break.
 std::vector<std::string> lines_of(std::string_view text);
 
+/// Returns the lines as text, each behind so many blanks unless it is empty.
+std::string indented_lines(const std::vector<std::string>& lines, std::size_t blanks = 2);
+
 /// Returns the display width of a line, without colour codes.
 std::size_t display_width(std::string_view line);
 

@@ -82,7 +82,7 @@ std::string worked_cell_text(const std::string& lesson, const Trace& trace,
         look.reader == InputMode::keys ? "press e and write the cell" : command;
     const std::string where = left_out ? "Longer lines are left out; all of them: " + intermediates
                                        : "with names: " + command;
-    for (const std::string& line : wrapped(where, look.width - 2)) text += "  " + line + "\n";
+    text += indented_lines(wrapped(where, look.width - 2));
   }
   return text + "\n";
 }
@@ -263,12 +263,6 @@ constexpr std::size_t max_prose_width = 76;
 
 std::string bold(const std::string& text, const WalkStyle& look) {
   return look.colour ? "\x1b[1m" + text + "\x1b[0m" : text;
-}
-
-std::string indented_lines(const std::vector<std::string>& lines) {
-  std::string text;
-  for (const std::string& line : lines) text += line.empty() ? "\n" : "  " + line + "\n";
-  return text;
 }
 
 // Writes blocks, each with a blank line before the next.

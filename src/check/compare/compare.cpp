@@ -282,17 +282,14 @@ bool step_masks_cells(const std::string& name, const ComparedSideIndex& actual,
   return name.find("mask") != std::string::npos;
 }
 
-[[noreturn]] void refuse_unknown_tensors(const ComparedSide& actual, const ComparedSide& desired,
+[[noreturn]] void refuse_unknown_tensors(const ComparedSideIndex& actual,
+                                         const ComparedSideIndex& desired,
                                          const std::vector<std::string>& maps) {
-  const auto names = [](const ComparedSide& side) {
-    std::vector<std::string_view> all;
-    for (const ComparedMatrix& matrix : side.matrices) all.push_back(matrix.name);
-    return abbreviated_list(all);
-  };
   throw InputError(fmt::format(
       "{} and {} have no step in common, so there is nothing to compare; the first has {}, the "
       "second {}: name arrays and files after the lesson's steps{}",
-      actual.name, desired.name, names(actual), names(desired),
+      actual.side().name, desired.side().name, abbreviated_list(actual.names()),
+      abbreviated_list(desired.names()),
       maps.empty() ? "" : "; by their numbers: " + map_options(maps)));
 }
 
@@ -444,7 +441,7 @@ Comparison compare(const ComparedSide& actual, const ComparedSide& desired,
   comparison.first = first_difference(comparison, both_whole);
   comparison.cut_short = is_cut_short(comparison, actual, desired);
   comparison.maps = suggested_maps(comparison, actual.is_lesson);
-  if (!in_common) refuse_unknown_tensors(actual, desired, comparison.maps);
+  if (!in_common) refuse_unknown_tensors(actual_index, desired_index, comparison.maps);
   refuse_unused_tolerances(choice, comparison);
   return comparison;
 }

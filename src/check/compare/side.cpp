@@ -177,11 +177,10 @@ void fill_left_out(const Tensor& expected, ComparedMatrix& matrix) {
 
 // A map from or to an unknown name would be ignored silently, or hide a difference.
 [[noreturn]] void refuse_idle(const NameMap& map, std::string_view name, const ComparedSide& side) {
-  std::vector<std::string> names;
-  for (const ComparedMatrix& matrix : side.matrices) names.push_back(matrix.name);
-  throw InputError(
-      fmt::format("--map {}={}: {} has no array \"{}\"; {}", map.theirs, map.ours, side.name, name,
-                  did_you_mean(name, names, fmt::format("it has {}", abbreviated_list(names)))));
+  const ComparedSideIndex index(side);
+  const std::string all = fmt::format("it has {}", abbreviated_list(index.names()));
+  throw InputError(fmt::format("--map {}={}: {} has no array \"{}\"; {}", map.theirs, map.ours,
+                               side.name, name, did_you_mean(name, index.names(), all)));
 }
 
 bool are_near(std::span<const double> numbers, std::span<const double> right, Precision precision) {

@@ -50,6 +50,7 @@ class ComparedSideIndex {
   explicit ComparedSideIndex(const ComparedSide& side);
   const ComparedMatrix* find(std::string_view matrix) const;  ///< nullptr if absent
   const ComparedSide& side() const { return *side_; }
+  const std::vector<std::string>& names() const { return names_.all(); }
 
  private:
   const ComparedSide* side_;

@@ -329,11 +329,7 @@ bool CandidateSet::add_carried(const Search& search, Candidate made) const {
 bool CandidateSet::collect_unsubmitted_slips(const Search& search) const {
   const Tensor& right = search.assumption.numbers.tensor(search.origin.at);
   if (!is_by_hand(right.values.size())) return true;
-  const SlipContext context{.right = &right,
-                            .decimals = node_.units.decimals,
-                            .wrong_rows = {},
-                            .arithmetic = {},
-                            .near_wrong = {}};
+  const SlipContext context{.right = &right, .decimals = node_.units.decimals};
   for (Candidate& slip : slip_candidates(context, SlipPlace::of_unsubmitted)) {
     if (!add_carried(search, std::move(slip))) return false;
   }

@@ -75,14 +75,15 @@ struct Candidate {
 
 /// The data of a step that slips need.
 struct SlipContext {
-  const Tensor* right = nullptr;                     ///< the step from the learner's own numbers
-  int decimals = 0;                                  ///< that the learner writes
-  std::vector<std::vector<std::size_t>> wrong_rows;  ///< of each matrix, from 0
+  const Tensor* right = nullptr;  ///< the step from the learner's own numbers
+  int decimals = 0;               ///< that the learner writes
+  std::vector<std::vector<std::size_t>> wrong_rows = {};  ///< of each matrix, from 0
   /// Returns the arithmetic of a cell from the learner's own numbers; empty for a given.
-  std::function<Expression(std::size_t matrix, std::size_t row, std::size_t column)> arithmetic;
+  std::function<Expression(std::size_t matrix, std::size_t row, std::size_t column)> arithmetic =
+      {};
   /// Cells where a slip within one line may show. Other cells may stay NaN, since their digits or
   /// arithmetic are expensive.
-  std::vector<bool> near_wrong;
+  std::vector<bool> near_wrong = {};
   std::span<const double> written = {};  ///< what the learner has, as far as that is known
   const Region* region = nullptr;        ///< the block that the wrong cells fill, if they do
   /// Formats a term of a sum, naming its cells.
@@ -106,10 +107,10 @@ double nearest_factor(std::span<const double> written, std::span<const double> r
 /// The mismatch to explain: written numbers, expected numbers and wrong cells of one matrix.
 struct Mismatch {
   Shape shape;
-  std::vector<double> written;    ///< NaN where blank
-  std::vector<bool> is_masked;    ///< finite masks: very low numbers that stand for -inf
-  std::vector<double> tolerance;  ///< one unit, with slack
-  std::vector<bool> wrong;
+  std::vector<double> written = {};    ///< NaN where blank
+  std::vector<bool> is_masked = {};    ///< finite masks: very low numbers that stand for -inf
+  std::vector<double> tolerance = {};  ///< one unit, with slack
+  std::vector<bool> wrong = {};
   std::span<const double> right = {};  ///< computed from the learner's own numbers
   std::vector<double> exact;  ///< required values where no rounding occurs; else empty or NaN
   double floor = 0;           ///< tolerance of `exact`

@@ -147,10 +147,6 @@ constexpr std::size_t max_cells_with_slack = 4096;
 Mismatch mismatch_of(const LearnerNode& node) {
   const SubmittedArray& submitted = node.submitted ? *node.submitted : *node.wrong_shape_array;
   Mismatch mismatch{.shape = submitted.shape,
-                    .written = {},
-                    .is_masked = {},
-                    .tolerance = {},
-                    .wrong = {},
                     .right = node.submitted ? node.from_yours.values : std::span<const double>(),
                     .exact = node.exact,
                     .floor = node.units.floor,

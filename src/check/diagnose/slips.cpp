@@ -235,9 +235,11 @@ struct Slip {
   unsigned where;  ///< SlipPlace: a large matrix comes from a program
   SlipScope scope;
   std::vector<CandidateValues> (*candidates)(const SlipContext&);
-  Evidence evidence = {};
   std::string (*detail)(const SlipContext&, std::size_t variant, std::size_t cell) = nullptr;
+  Evidence evidence = {};
 };
+
+constexpr Evidence three_cells{.least = 3};
 
 constexpr Slip slips[] = {
     {"slip.transposed", "Rows and columns are swapped: the matrix is transposed.",
@@ -254,26 +256,16 @@ constexpr Slip slips[] = {
      SlipScope::line, swapped_digits},
     {"slip.neighbour", "This is the number of a neighbouring cell.",
      "Put a ruler under the row that you read.", of_hand, SlipScope::line, neighbours},
-    {"slip.dropped-term",
-     "One term of the sum was left out.",
-     "Count the terms.",
-     of_hand,
-     SlipScope::line,
-     dropped_terms,
-     {},
-     dropped_term},
+    {"slip.dropped-term", "One term of the sum was left out.", "Count the terms.", of_hand,
+     SlipScope::line, dropped_terms, dropped_term},
     {"slip.rows-swapped", "Two rows are swapped.", "Compare the labels of the rows.", of_hand,
      SlipScope::anything, swapped_rows},
     {"tile.zero", "A block was never filled in: all of it is 0.",
      "Calculate it. In a program: does the loop over the tiles reach it?", of_hand | of_program,
-     SlipScope::anything, unwritten_blocks, masking_evidence},
-    {"dropout.on",
-     "Some numbers are 0, and all the others too large by one factor.",
-     "Switch dropout off: model.eval().",
-     of_hand | of_program,
-     SlipScope::anything,
-     dropouts,
-     {.least = 3}},
+     SlipScope::anything, unwritten_blocks, nullptr, masking_evidence},
+    {"dropout.on", "Some numbers are 0, and all the others too large by one factor.",
+     "Switch dropout off: model.eval().", of_hand | of_program, SlipScope::anything, dropouts,
+     nullptr, three_cells},
     {"tile.zero", "A head was never filled in: all of it is 0.",
      "In a program: does the loop over the heads reach it?", of_unsubmitted, SlipScope::anything,
      unwritten_heads},

@@ -30,9 +30,9 @@ std::vector<WrongVersion> wrong_versions(const StepView& step) {
   return versions;
 }
 
-bool look_alike(const Tensor& a, const Tensor& b, double unit_of_hand_work) {
+bool look_alike(const Tensor& a, const Tensor& b, double unit) {
   const auto are_alike = [&](double x, double y) {
-    return x == y || (std::isnan(x) && std::isnan(y)) || std::abs(x - y) <= unit_of_hand_work;
+    return x == y || (std::isnan(x) && std::isnan(y)) || std::abs(x - y) <= unit;
   };
   return a.rows() == b.rows() && a.columns() == b.columns() &&
          std::ranges::equal(a.values, b.values, are_alike);
@@ -80,8 +80,7 @@ Trace with_other_numbers(const Recipe& recipe) {
 
 }  // namespace
 
-std::vector<IndistinguishablePair> indistinguishable_mistakes(const Trace& trace,
-                                                              double unit_of_hand_work) {
+std::vector<IndistinguishablePair> indistinguishable_mistakes(const Trace& trace, double unit) {
   const Judgement untouched = judge(trace, {}, {});
   const std::vector<StepView> all = Hypothesis(untouched, trace).sources();
   std::vector<IndistinguishablePair> found;
@@ -93,11 +92,10 @@ std::vector<IndistinguishablePair> indistinguishable_mistakes(const Trace& trace
     const std::vector<WrongVersion> candidates = wrong_versions(step);
     for (std::size_t v = 0; v < candidates.size(); ++v) {
       const WrongVersion& candidate = candidates[v];
-      if (look_alike(candidate.numbers, *step.tensor, unit_of_hand_work))
-        add_once({name, candidate.id, {}});
+      if (look_alike(candidate.numbers, *step.tensor, unit)) add_once({name, candidate.id, {}});
       for (std::size_t w = 0; w < v; ++w) {
         if (candidates[w].id == candidate.id) continue;
-        if (!look_alike(candidate.numbers, candidates[w].numbers, unit_of_hand_work)) continue;
+        if (!look_alike(candidate.numbers, candidates[w].numbers, unit)) continue;
         add_once({name, candidate.id, candidates[w].id});
       }
     }
@@ -105,9 +103,8 @@ std::vector<IndistinguishablePair> indistinguishable_mistakes(const Trace& trace
   return found;
 }
 
-std::vector<IndistinguishablePair> invisible_mistakes(const Trace& trace,
-                                                      double unit_of_hand_work) {
-  std::vector<IndistinguishablePair> found = indistinguishable_mistakes(trace, unit_of_hand_work);
+std::vector<IndistinguishablePair> invisible_mistakes(const Trace& trace, double unit) {
+  std::vector<IndistinguishablePair> found = indistinguishable_mistakes(trace, unit);
   std::erase_if(found, [](const IndistinguishablePair& one) { return !one.other.empty(); });
   return found;
 }

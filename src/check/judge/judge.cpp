@@ -26,14 +26,6 @@ std::size_t LearnerNode::wrong_cells() const {
   return static_cast<std::size_t>(std::count(verdicts.begin(), verdicts.end(), Verdict::wrong));
 }
 
-bool LearnerNode::has_number(std::size_t cell) const {
-  return submitted && !submitted->cells[cell].is_blank() && submitted->cells[cell].bad_text == 0;
-}
-
-bool LearnerNode::is_exact(std::size_t cell) const {
-  return !exact.empty() && !std::isnan(exact[cell]);
-}
-
 std::size_t Judgement::wrong_nodes() const {
   return static_cast<std::size_t>(std::count_if(
       nodes.begin(), nodes.end(), [](const LearnerNode& node) { return node.wrong_cells() > 0; }));

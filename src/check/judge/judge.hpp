@@ -52,9 +52,11 @@ struct LearnerNode {
   bool finite_mask = false;  ///< -1e9 or similar was written for -inf
   bool tainted = false;      ///< some of its cells are wrong or carried
 
-  std::size_t wrong_cells() const;          ///< all cells if the shape is wrong
-  bool has_number(std::size_t cell) const;  ///< true if submitted and readable
-  bool is_exact(std::size_t cell) const;
+  std::size_t wrong_cells() const;           ///< all cells if the shape is wrong
+  bool has_number(std::size_t cell) const {  ///< true if submitted and readable
+    return submitted && !submitted->cells[cell].is_blank() && submitted->cells[cell].bad_text == 0;
+  }
+  bool is_exact(std::size_t cell) const { return !exact.empty() && !std::isnan(exact[cell]); }
 };
 
 /// The whole submission, judged cell by cell.
