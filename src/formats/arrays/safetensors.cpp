@@ -9,6 +9,7 @@
 #include <set>
 
 #include "formats/handwork/numeral.hpp"
+#include "tensor/parallel.hpp"
 #include "text/error.hpp"
 #include "text/strings.hpp"
 
@@ -344,10 +345,18 @@ std::vector<NamedArray> read_safetensors(std::string_view bytes, const std::stri
                                          const NumberLimit& most) {
   const SafetensorsIndex index = safetensors_index(bytes, where);
   if (index.tensors.empty()) refuse(where, "there are no tensors in it");
-  std::vector<NamedArray> tensors;
+  std::vector<const SafetensorsEntry*> wanted;
   for (const SafetensorsEntry& entry : index.tensors) {
-    if (accepts(entry.name)) tensors.push_back({entry.name, read_safetensor(entry, where, most)});
+    if (!accepts(entry.name)) continue;
+    safetensor_dtype(entry, where);  // the first fault is told, however many threads there are
+    wanted.push_back(&entry);
   }
+  std::vector<NamedArray> tensors(wanted.size());
+  const std::size_t size = bytes.size() / index.tensors.size();
+  parallel_for(wanted.size(), 1, size, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i)
+      tensors[i] = {wanted[i]->name, read_safetensor(*wanted[i], where, most)};
+  });
   return tensors;
 }
 
