@@ -95,7 +95,8 @@ TEST_CASE("one wild number does not excuse the others") {
 
 TEST_CASE("a wild number is explained within its own digits") {
   Submission work = submission_of({{"Q", "5,2\n5,1\n"}}, two_words().trace);
-  const std::vector<double> wild = {5000.00048828125, 2, 5, 1};  // as float32 holds 5.0000005 times 1000
+  const std::vector<double> wild = {5000.00048828125, 2, 5,
+                                    1};  // as float32 holds 5.0000005 times 1000
   work.files[0].written = array_of_values({2, 2}, wild, Precision::float32);
   const CheckReport report = check_submission(two_words().lesson, two_words().trace, work, {});
   CHECK(verdicts(report, "Q") == "wc cc");
