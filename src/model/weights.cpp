@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 
 #include "formats/handwork/numeral.hpp"
@@ -155,18 +157,22 @@ struct LineReader {
 // Returns the index of the first NaN or infinity, or the count of numbers.
 std::size_t first_broken(std::string_view bytes, const Dtype& dtype) {
   constexpr std::size_t at_a_time = std::size_t{1} << 16;
+  constexpr std::size_t in_cache = std::size_t{1} << 11;
   const std::size_t count = bytes.size() / dtype.size;
   std::atomic<std::size_t> first = count;
   parallel_for(count, at_a_time, 2, [&](std::size_t begin, std::size_t end) {
-    const auto room = std::make_unique_for_overwrite<double[]>(end - begin);
-    const std::span<double> numbers{room.get(), end - begin};
-    dtype.load(bytes.data() + begin * dtype.size, dtype.size, ByteOrder::little, numbers);
-    if (all_finite(numbers)) return;
-    const auto broken =
-        std::ranges::find_if(numbers, [](double value) { return !std::isfinite(value); });
-    const std::size_t place = begin + static_cast<std::size_t>(broken - numbers.begin());
-    std::size_t known = first;
-    while (place < known && !first.compare_exchange_weak(known, place)) {
+    std::array<double, in_cache> room;
+    for (std::size_t i = begin; i < end; i += in_cache) {
+      const auto numbers = std::span(room).first(std::min(in_cache, end - i));
+      dtype.load(bytes.data() + i * dtype.size, dtype.size, ByteOrder::little, numbers);
+      if (all_finite(numbers)) continue;
+      const auto broken =
+          std::ranges::find_if(numbers, [](double value) { return !std::isfinite(value); });
+      const std::size_t place = i + static_cast<std::size_t>(broken - numbers.begin());
+      std::size_t known = first;
+      while (place < known && !first.compare_exchange_weak(known, place)) {
+      }
+      return;
     }
   });
   return first;

@@ -555,7 +555,7 @@ std::string compared_text(const Comparison& comparison, const ComparedSide& actu
   }
   if (comparison.bisection)
     text += wrapped_lines(bisection_text(*comparison.bisection), style.width);
-  if (!style.check_command.empty()) {
+  if (!style.check_command.empty() && printed_of(first) == 0) {
     text += fmt::format("Cell by cell: {}\n", sanitise(style.check_command));
   }
   return text + last;

@@ -222,6 +222,7 @@ def a_known_mistake_is_named(folder):
         equal(done.returncode, 1)
         assert "The first that differs is h0.attention_weights." in done.stdout, done.stdout
         assert "√d_k" in done.stdout, done.stdout
+        assert "Cell by cell" not in done.stdout, done.stdout  # check does not read such a text
 
 
 def the_last_layer_may_have_its_last_row_alone(folder):

@@ -28,6 +28,8 @@ Tensor tensor_of_written(const ParsedArray& written) {
     return tensor_of(written.shape, Values::lazy(element_count(written.shape, "an array"),
                                                  written.shape.back(), blanks));
   }
+  if (std::ranges::equal(written.cells, written.values, {}, &Numeral::value))
+    return tensor_of(written.shape, written.values);  // shared
   std::vector<Axis> axes;
   for (const std::size_t size : written.shape) axes.push_back({.name = "", .size = size});
   Tensor tensor = uninitialised(std::move(axes));

@@ -105,15 +105,11 @@ Values load_values(const Dtype& dtype, std::string_view bytes, const std::string
   return values;
 }
 
-ParsedArray array_of_values(Shape shape, std::span<const double> values, Precision precision) {
-  ParsedArray written;
-  written.shape = std::move(shape);
-  written.precision = precision;
-  written.cells.resize(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    written.cells[i].value = values[i];
-    written.cells[i].computed = std::isnan(values[i]);
-  }
+ParsedArray array_of_values(Shape shape, Values values, Precision precision) {
+  ParsedArray written{.shape = std::move(shape), .precision = precision};
+  written.cells.reserve(values.size());  // each page is written once
+  for (const double x : values) written.cells.push_back({.value = x, .computed = std::isnan(x)});
+  written.values = std::move(values);
   return written;
 }
 

@@ -33,7 +33,7 @@ Values load_values(const Dtype& dtype, std::string_view bytes, const std::string
                    ByteOrder order = ByteOrder::little);
 
 /// Returns numbers from a binary file as a submitted array: NaN is a number, decimals are 0.
-ParsedArray array_of_values(Shape shape, std::span<const double> values, Precision precision);
+ParsedArray array_of_values(Shape shape, Values values, Precision precision);
 
 /// The bytes of numbers as they lie in memory: little-endian doubles.
 std::string_view bytes_of(std::span<const double> values);

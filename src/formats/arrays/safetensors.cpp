@@ -9,6 +9,7 @@
 #include <set>
 
 #include "formats/handwork/numeral.hpp"
+#include "tensor/parallel.hpp"
 #include "text/error.hpp"
 #include "text/strings.hpp"
 
@@ -343,11 +344,20 @@ std::vector<NamedArray> read_safetensors(std::string_view bytes, const std::stri
                                          const ReadOptions& wanted) {
   const SafetensorsIndex index = safetensors_index(bytes, where);
   if (index.tensors.empty()) refuse(where, "there are no tensors in it");
-  std::vector<NamedArray> tensors;
+  std::vector<const SafetensorsEntry*> chosen;
   for (const SafetensorsEntry& entry : index.tensors) {
     if (!wanted.wants(entry.name)) continue;
-    tensors.push_back({entry.name, read_safetensor(entry, where, wanted.most_of(entry.name))});
+    safetensor_dtype(entry, where);  // the first fault is told, however many threads there are
+    chosen.push_back(&entry);
   }
+  std::vector<NamedArray> tensors(chosen.size());
+  const std::size_t size = bytes.size() / index.tensors.size();
+  parallel_for(chosen.size(), 1, size, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const SafetensorsEntry& entry = *chosen[i];
+      tensors[i] = {entry.name, read_safetensor(entry, where, wanted.most_of(entry.name))};
+    }
+  });
   return tensors;
 }
 

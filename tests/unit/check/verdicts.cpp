@@ -95,7 +95,8 @@ TEST_CASE("one wild number does not excuse the others") {
 
 TEST_CASE("a wild number is explained within its own digits") {
   Submission work = submission_of({{"Q", "5,2\n5,1\n"}}, two_words().trace);
-  const double wild[] = {5000.00048828125, 2, 5, 1};  // as float32 holds 5.0000005 times 1000
+  const std::vector<double> wild = {5000.00048828125, 2, 5,
+                                    1};  // as float32 holds 5.0000005 times 1000
   work.files[0].written = array_of_values({2, 2}, wild, Precision::float32);
   const CheckReport report = check_submission(two_words().lesson, two_words().trace, work, {});
   CHECK(verdicts(report, "Q") == "wc cc");
@@ -105,8 +106,8 @@ TEST_CASE("a wild number is explained within its own digits") {
 TEST_CASE("a program's exact numbers with few decimals excuse nothing behind them") {
   Submission work =
       submission_of({{"K", "0,0\n0,0\n"}, {"scores", "0,0\n0,0\n"}}, two_words().trace);
-  const double keys[] = {0.5, 1.6, 1.5, 3.3};
-  const double scores[] = {5.75, 14.1, 4.1, 10.8};  // the first is 0.05 too much
+  const std::vector<double> keys = {0.5, 1.6, 1.5, 3.3};
+  const std::vector<double> scores = {5.75, 14.1, 4.1, 10.8};  // the first is 0.05 too much
   for (const Precision precision : {Precision::float32, Precision::float64}) {
     work.files[0].written = array_of_values({2, 2}, keys, precision);
     work.files[1].written = array_of_values({2, 2}, scores, precision);
