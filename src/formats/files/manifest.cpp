@@ -19,11 +19,33 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view worksheet_page = "worksheet.html";
 
-// A manifest is untrusted: it may name only files beside it.
-if (fs::path(name).filename() != name || !fs::is_regular_file(file, ignored)) continue;
-if (sha256_of(file) != sum) changed.push_back(name);
+std::string sha256_of(const fs::path& path) {
+  const MappedFile file(path);
+  Sha256 sum;
+  sum.add(file.bytes());
+  return sum.hex();
 }
-return changed;
+
+// "06-scores.csv", "given-X.npy".
+bool is_named_as_exported(const fs::path& file) {
+  if (!is_readable(file)) return false;
+  const std::string name = file.filename().string();
+  if (name.starts_with("given-")) return true;
+  const std::size_t digits = name.find_first_not_of("0123456789");
+  return digits >= 2 && digits < name.size() && name[digits] == '-';
+}
+
+// Files that do not exist are not included.
+std::vector<std::string> changed_files(const fs::path& directory, const Manifest& list) {
+  std::vector<std::string> changed;
+  std::error_code ignored;
+  for (const auto& [name, sum] : list.sums) {
+    const fs::path file = directory / name;
+    // A manifest is untrusted: it may name only files beside it.
+    if (fs::path(name).filename() != name || !fs::is_regular_file(file, ignored)) continue;
+    if (sha256_of(file) != sum) changed.push_back(name);
+  }
+  return changed;
 }
 
 std::string changed_files_text(std::span<const std::string> names) {
