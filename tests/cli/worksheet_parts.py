@@ -22,7 +22,7 @@ from worksheet import ROOT, as_written, faults_of_page, matrix_for, read_rows, r
 
 PARTS = 4  # of each lesson
 MOST_CELLS = 4000  # of a part: more are nobody's handwork
-SAID = re.compile(r"ask for ([\d,]+) number")
+SAID = re.compile(r"asks for ([\d,]+) number")
 
 
 def random_part(chance, lesson):
