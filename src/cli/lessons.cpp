@@ -95,7 +95,7 @@ std::string about(const Lesson& lesson, const Terminal& output) {
   std::string text = sanitise(lesson.title) + "\n";
   text += paragraph(lesson.summary, output.width);
   if (!lesson.source.empty()) {
-    text += paragraph("Numbers from: " + lesson.source, output.width);
+    text += paragraph("Source: " + lesson.source, output.width);
   }
   text += text_and_vocabulary(lesson.recipe.environment, output);
   text += "\nSteps:\n" + steps_of(lesson);

@@ -289,7 +289,7 @@ std::optional<CellReference> largest_change(const Step& step, const Trace& befor
 
 std::vector<Passage> with_introduction(const ProseBlock& words) {
   switch (words.role) {
-    case ProseBlock::Role::source: return with_lead("Numbers from: ", words.passages);
+    case ProseBlock::Role::source: return with_lead("Source: ", words.passages);
     case ProseBlock::Role::notice: return with_lead("Notice: ", words.passages);
     case ProseBlock::Role::questions: return below("Try:", words.passages);
     case ProseBlock::Role::answers: return below("Answers:", words.passages);

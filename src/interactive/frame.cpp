@@ -135,7 +135,7 @@ std::vector<std::string> Stepper::hint() const {
   } else if (prompt_ == Prompt::cell && !walk_.step().output.values.empty()) {
     const std::string head = matrix_name(walk_.step().output, last_matrix());
     text = fmt::format(
-        "row,column{}; Enter alone, or an arrow: {}", head.empty() ? "" : " in " + head,
+        "row,column{}; Enter alone (or an arrow) takes {}", head.empty() ? "" : " in " + head,
         reference_text(resolve_cell(walk_, ""), walk_.step().output, trace.token_layout));
   } else if (prompt_ == Prompt::change) {
     const auto names = givens_with_prefix(walk_, line_.text.substr(0, line_.text.find('[')));

@@ -27,12 +27,12 @@ const mapOver = ({ map: { boxes, layer, layers } }) => {
     return { width, height: top + height };
   }
 
-  // From another band only the tip of an arrow comes.
+  // To another band an arrow leaves at its start, and arrives with its tip.
   function arrowTo(box, from) {
     const [x, y] = [box.x - 1, box.y + low / 2];
     const [left, start] = [from.x + from.wide, from.y + low / 2];
     const shaft = from.band === box.band && left < x
-      ? `M${left} ${start}C${left + apart} ${start} ${x - apart} ${y} ${x} ${y}` : `M${x - 10} ${y}H${x}`;
+      ? `M${left} ${start}C${left + apart} ${start} ${x - apart} ${y} ${x} ${y}` : `M${left} ${start}h8M${x - 10} ${y}H${x}`;
     return draw("path", { d: `${shaft}m-5 -3l5 3l-5 3` });
   }
 
@@ -48,9 +48,9 @@ const mapOver = ({ map: { boxes, layer, layers } }) => {
   }
 
   function write() {
-    const { width, height } = layOut(place.clientWidth - 4);
+    const { width, height } = layOut(place.clientWidth - 12);
     const arrows = boxes.flatMap((box) => box.from.map((from) => arrowTo(box, boxes[from])));
-    place.replaceChildren(draw("svg", { viewBox: `-2 -2 ${width + 4} ${height}`, width: width + 4,
+    place.replaceChildren(draw("svg", { viewBox: `-2 -2 ${width + 12} ${height}`, width: width + 12,
       height }, ...arrows, ...boxes.map(boxPicture)));
     mark();
   }

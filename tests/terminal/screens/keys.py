@@ -117,7 +117,7 @@ def the_line_to_resume_can_be_pasted():
 def arrows_choose_a_cell_where_one_is_asked_for():
     with started(TWO_WORDS) as terminal:
         terminal.type(b"gscores\r", "3/7  scores")
-        terminal.type(b"e", "Enter alone, or an arrow: scores[cat,cat]")
+        terminal.type(b"e", "Enter alone (or an arrow) takes scores[cat,cat]")
         terminal.type(LEFT, "scores[cat,fat] =")
         terminal.type(UP, "scores[fat,fat] =")
 

@@ -296,7 +296,7 @@ TEST_CASE("an arrow where a cell is asked for goes on from the one that Enter wo
        {std::pair{"\x1b[A", "scores[fat,cat] ="}, std::pair{"\x1b[D", "scores[cat,fat] ="},
         std::pair{"\x1b[B", "scores[cat,cat] ="}}) {
     Stepper machine = stepper({.rows = 24, .columns = 80});
-    CHECK(has(after(machine, "e"), "Enter alone, or an arrow: scores[cat,cat]"));
+    CHECK(has(after(machine, "e"), "Enter alone (or an arrow) takes scores[cat,cat]"));
     CHECK(has(after(machine, arrow), cell));
     press(machine, "\x1b");
     // In a line that is being typed they move the cursor.
