@@ -158,6 +158,17 @@ struct LayerNorm : FormByRows<"(each row of {0} − its mean) / √(its variance
         eps_of(call));
   }
 
+  // The interval of each cell of a row.
+  static auto cells_of_row(const Cell<Interval>& c) {
+    const auto x = c(0);
+    std::vector<Interval> row;
+    for (std::size_t j = 0; j < x.columns; ++j) row.push_back(x(c.row, j));
+    return [box = LayerNormBounds(std::move(row), eps_of(*c.call)), gain = c(1),
+            bias = c(2)](const Cell<Interval>& at) -> Interval {
+      return box.range(at.column) * gain(0, at.column) + bias(0, at.column);
+    };
+  }
+
   template <class N>
   static N cell(const Cell<N>& c) {
     if constexpr (std::is_same_v<N, Interval>) {
@@ -168,17 +179,6 @@ struct LayerNorm : FormByRows<"(each row of {0} − its mean) / √(its variance
           x.columns, [&](std::size_t j) { return x(c.row, j); }, Norm::layer, eps_of(*c.call));
       return normed(x(c.row, c.column)) * c(1)(0, c.column) + c(2)(0, c.column);
     }
-  }
-
-  // The interval of each cell of a row.
-  static auto cells_of_row(const Cell<Interval>& c) {
-    const auto x = c(0);
-    std::vector<Interval> row;
-    for (std::size_t j = 0; j < x.columns; ++j) row.push_back(x(c.row, j));
-    return [box = LayerNormBounds(std::move(row), eps_of(*c.call)), gain = c(1),
-            bias = c(2)](const Cell<Interval>& at) -> Interval {
-      return box.range(at.column) * gain(0, at.column) + bias(0, at.column);
-    };
   }
 
   // One box per row, not per cell.
