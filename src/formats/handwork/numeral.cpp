@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdlib>
 #include <optional>
 
 #include "formats/io.hpp"
@@ -197,15 +198,19 @@ std::optional<Parts> split_parts(std::string_view text, char mark) {
 }
 
 /// The value of the digits; nothing if it is too large for a double.
-std::optional<double> digits_value(std::string_view text, const Parts& parts, char mark) {
-  std::string plain;
-  if (parts.scientific && text.find(minus_sign, parts.digits_end) != std::string_view::npos) {
-    text = plain = fmt::format("{}e{}", text.substr(0, parts.digits_end), parts.exponent);
+std::optional<double> digits_value(std::string_view text, const Parts& parts, DecimalMark mark) {
+  std::string plain;  // with a point and a plain exponent, if it is written in another way
+  if (mark == DecimalMark::comma || text.find(minus_sign, parts.digits_end) != text.npos) {
+    plain = text.substr(0, parts.digits_end);
+    std::ranges::replace(plain, ',', '.');
+    if (parts.scientific) plain += fmt::format("e{}", parts.exponent);
+    text = plain;
   }
-  double value = 0;  // infinity if it is too large, 0 if it is too small
-  fast_float::from_chars_advanced(
-      text.data(), text.data() + text.size(), value,
-      fast_float::parse_options(fast_float::chars_format::general, mark));
+  double value = 0;
+  const auto error = std::from_chars(text.data(), text.data() + text.size(), value).ec;
+  // Outside of a double's range strtod gives infinity or 0.
+  if (error == std::errc::result_out_of_range)
+    value = std::strtod(std::string(text).c_str(), nullptr);
   return std::isinf(value) ? std::nullopt : std::optional(value);
 }
 
@@ -309,7 +314,7 @@ NumeralResult parse_numeral(std::string_view token, DecimalMark mark) {
   }
   const auto parts = split_parts(text, mark_letter);
   if (!parts) return {.fault = NumeralError::not_a_number};
-  const auto value = digits_value(text, *parts, mark_letter);
+  const auto value = digits_value(text, *parts, mark);
   if (!value) return {.fault = NumeralError::too_large};
   const bool is_whole = !parts->scientific && parts->digits_end == parts->whole_digits;
   if (is_whole && !is_representable(text, *value)) return {.fault = NumeralError::rounded};
