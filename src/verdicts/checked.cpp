@@ -351,7 +351,8 @@ std::string verdict_line(const CheckReport& report, Verdict verdict, std::string
   std::vector<std::string> names;
   for (const StepReport& step : report.steps) {
     if (step.verdict != verdict) continue;
-    names.push_back(step.step + (step.cells.blank > step.left_out ? " so far" : ""));
+    const bool goes_on = verdict != Verdict::carried && step.cells.blank > step.left_out;
+    names.push_back(step.step + (goes_on ? " so far" : ""));
   }
   return list(fmt::format("{} {}", verdict_sign(verdict), says), names, style);
 }
