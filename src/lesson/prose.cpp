@@ -8,6 +8,7 @@
 #include "text/error.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"
+#include "text/suggest.hpp"
 #include "trace/cell_reference.hpp"
 
 namespace qkv::inline lesson {
