@@ -372,9 +372,20 @@ std::string conventions_text(const CheckReport& report, const CheckStyle& style)
   return text;
 }
 
-// True if cells were left out on purpose, as a worksheet for a part of the lesson does.
+// True if cells of a matrix were left out beside others, as a worksheet for a part of the lesson
+// does. A head without a file is no such part.
 bool is_a_part(const CheckReport& report) {
-  return std::ranges::any_of(report.steps, [](const StepReport& step) { return step.left_out; });
+  return std::ranges::any_of(report.steps, [](const StepReport& step) {
+    if (step.verdicts.empty()) return false;  // another shape
+    const std::size_t size = step.verdicts.size() / step.written.matrices();
+    std::size_t blank = 0;
+    for (std::size_t start = 0; start < step.verdicts.size(); start += size) {
+      const auto cells = std::span(step.verdicts).subspan(start, size);
+      const auto count = static_cast<std::size_t>(std::ranges::count(cells, Verdict::blank));
+      blank += count < size ? count : 0;
+    }
+    return blank > step.cells.blank - step.left_out;
+  });
 }
 
 // Returns what is neither right nor wrong: undecided, carried and blank steps, conventions, and

@@ -137,7 +137,6 @@ void drop_padded_keys(const Tensor& wanted, ParsedArray& written) {
     if (!is_kept && part.cells[i].value != 0) return;
   }
   part.cells = std::move(cells);
-  part.sum.reset();
   std::erase_if(keys, [&](std::size_t key) { return key >= columns; });
   written.shape.back() = columns;
 }

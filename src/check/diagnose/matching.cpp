@@ -39,6 +39,7 @@ struct Match {
   std::size_t contradicted = 0;  // cells that do not match
   double misfit = 0;             // the largest distance of a matching cell, in units
   bool is_refuted = false;       // by right cells, where another makes all cells
+  bool is_lone_cell = false;     // explains one cell, and right cells contradict it
 };
 
 class Matcher {
@@ -250,7 +251,10 @@ class Matcher {
     const auto is_mistake = [&](const Match& fit) {
       return candidates_[fit.candidate].kind == CandidateKind::mistake;
     };
-    for (Match& fit : fits) fit.is_refuted = is_mistake(fit) && !fits_everywhere(fit);
+    for (Match& fit : fits) {
+      fit.is_refuted = is_mistake(fit) && !fits_everywhere(fit);
+      fit.is_lone_cell = fit.is_refuted && fit.cells == 1;
+    }
     if (std::ranges::none_of(
             fits, [&](const Match& fit) { return is_mistake(fit) && !fit.is_refuted; })) {
       for (Match& fit : fits) fit.is_refuted = false;
@@ -272,7 +276,7 @@ class Matcher {
     found.push_back({.candidate = fit.candidate,
                      .cells = fit.cells,
                      .first = fit.first,
-                     .sure = !fit.is_refuted,
+                     .sure = !fit.is_refuted && !fit.is_lone_cell,
                      .is_refuted = fit.is_refuted});
   }
 
@@ -296,7 +300,7 @@ class Matcher {
     const auto cell = static_cast<std::size_t>(at);
     const double x = std::abs(mismatch_.written[cell]);
     const double hit = 2 * mismatch_.tolerance[cell] * static_cast<double>(candidates_.size());
-    constexpr double likely = 0.25;
+    constexpr double likely = 0.1;
     return x == 0 || std::isinf(x) || hit > likely * x;
   }
 

@@ -134,7 +134,7 @@ std::vector<Fault> undetectable_mistakes(const Lesson& lesson, const Trace& trac
     if (ids.empty()) return;
     faults.push_back(
         {lesson.texts[s].place,
-         fmt::format("with the mistake {}, {} comes out the same; other {} would show it", ids,
+         fmt::format("with a mistake ({}) {} comes out the same; other {} would show it", ids,
                      trace.steps[s].name, what),
          Fault::Kind::advice});
   };
@@ -147,7 +147,7 @@ std::vector<Fault> undetectable_mistakes(const Lesson& lesson, const Trace& trac
       const bool is_meant = trace.steps[s].of.size() > 1 || trace.steps[s].output.rows() == 1;
       if (needs_sizes && is_meant) continue;
       std::string& ids = needs_sizes ? by_sizes : by_numbers;
-      ids += fmt::format("{}{}", ids.empty() ? "" : " or ", mistake.id);
+      ids += fmt::format("{}{}", ids.empty() ? "" : ", ", mistake.id);
     }
     add(s, by_numbers, "numbers");
     add(s, by_sizes, "sizes");

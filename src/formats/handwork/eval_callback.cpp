@@ -55,6 +55,9 @@ class Reader {
       next_line();
       if (is_header(line_)) read_tensor();
     }
+    for (NamedArray& array : arrays_) {
+      if (!sums_are_of_all_) array.written.part->sum.reset();
+    }
     return std::move(arrays_);
   }
 
@@ -77,6 +80,7 @@ class Reader {
   }
 
   void read_tensor() {
+    const bool is_newer = line_.starts_with(markers[1]);
     std::string_view rest = line_.substr(line_.find(':') + 1);
     const std::string name(take_until(" = (", rest));
     const std::string_view type = take_until(")", rest);
@@ -88,7 +92,9 @@ class Reader {
     }
     const bool is_whole = line_.ends_with('}') && rest.empty() && !name.empty();
     if (!is_whole || std::ranges::count(shape_, 0U) > 0) refuse_damaged("the line of a tensor");
-    if (type.find_first_of("qx") != std::string_view::npos) return;  // q4_K, mxfp4: no numbers
+    constexpr std::string_view printed[] = {"f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64"};
+    if (std::ranges::find(printed, type) == std::end(printed)) return;  // q4_K: without numbers
+    sums_are_of_all_ = sums_are_of_all_ || is_newer;
     name_ = printable(name);
     part_ = {.places = std::vector<std::vector<std::size_t>>(shape_.size())};
     for (std::size_t outer = 0; outer < shape_[0]; ++outer) {
@@ -148,27 +154,39 @@ class Reader {
     return std::abs(*part_.sum - sum) <= rounding;
   }
 
-  // Of tensors of one name the last is kept, and the one before a rotation. Views are left out, and
-  // what a norm is before its gain.
+  // Of the tensors that an operation makes under one name the last is kept, and the one before a
+  // rotation. Views are left out, and what a norm is before its gain.
   void keep(std::string name, const std::string& operation) {
+    sums_are_of_all_ = sums_are_of_all_ || !is_sum_of_printed();
     const bool is_view = name.find(" (") != std::string::npos || operation == "PERMUTE";
     if (is_view || name.starts_with("norm") || name.starts_with("node_")) return;
-    if (is_sum_of_printed()) part_.sum.reset();
     if (const std::size_t bias = name.find("_b-"); bias != std::string::npos) name.erase(bias, 2);
     constexpr std::string_view heads = "kqv_out-";  // of newer programs: before W_O
     if (name.starts_with(heads) && operation != "MUL_MAT" && operation != "ADD")
       name.replace(0, heads.size(), "kqv_merged_cont-");
     const auto same = places_.find(name);
-    if (same != places_.end() && operation == "ROPE")
-      put(name + " before ROPE", std::move(arrays_[same->second].written));
-    put(name, {.shape = std::move(shape_), .part = std::move(part_)});
+    if (same != places_.end()) {
+      const Kept& before = same->second;
+      if (operation == "RESHAPE" || operation == "VIEW") return;  // the same numbers
+      if (operation == before.operation && shape_ == arrays_[before.place].written.shape)
+        refuse(where_, name_ + " is there twice: print one evaluation alone");
+      if (operation == "ROPE")
+        put(name + " before ROPE", before.operation, std::move(arrays_[before.place].written));
+    }
+    put(name, operation, {.shape = std::move(shape_), .part = std::move(part_)});
   }
 
-  void put(const std::string& name, ParsedArray written) {
-    const auto [place, is_new] = places_.try_emplace(name, arrays_.size());
-    if (is_new) arrays_.push_back({.name = name, .written = {}});
-    arrays_[place->second].written = std::move(written);
+  void put(const std::string& name, const std::string& operation, ParsedArray written) {
+    Kept& kept = places_.try_emplace(name, Kept{arrays_.size(), {}}).first->second;
+    kept.operation = operation;
+    if (kept.place == arrays_.size()) arrays_.push_back({.name = name, .written = {}});
+    arrays_[kept.place].written = std::move(written);
   }
+
+  struct Kept {
+    std::size_t place;  // among the arrays
+    std::string operation;
+  };
 
   std::string_view rest_;
   const std::string& where_;
@@ -178,7 +196,8 @@ class Reader {
   Shape shape_ = {};        // {ne3, ne2, ne1, ne0}
   PrintedPart part_ = {};
   std::vector<NamedArray> arrays_ = {};
-  std::map<std::string, std::size_t> places_ = {};
+  std::map<std::string, Kept> places_ = {};
+  bool sums_are_of_all_ = false;  // also of the numbers that are not printed
 };
 
 }  // namespace

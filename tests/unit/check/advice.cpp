@@ -48,7 +48,7 @@ std::string projection(const std::string& w) {
 
 TEST_CASE("a symmetric weight hides that it was turned, and other numbers would show it") {
   CHECK(hidden_in(projection("[[1, 3], [3, 2]]")) ==
-        "8: with the mistake project.transposed-weight, Q comes out the same; other numbers would "
+        "8: with a mistake (project.transposed-weight) Q comes out the same; other numbers would "
         "show "
         "it\n");
   CHECK(hidden_in(projection("[[1, 3], [0, 2]]")).empty());
@@ -80,7 +80,7 @@ of = ["Q", "K"]
 name = "scaled_scores"
 op = "scale"
 of = ["scores"]
-)") == "23: with the mistake scale.by-sqrt-d-model or scale.by-sqrt-n, scaled_scores comes out the "
+)") == "23: with a mistake (scale.by-sqrt-d-model, scale.by-sqrt-n) scaled_scores comes out the "
        "same; "
        "other sizes would show it\n");
 }
