@@ -151,6 +151,19 @@ def names_of_copies_and_heads(folder_of):
         assert "Q" not in said, said
 
 
+def a_head_without_a_file_is_missing(folder_of):
+    folder = folder_of()
+    lesson = folder / "heads.toml"
+    lesson.write_text(HEADS)
+    for text, ends in (("1,2\n5,6\n9,10\n", "incomplete; nothing is wrong so far"),
+                       ("-,-\n5,6\n-,-\n", "every number on this sheet is right (incomplete: a part of the lesson)")):
+        (folder / "Q.head-1.csv").write_text(text)
+        done = subprocess.run([PROGRAM, "check", lesson, folder / "Q.head-1.csv"], capture_output=True, text=True,
+                              check=False)
+        said = " ".join(done.stdout.split())
+        assert said.endswith(ends) and "head 2 of Q" in said, done.stdout
+
+
 def heads_in_one_file(folder_of):
     lesson = folder_of() / "heads.toml"
     lesson.write_text(HEADS)
@@ -231,7 +244,7 @@ def folders_with_the_same_steps_are_several_submissions(folder_of):
 def main():
     tests = [each_way_to_write_it_is_right, a_typeset_minus_is_a_minus, a_wrong_fraction_is_wrong,
              one_bad_cell_costs_itself, commas_alone_get_a_clear_word, names_of_copies_and_heads,
-             heads_in_one_file, json_with_something_around, a_shape_that_only_one_has_is_taken,
+             a_head_without_a_file_is_missing, heads_in_one_file, json_with_something_around, a_shape_that_only_one_has_is_taken,
              a_zip_is_a_directory, folders_with_the_same_steps_are_several_submissions]
     wanted = sys.argv[2:]
     for test in tests:

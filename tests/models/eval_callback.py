@@ -253,6 +253,39 @@ def what_is_not_printed_has_to_have_the_right_sum(folder):
     assert "(36 of 196 printed)" in done.stdout, done.stdout
 
 
+def what_is_not_printed_is_not_zero_or_nan_unseen(folder):
+    model = Model(folder, "llama")
+
+    def with_other(name, change):
+        return text_of([(own, op, change(array.clone()) if own == name else array)
+                        for own, op, array in model.tensors()])
+
+    def corner_alone(array):  # the sum of all is then that of the printed numbers
+        kept = torch.zeros_like(array)
+        index = [printed_places(size) for size in array.shape]
+        kept[np.ix_(*index)] = array[np.ix_(*index)]
+        return kept
+
+    equal(model.compared(with_other("ffn_gate-0", corner_alone)).returncode, 1)
+    for number in (float("nan"), 1e30):
+        def hide(array, number=number):
+            array[:, :, 3:7] = number  # neither among the first nor among the last three keys
+            return array
+        for name in ("kq-0", "kq_soft_max-0"):
+            equal(model.compared(with_other(name, hide)).returncode, 1, name)
+
+
+def each_operation_under_a_name_is_there_once(folder):
+    model = Model(folder, "llama", 1)
+    tensors = model.tensors()
+    done = model.compared(text_of([(name, op, array * 3) for name, op, array in tensors]) + text_of(tensors))
+    equal(done.returncode, 2, done.stdout)
+    assert "is there twice: print one evaluation alone" in done.stderr, done.stderr
+    wrong = [(name, op, array * 9 if (name, op) == ("Vcur-0", "MUL_MAT") else array)
+             for name, op, array in tensors]
+    equal(model.compared(text_of(wrong)).returncode, 1)  # reshaped, the right numbers follow
+
+
 def damaged_texts_are_refused_in_one_line(folder):
     model = Model(folder, "llama", 1)
     right = text_of(model.tensors())
@@ -335,6 +368,8 @@ CLAIMS = [
     a_known_mistake_is_named,
     the_last_layer_may_have_its_last_row_alone,
     what_is_not_printed_has_to_have_the_right_sum,
+    what_is_not_printed_is_not_zero_or_nan_unseen,
+    each_operation_under_a_name_is_there_once,
     damaged_texts_are_refused_in_one_line,
     forged_sizes_cost_what_the_file_costs,
     nan_and_quantised_tensors,

@@ -194,6 +194,15 @@ TEST_CASE("a mistake that right cells contradict comes behind one that makes the
   CHECK(hidden.steps.front().mistakes.front().sure);
 }
 
+TEST_CASE("a mistake in one cell, which the right cells beside it contradict, is never sure") {
+  const Task task(lesson_of(given("S", "[[1, 2, 3], [4, 5, 6], [7, 8, 9]]") +
+                            step("M", "mask", "[\"S\"]", "kind = \"causal\"")));
+  const auto report = checked(task, {{"M", "1,-inf,3\n4,5,-inf\n7,8,9\n"}});
+  CHECK(verdicts(report, "M") == "ccw ccc ccc");
+  CHECK(mistakes(report, "M").find("mask.skipped") != std::string::npos);  // but 2 and 6 are hidden
+  CHECK(std::ranges::none_of(report.steps.front().mistakes, &Diagnosis::sure));
+}
+
 TEST_CASE("several mistakes that explain the same cells are alternatives") {
   const Task task(lesson_of(given("Q",
                                   "[[1, 2, 1, 1], [3, 1, 0, 2], [1, 0, 1, 1], [2, 2, 0, 1], "
