@@ -427,7 +427,7 @@ std::string verdict_text(const CheckReport& report, const CheckStyle& style) {
     } else if (step.mistakes.empty()) {
       text += step.verdict == Verdict::shape ? ", which has another shape"
                                              : "; no known mistake makes these numbers";
-    } else if (are_alternatives(step)) {
+    } else if (are_alternatives(step) || !step.mistakes.front().sure) {
       const std::size_t told = std::min<std::size_t>(step.likely_mistakes().size(), 2);
       text += "; it could be: " + alternatives_text(step, told);
       if (step.likely_mistakes().size() > told) text += "; or another";

@@ -96,6 +96,15 @@ TEST_CASE("a report says how much is still blank") {
              Contains("still blank: 2 cells: turned (2 of 4)\n"));
 }
 
+TEST_CASE("the last line states no mistake as a fact that is not sure") {
+  CheckReport report = checked(transposed_matrix(), {{"turned", "1,9\n2,4"}});
+  report.steps.front().mistakes = {
+      {.id = "slip.sign", .says = "The sign is wrong.", .hint = "", .cells = 1, .sure = false}};
+  const std::string text = checked_text(report, {});
+  CHECK_THAT(text, Contains("it could be: The sign is wrong\n(slip.sign)"));
+  CHECK_THAT(text, !Contains("(slip.sign): The sign is wrong."));
+}
+
 TEST_CASE("what rests on a cell that was copied wrong earns nothing") {
   const Task task = transposed_matrix();
   const CheckReport report = checked(task, {{"A", "1,2\n3,8.1"}, {"turned", "1,3\n2,8.1"}});
