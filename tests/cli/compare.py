@@ -242,6 +242,9 @@ def a_batch_is_named_with_what_mends_it(folder):
     np.savez(folder / "one.npz", **{name: a[None] for name, a in some.items()})
     equal(qkv("compare", folder / "one.npz", "two-heads", "--batch", "1").returncode, 0)
     equal(qkv("compare", folder / "one.npz", "two-heads", "--batch", "2").returncode, 2)
+    # Heads after the tokens are no batch, whatever the first size is.
+    np.savez(folder / "mixed.npz", Q=arrays["Q"].swapaxes(0, 1), output=arrays["output"][None])
+    equal(qkv("compare", folder / "mixed.npz", "two-heads", "--batch", "1").returncode, 0)
     for other in (some["output"][:-1], some["output"].T, np.concatenate([some["output"]] * 2)):
         np.savez(folder / "no.npz", output=other)
         assert "batch" not in qkv("compare", folder / "no.npz", "two-heads").stdout

@@ -58,21 +58,27 @@ void take_sentence(std::size_t sentence, ParsedArray& written) {
   written.shape.erase(written.shape.begin());
 }
 
+// Returns where an array of this shape has its heads, if they can be elsewhere than in front.
+std::optional<HeadLayout> head_layout(const Shape& wanted, const Shape& written) {
+  if (wanted.size() < 3) return {};
+  for (const HeadLayout layout :
+       {HeadLayout::stacked, HeadLayout::side_by_side, HeadLayout::inside}) {
+    const bool is_it = without_leading_ones(written) ==
+                       without_leading_ones(shape_with_heads(layout, wanted));
+    if (is_it && (layout == HeadLayout::inside || wanted[wanted.size() - 3] > 1)) return layout;
+  }
+  return {};
+}
+
 // Moves heads to the front, if they can be elsewhere. Returns where they were, or an empty text.
 std::string_view put_heads_first(const Shape& wanted, ParsedArray& written) {
-  if (wanted.size() < 3) return {};
-  const std::size_t heads = wanted[wanted.size() - 3];
-  const auto is = [&](HeadLayout layout) {
-    return without_leading_ones(written.shape) ==
-           without_leading_ones(shape_with_heads(layout, wanted));
-  };
-  const bool is_stacked = heads > 1 && is(HeadLayout::stacked);
-  const bool is_flat = heads > 1 && is(HeadLayout::side_by_side);
-  if (!is_stacked && !is_flat && !is(HeadLayout::inside)) return {};
+  const auto layout = head_layout(wanted, written.shape);
+  if (!layout) return {};
   written.shape = wanted;
-  if (is_stacked) return "heads one below the other";
-  written.cells = with_axes_swapped(written.cells, wanted[wanted.size() - 2], heads, wanted.back());
-  return is_flat ? "heads side by side" : "heads inside";
+  if (layout == HeadLayout::stacked) return "heads one below the other";
+  written.cells = with_axes_swapped(written.cells, wanted[wanted.size() - 2],
+                                    wanted[wanted.size() - 3], wanted.back());
+  return layout == HeadLayout::side_by_side ? "heads side by side" : "heads inside";
 }
 
 // Returns the weights that stand in × out (PyTorch's nn.Linear stores them out × in).
@@ -349,7 +355,7 @@ void match_layout(const ComparedSide& other, std::optional<std::size_t> batch, C
     if (!matrix.layout.empty()) said.push_back(matrix.layout);
     if (batch && !written.cells.empty() && written.shape.size() > 1 &&
         written.shape.size() >= shape.size() && written.shape != shape &&
-        written.shape.front() >= *batch) {
+        !head_layout(shape, written.shape) && written.shape.front() >= *batch) {
       take_sentence(*batch - 1, written);
       has_sentence = true;
       said.push_back(fmt::format("sentence {} of the batch", *batch));
