@@ -58,6 +58,7 @@ class MapBuilder {
     const bool begins = std::ranges::none_of(
         step.of, [&](const std::string& name) { return places_.contains(name); });
     for (const std::string& name : step.of) {
+      if (step.operation->shape_only && name == step.of.front()) continue;
       if (!places_.contains(name) && !add_given(name, begins && from.empty())) continue;
       const std::size_t place = places_.at(name);
       if (std::ranges::find(from, place) == from.end()) from.push_back(place);
@@ -299,7 +300,8 @@ class PlaceOnMap {
     const MapBox* box = &map_.boxes[place_];
     while (!box->from.empty() && names.size() < most) {
       box = &map_.boxes[box->from.front()];
-      names.push_back(name_of(*box));
+      names.push_back(is_first_ && names.empty() ? names_of_origins(map_, map_.boxes[place_])
+                                                 : name_of(*box));
       if (names.back() == gap) break;
     }
     if (!box->from.empty() && names.back() != gap) {
@@ -333,12 +335,12 @@ class PlaceOnMap {
           });
     }
     if (beside.empty() || beside.size() > most) beside = {place_};
-    std::string text;
+    std::string others;
     for (const std::size_t other : beside) {
-      const std::string name = name_of(map_.boxes[other]);
-      text += (text.empty() ? "" : " ") + (other == place_ ? "[" + name + "]" : name);
+      if (other != place_) others += (others.empty() ? "" : ", ") + name_of(map_.boxes[other]);
     }
-    return text;
+    const std::string also = others.empty() ? "" : fmt::format(" (also {})", others);
+    return fmt::format("[{}]{}", name_of(own), also);
   }
 
   const LessonMap& map_;

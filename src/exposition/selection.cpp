@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "ops/cell.hpp"
+#include "tensor/parallel.hpp"
 #include "text/error.hpp"
 #include "text/number.hpp"
 #include "text/suggest.hpp"
@@ -32,11 +33,29 @@ std::size_t unmasked_row(const Tensor& tensor) {
   return third;
 }
 
-// The cell of the third row's largest number, or of another row's if that is masked.
-CellReference representative_cell(const Step& step) {
+constexpr double hidden = -std::numeric_limits<double>::infinity();
+
+// True if this step hides the cell: its first operand has a number there.
+bool hides(const Trace& trace, const Step& step, std::size_t i) {
+  if (!step.operation->masks_cells || step.output.values[i] != hidden) return false;
+  const Tensor& before = trace.at(step.of.front());
+  return before.shape() == step.output.shape() && std::isfinite(before.values[i]);
+}
+
+// A mask's: the largest number that it hides. Else the cell of the third row's largest number, or of
+// another row's if that is masked.
+CellReference representative_cell(const Trace& trace, const Step& step) {
   const Tensor& tensor = step.output;
   CellReference cell{.name = step.name};
   if (tensor.values.empty()) return cell;
+  std::optional<std::size_t> most;
+  const std::size_t searched = tensor.values.size() > small_tensor_limit ? 0 : tensor.values.size();
+  for (std::size_t i = 0; i < searched; ++i) {
+    if (!hides(trace, step, i)) continue;
+    const Tensor& before = trace.at(step.of.front());
+    if (!most || before.values[i] > before.values[*most]) most = i;
+  }
+  if (most) return cell_at(step.name, tensor, *most);
   cell.row = unmasked_row(tensor);
   double best = -1;
   for (std::size_t j = 0; j < tensor.columns(); ++j) {
@@ -234,18 +253,18 @@ class PartMaker {
 
 CellReference cell_of(const Lesson& lesson, const Trace& trace, const Step& step) {
   const std::string& chosen = lesson.texts[step.number - 1].cell.text;
-  if (chosen.empty()) return representative_cell(step);
+  if (chosen.empty()) return representative_cell(trace, step);
   try {
     const CellReference cell = find_cell(chosen, trace);
-    return is_masked_cell(trace, step, cell) ? representative_cell(step) : cell;
+    return is_masked_cell(trace, step, cell) ? representative_cell(trace, step) : cell;
   } catch (const InputError&) {  // another text may lack its tokens
-    return representative_cell(step);
+    return representative_cell(trace, step);
   }
 }
 
 bool is_masked_cell(const Trace& trace, const Step& step, const CellReference& cell) {
-  constexpr double hidden = -std::numeric_limits<double>::infinity();
-  if (step.output.at(cell.matrix, cell.row, cell.column) == hidden) return true;
+  const std::size_t place = index_of(step.output, cell.matrix, cell.row, cell.column);
+  if (step.output.values[place] == hidden) return !hides(trace, step, place);
   return std::ranges::any_of(step.of, [&](const std::string& name) {
     const Tensor& operand = trace.at(name);
     return operand.shape() == step.output.shape() &&

@@ -51,7 +51,7 @@ Selection rows_around(std::size_t focus, std::size_t rows, std::size_t most);
 /// Returns the cell that explains a step: the lesson's choice, or else a representative one.
 CellReference cell_of(const Lesson& lesson, const Trace& trace, const Step& step);
 
-/// True if a mask hides the cell, or the score behind it.
+/// True if a mask of an earlier step hides the cell, or the score behind it.
 bool is_masked_cell(const Trace& trace, const Step& step, const CellReference& cell);
 
 /// Returns the same cell in the chosen head, if there is one and the matrix has heads.

@@ -181,7 +181,10 @@ std::string_view Stepper::at_end() const {
 
 std::string Stepper::status(std::size_t hidden) const {
   const Step& step = walk_.step();
-  const std::string number = fmt::format("{}/{}", step.number, walk_.now->trace.length);
+  const bool at_map = wanted().opens && view_ == View::step && scroll_ == 0 &&
+                      2 * lines_of(lesson_intro(walk_, window_.columns)).size() > shown_rows_;
+  const std::string number =
+      at_map ? "map" : fmt::format("{}/{}", step.number, walk_.now->trace.length);
   const std::string line =
       has_overlay()
           ? longest_fitting(
@@ -193,11 +196,13 @@ std::string Stepper::status(std::size_t hidden) const {
                                                     "q quits, else back", "any key: back"},
                 window_.columns)
           : StepperKeys::status({.number = number,
-                                 .name = step.name,
+                                 .name = at_map ? walk_.now->lesson.name : step.name,
                                  .hidden = hidden,
                                  .in_cell = view_ == View::cell,
                                  .at_end = at_end(),
-                                 .has_heads = step.output.matrices() > 1},
+                                 .has_heads = step.output.matrices() > 1,
+                                 .has_answers =
+                                     !walk_.now->lesson.texts[walk_.at].answers.text.empty()},
                                 window_.columns);
   return walk_.colour ? fmt::format("\x1b[7m{}\x1b[0m", padded_right(line, window_.columns)) : line;
 }

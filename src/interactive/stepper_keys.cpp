@@ -55,7 +55,8 @@ std::span<const StepperKeys::Binding> StepperKeys::of_step() {
       {on('g'), &Stepper::ask_step, "g", "goes to a step, by number or name", "g go"},
       {on('e'), &Stepper::ask_cell, "e", "explains a cell; then the arrows move from cell to cell",
        "e explain"},
-      {on('a'), &Stepper::show_answers, "a", "answers the questions at the lesson's end"},
+      {on('a'), &Stepper::show_answers, "a", "answers the questions at the lesson's end",
+       "a answers"},
       {on(Kind::down, 'j'), &Stepper::scroll_down, "↓ ↑, j k", "scroll by a line"},
       {on(Kind::up, 'k'), &Stepper::scroll_up},
       {on(Kind::page_down), &Stepper::page_down, "PgDn PgUp", "scroll by a screen"},
@@ -155,7 +156,8 @@ std::string StepperKeys::help(std::size_t columns) {
 std::string StepperKeys::status(const StatusLine& what, std::size_t columns) {
   std::vector<std::string_view> own, common;
   for (const Binding& row : what.in_cell ? of_cell() : of_step()) {
-    const bool idle = row.does == &Stepper::next_matrix && !what.has_heads;
+    const bool idle = (row.does == &Stepper::next_matrix && !what.has_heads) ||
+                      (row.does == &Stepper::show_answers && !what.has_answers);
     if (!row.brief.empty() && !idle) own.push_back(row.brief);
   }
   for (const Binding& row : of_both()) {
@@ -170,7 +172,7 @@ std::string StepperKeys::status(const StatusLine& what, std::size_t columns) {
   std::size_t needed = 0;
   for (std::size_t i = 0; i < 3; ++i) needed += 2 + width(wanted[i]);
   std::string text = fmt::format("{} {}", what.number, what.name);
-  if (what.hidden > 0) text += fmt::format(" ({})", pluralise(what.hidden, "more line"));
+  if (what.hidden > 0) text += fmt::format(" ({} more)", what.hidden);
   if (width(text) + needed > columns) {
     text = what.hidden > 0 ? fmt::format("{} ↓{}", what.number, what.hidden) : what.number;
   }

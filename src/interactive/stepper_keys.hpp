@@ -16,6 +16,7 @@ struct StatusLine {
   bool in_cell = false;
   std::string_view at_end = {};  ///< replaces "Enter next" on the last step
   bool has_heads = false;        ///< Tab can go to other matrices
+  bool has_answers = false;      ///< the step asks questions
 };
 
 /// The key bindings of a stepper: one table for the keys, the help and the status line.

@@ -227,7 +227,7 @@ std::string next_picture(Walkthrough& walk) {
     std::string_view message;
   };
   constexpr PictureChange changes[] = {
-      {Picture::glyphs, "dots: the larger the number, the larger the dot"},
+      {Picture::glyphs, "dots: the larger the number, the larger the dot; ○ is below 0, blank is 0"},
       {Picture::numbers, "numbers only"},
       {Picture::heatmap, "heatmap: the larger the number, the darker"}};
   const PictureChange& change = changes[static_cast<std::size_t>(walk.picture)];
@@ -238,10 +238,18 @@ std::string next_picture(Walkthrough& walk) {
 }
 
 std::string answers(const Walkthrough& walk) {
+  const Lesson& lesson = walk.now->lesson;
+  const auto asked = passages_of(questions_of(lesson, walk.trace(), walk.step(), walk.digits));
+  const auto answered = passages_of(answers_of(lesson, walk.trace(), walk.step(), walk.digits));
+  std::vector<std::string> questions;  // each stands before its commands
+  for (std::size_t i = 0; i + 1 < asked.size(); ++i) {
+    const bool leads = asked[i + 1].kind == Passage::Kind::code;
+    if (leads && asked[i].kind != Passage::Kind::code) questions.push_back(asked[i].on_one_line());
+  }
   std::string text;
-  for (const Passage& passage :
-       passages_of(answers_of(walk.now->lesson, walk.trace(), walk.step(), walk.digits))) {
-    text += (text.empty() ? "" : "\n") + passage.on_one_line();
+  for (std::size_t i = 0; i < answered.size(); ++i) {
+    const std::string question = questions.size() == answered.size() ? questions[i] + "\n   " : "";
+    text += fmt::format("{}{}. {}{}", i == 0 ? "" : "\n", i + 1, question, answered[i].on_one_line());
   }
   return text.empty() ? "This step asks nothing; the questions are at the lesson's end." : text;
 }

@@ -234,7 +234,7 @@ std::string step_html(const ReportContext& page, const Step& step) {
 
 // What stays in view above the steps: the map, and which numbers are changed.
 constexpr std::string_view above =
-    "<div id=\"above\">\n<details id=\"map\" hidden><summary>Map: <b></b></summary><div></div>"
+    "<div id=\"above\">\n<details id=\"map\" hidden><summary>Map: you are at <b></b></summary><div></div>"
     "</details>\n<div id=\"changes\" role=\"status\" hidden></div>\n</div>\n";
 
 constexpr std::string_view panel =

@@ -33,17 +33,24 @@ const picturesOver = (data, { placesOf, valueOf, worthOf, numbers }, { cellOf, l
     return [...arrows.values()];
   }
 
-  // An arrow from the middle, along its own axis and then turned; its words beside the tip.
-  function arrowPicture({ x, y, rows, words }, kind, unit) {
+  // An arrow from the middle, along its own axis and then turned; its words beside the tip, or below
+  // the words of others.
+  function arrowPicture({ x, y, rows, words }, kind, unit, name, taken) {
     const length = Math.hypot(x, y) * unit;
     const angle = (-Math.atan2(y, x) * 180) / Math.PI;
     const shaft = `M0 0H${length.toFixed(1)}${length > 0 ? "m-7 -4l7 4l-7 4" : ""}`;
     const [right, down] = [x * unit, -y * unit];  // of the middle: the tip
     const isRow = kind === "row";  // its words are above or right, those of columns on the other side
-    const all = [...words].join(", ");
-    const label = Math.abs(x) > Math.abs(y)
-      ? text(right, down + (isRow ? -7 : 16), all, { "text-anchor": "middle" })
-      : text(right + (isRow ? 7 : -7), down + 4, all, { "text-anchor": isRow ? "start" : "end" });
+    const all = `${name}: ${[...words].join(", ")}`;
+    const wide = 6 * all.length;
+    const flat = Math.abs(x) > Math.abs(y);
+    const side = isRow ? 1 : -1;
+    const middle = right + (flat ? 0 : side * (7 + wide / 2));
+    let low = down + (flat ? (isRow ? -7 : 16) : 4);
+    while (taken.some((each) => Math.abs(each.low - low) < 11 &&
+      Math.abs(each.middle - middle) < (each.wide + wide) / 2)) low += 11;
+    taken.push({ middle, low, wide });
+    const label = text(middle, low, all, { "text-anchor": "middle" });
     return draw("g", { class: kind, [`data-${kind}`]: rows.join(" ") },
       draw("path", { d: shaft, transform: `rotate(${angle.toFixed(1)})` }), label);
   }
@@ -58,13 +65,14 @@ const picturesOver = (data, { placesOf, valueOf, worthOf, numbers }, { cellOf, l
     if (!Number.isFinite(reach) || !all.every(({ x, y }) => Number.isFinite(x + y))) return undefined;
     const unit = 84 / (reach || 1);
     const [a, b] = places.map((place) => data.tensors[place.tensor].name);
+    const taken = [];  // by the words of arrows
     const legend = `${a} as solid arrows, ${b} as dashed ones`;
     return draw("svg", { class: "plane", viewBox: "-130 -110 260 240", role: "img",
       "aria-label": legend },
     draw("path", { class: "axis", d: "M-100 0H100M0 -100V100M84 -3V3M-3 -84H3" }),
     text(84, 14, numbers.brief(reach), { class: "tick" }),
-    ...columns.map((arrow) => arrowPicture(arrow, "column", unit)),
-    ...rows.map((arrow) => arrowPicture(arrow, "row", unit)),
+    ...columns.map((arrow) => arrowPicture(arrow, "column", unit, b, taken)),
+    ...rows.map((arrow) => arrowPicture(arrow, "row", unit, a, taken)),
     text(0, 124, legend, { class: "tick", "text-anchor": "middle" }));
   }
 

@@ -99,15 +99,14 @@ std::string padded_letter(const std::string& letter) {
 }
 
 // The columns' first letters or, if they do not identify columns, the last digits of their numbers.
-std::string header_of(const std::vector<std::string>& labels) {
-  const bool letters_are_distinct = are_distinguishable(labels);
+std::string header_of(const std::vector<std::string>& labels, std::size_t columns) {
+  const bool letters_are_distinct = labels.size() == columns && are_distinguishable(labels);
   std::string header;
-  for (std::size_t j = 0; j < labels.size(); ++j) {
+  for (std::size_t j = 0; j < columns; ++j) {
     header += padded_letter(letters_are_distinct ? first_letter(labels[j])
                                                  : std::to_string((j + 1) % 10));
   }
-  const std::size_t last = header.find_last_not_of(' ');
-  return last == std::string::npos ? "" : " " + header.substr(0, last + 1);
+  return " " + header.substr(0, header.find_last_not_of(' ') + 1);
 }
 
 std::size_t width_of(const PatternGlyphs& glyphs) {
@@ -117,7 +116,7 @@ std::size_t width_of(const PatternGlyphs& glyphs) {
 template <class GlyphOf>
 PatternGlyphs drawn_glyphs(std::size_t rows, std::size_t columns, std::span<const double> values,
                            const std::vector<std::string>& column_labels, GlyphOf glyph) {
-  PatternGlyphs result{.header = header_of(column_labels), .rows = {}};
+  PatternGlyphs result{.header = header_of(column_labels, columns), .rows = {}};
   for (std::size_t i = 0; i < rows; ++i) {
     std::string row = "│";
     for (std::size_t j = 0; j < columns; ++j) {
@@ -188,7 +187,7 @@ std::string glyphs_below(const PatternGlyphs& glyphs, const std::vector<std::str
     widest = std::max(widest, width(label_of(row_labels, i)));
   }
   std::string text;
-  if (!glyphs.header.empty()) put(text, left_edge + widest + column_gap, glyphs.header);
+  put(text, left_edge + widest + column_gap, glyphs.header);
   for (std::size_t i = 0; i < glyphs.rows.size(); ++i) {
     text.append(left_edge, ' ').append(padded_right(label_of(row_labels, i), widest));
     put(text, column_gap, glyphs.rows[i]);

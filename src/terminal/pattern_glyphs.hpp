@@ -13,9 +13,9 @@ std::string_view glyph_legend();
 
 /// A weight matrix with one glyph per weight, larger for larger weights: `│● ·  │` for each row,
 /// all equally wide. The header has the columns' first letters, or the last digits of their numbers
-/// if two columns share a letter.
+/// if two columns share a letter or have none.
 struct PatternGlyphs {
-  std::string header;  ///< empty if the columns have no labels
+  std::string header;
   std::vector<std::string> rows;
 };
 

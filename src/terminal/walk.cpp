@@ -29,6 +29,12 @@ constexpr std::size_t max_stage_width = 6;
 constexpr std::size_t max_name_lines = 4;
 constexpr std::size_t max_cell_width = 14;
 
+// The command behind its lead, or on a line of its own, so that it can be copied.
+std::string with_command(std::string_view lead, const std::string& command, const WalkStyle& look) {
+  const bool fits = 2 + width(lead) + 1 + width(command) <= look.width;
+  return fmt::format("  {}{}{}\n", lead, fits ? " " : "\n      ", command);
+}
+
 std::vector<std::string> arithmetic_lines(const CellArithmetic& worked, std::size_t k,
                                           const WalkStyle& look) {
   return wrapped_arithmetic(sanitise(fmt::format("{} {} {}", k == 0 ? worked.cell : "",
@@ -57,7 +63,7 @@ std::string worked_cell_text(const std::string& lesson, const Trace& trace,
                              const CellReference& cell, const WalkStyle& look) {
   const CellArithmetic worked =
       arithmetic_of(trace, cell, {.digits = look.digits, .max_terms = max_terms});
-  if (worked.lines.size() < 2) return {};
+  if (worked.lines.size() < 2 && worked.remark.empty()) return {};
   std::vector<std::vector<std::string>> stages;
   for (std::size_t k = 0; k < worked.lines.size(); ++k) {
     stages.push_back(arithmetic_lines(worked, k, look));
@@ -80,10 +86,10 @@ std::string worked_cell_text(const std::string& lesson, const Trace& trace,
         fmt::format("qkv explain {} {}", sanitise(lesson), shell_word(sanitise(worked.cell)));
     const std::string intermediates =
         look.reader == InputMode::keys ? "press e and write the cell" : command;
-    const std::string where = left_out ? "Longer lines are left out; all of them: " + intermediates
-                                       : "with names: " + command;
-    text += indented_lines(wrapped(where, look.width - 2));
+    text += left_out ? with_command("Longer lines are left out; all of them:", intermediates, look)
+                     : with_command("The same with names:", command, look);
   }
+  if (!worked.remark.empty()) text += indented_lines(wrapped("  " + worked.remark, look.width - 2));
   return text + "\n";
 }
 
@@ -91,12 +97,12 @@ std::string worked_cell_text(const std::string& lesson, const Trace& trace,
 constexpr std::size_t max_matrices = 4;
 constexpr std::size_t shown_matrices = 3;
 
-std::string left_out(const Grid& shown, const std::string& whole) {
+std::string left_out(const Grid& shown, const std::string& whole, const WalkStyle& look) {
   const std::string rows = hidden_text("row", shown.rows, "–");
   const std::string columns = hidden_text("column", shown.columns, "–");
   if (rows.empty() && columns.empty()) return {};
   const std::string_view both = rows.empty() || columns.empty() ? "" : " and ";
-  return fmt::format("{}{}{} not shown; all of it: {}", rows, both, columns, whole);
+  return with_command(fmt::format("{}{}{} not shown; all of it:", rows, both, columns), whole, look);
 }
 
 // One row-major matrix of a block, in the layout of `shown`.
@@ -140,8 +146,7 @@ MatrixText numbers_text(const ShownMatrix& sheet, const std::string& whole, cons
   const RowAt row_at = [&](std::size_t row) { return sheet.row(row); };
   const Grid lines =
       grid(sheet.rows, sheet.columns, row_at, {sheet.labels.rows, sheet.labels.columns}, style);
-  std::string hidden = left_out(lines, whole);
-  if (!hidden.empty()) hidden = indented(hidden, look);
+  const std::string hidden = left_out(lines, whole, look);
   return {lines.text + hidden, hidden};
 }
 
@@ -224,10 +229,10 @@ std::string text_of(const MatrixBlock& matrix_block, TokenLayout token_layout,
   std::string text, hidden;
   for (std::size_t place = 0; place < selection.shown(); ++place) {
     if (selection.follows_gap(place)) {
-      text += indented(fmt::format("… {} more, {} to {}; all of them: {}", selection.hidden(),
-                                   matrix_name(tensor, wanted[selection.first_hidden() - 1]),
-                                   matrix_name(tensor, wanted[count - 2]), whole),
-                       look);
+      text += with_command(fmt::format("… {} more, {} to {}; all of them:", selection.hidden(),
+                                       matrix_name(tensor, wanted[selection.first_hidden() - 1]),
+                                       matrix_name(tensor, wanted[count - 2])),
+                           whole, look);
     }
     const std::size_t m = wanted[selection[place]];
     if (tensor.matrices() > 1) text += "  " + matrix_name(tensor, m) + "\n";
@@ -339,9 +344,10 @@ class WalkWriter {
   // The command that shows the step's intermediates, if there are any.
   std::string intermediates_hint(const Step& step) const {
     if (look_.intermediates || !step.operation->intermediates) return {};
-    return indented(fmt::format("intermediates: qkv run {} --step {} --intermediates",
-                                sanitise(lesson_), step.name),
-                    look_);
+    return with_command("The steps in between:",
+                        fmt::format("qkv run {} --step {} --intermediates", sanitise(lesson_),
+                                    step.name),
+                        look_);
   }
 
   // How to see the whole matrix: the command, or the key.
@@ -410,7 +416,7 @@ std::string arithmetic_text(const CellArithmetic& worked, const WalkStyle& look,
     start.clear();
   }
   if (!worked.remark.empty()) text += below(wrapped(worked.remark, room), 0);
-  if (!named) text += below(wrapped("with names: " + names_hint, room), 0);
+  if (!named) text += below(wrapped("The same with names: " + names_hint, room), 0);
   return text;
 }
 
@@ -437,18 +443,20 @@ std::string step_text(const Lesson& lesson, const Trace& trace, const Step& step
                                            .head = look.head,
                                            .baseline = look.baseline});
   const WalkWriter writer(lesson.asked, &trace, look);
-  // The note on exponents in numbers goes before the prose about them.
+  // The note on exponents goes behind the first numbers that have one.
   const auto asides = std::find_if(blocks.begin(), blocks.end(), [](const Block& piece) {
     return is_prose_of(piece, ProseBlock::Role::notice) ||
            is_prose_of(piece, ProseBlock::Role::questions);
   });
   const bool notices = asides != blocks.end() && is_prose_of(*asides, ProseBlock::Role::notice);
+  const auto rest = notices ? asides + 1 : asides;
   const std::string numbers = render({blocks.begin(), asides}, writer);
-  const std::string words = render({asides, blocks.end()}, writer);
-  const std::string legend =
-      exponent_legend(numbers + (notices ? std::visit(writer, *asides) : std::string()));
-  if (legend.empty()) return without_last_blank_line(numbers + words);
-  return without_last_blank_line(numbers + indented(legend, look) + (notices ? "\n" : "") + words);
+  const std::string notice = render({asides, rest}, writer);
+  const std::string legend = exponent_legend(numbers);
+  const std::string later = legend.empty() ? exponent_legend(notice) : "";
+  return without_last_blank_line(
+      numbers + (legend.empty() ? "" : indented(legend, look) + (notices ? "\n" : "")) + notice +
+      (later.empty() ? "" : "\n" + indented(later, look)) + render({rest, blocks.end()}, writer));
 }
 
 }  // namespace qkv::inline terminal

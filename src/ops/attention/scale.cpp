@@ -308,9 +308,8 @@ constinit const Operation softcap_operation = operation_of<Softcap>({
 constinit const Operation scale_operation = operation_of<Scale>({
     .name = "scale",
     .title = "Scale the scores",
-    .says = "Every score is divided by the same number, √d_k unless the lesson says otherwise. A "
-            "sum of d_k products grows like √d_k. Without the division softmax would give nearly "
-            "all to one key.",
+    .says = "Every score is divided by the same number; the formula has it. A sum of d_k products "
+            "grows like √d_k. Without the division softmax would give nearly all to one key.",
     .notice = "The order within each row stays; only the gaps shrink.",
     .operands = R"(["scores"])",
     .options = scale_options,

@@ -123,7 +123,7 @@ struct GradKeys : ProductGradient<GradSecond<ScoreAxes>> {
 constinit const Operation score_operation = operation_of<Score>({
     .name = "score",
     .title = "Score every query with every key",
-    .says = "Each query is multiplied with each key, feature by feature, and the products are "
+    .says = "Each query is multiplied with each key, number by number, and the products are "
             "added. This is a dot product. A large score means that the query matches the key.",
     .notice = "Which key does each query match best?",
     .operands = R"(["Q", "K"])",

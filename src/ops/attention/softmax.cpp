@@ -347,9 +347,9 @@ void softmax_of_row(std::span<const double> scores, std::span<double> weights, b
 constinit const Operation softmax_operation = operation_of<Softmax>({
     .name = "softmax",
     .title = "Turn scores into attention weights",
-    .says = "Softmax raises e to each number and divides by the sum of the row. So all attention "
-            "weights are positive, and those of a query sum to 1. Where the row's largest number "
-            "is subtracted first, the result is the same.",
+    .says = "Softmax subtracts the row's largest number from each, raises e to the results, and "
+            "divides by their sum. So all attention weights are positive, and those of a query sum "
+            "to 1. Without the subtraction they are the same.",
     .notice = "Which weight is the largest for each query, and by how much?",
     .operands = R"(["scores"] or ["scores", "sinks"])",
     .options = line_options,

@@ -35,7 +35,7 @@ void check_ids(const Call& call) {
 }
 
 struct Embed
-    : FixedForm<"the rows of {1} that {0} names", "token d_model", "1 token", "id d_model"> {
+    : FixedForm<"the rows of {1} whose numbers are in {0}", "token d_model", "1 token", "id d_model"> {
   static constexpr std::string_view code = "{r1}[{0}{int}]";
 
   static auto cell(const auto& c) { return c.of(1, 0)(id_of(c), c.column); }
@@ -62,7 +62,7 @@ struct Embed
 
 // Each token's gradient goes to the table's row that it looked up; a repeated row gets the sum.
 struct GradTable : OwnCells,
-                   FixedForm<"the rows of {0}, added up where {2} names the same", "id d_model",
+                   FixedForm<"the rows of {0}, added up where {2} has the same number", "id d_model",
                              "token d_model", "id d_model", "1 token"> {
   static constexpr GradientWords words{
       "Back to the table",
@@ -190,7 +190,7 @@ struct Positions {
     if (is_learned(call)) {
       return with_columns({{"token d_model", "position d_model"},
                            "token d_model",
-                           "the first rows of {1}, one for each row of {0}"});
+                           "row 1 of {1} for the first row of {0}, row 2 for the second, …"});
     }
     return with_columns({{"token d_model"},
                          "token d_model",

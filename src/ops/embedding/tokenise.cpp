@@ -111,8 +111,8 @@ double id_of(const std::string& token, const Vocabulary& known, const Call& call
   const std::string near = suggest(token, std::span<const std::string>(vocabulary));
   refuse(call,
          fmt::format("\"{0}\" is not in the vocabulary ({1}{2}); {3}write the text in these words, "
-                     "or add \"{0}\" to vocabulary = […] in the lesson's file (with --model: to "
-                     "--vocabulary)",
+                     "or add \"{0}\" to vocabulary = […] in a lesson file of your own (with --model: "
+                     "to --vocabulary)",
                      token, fmt::join(std::span(vocabulary).first(count), ", "),
                      count < vocabulary.size() ? ", …" : "",
                      near.empty() ? "" : fmt::format("did you mean \"{}\"? Else ", near)));
@@ -178,8 +178,7 @@ std::vector<Sentence> sentences_of(const Call& call) {
 }
 
 struct Tokenise {
-  static constexpr std::string_view code =
-      "# {y}: a tokenizer cuts the text into tokens and looks up their ids; no formula does";
+  static constexpr std::string_view code = "# {y}: from a tokenizer, without a formula";
 
   static Form form(const Call& call) {
     // A model may have continued a text.

@@ -82,11 +82,11 @@ TEST_CASE("where the boxes do not fit, the map is chains of them") {
 
 TEST_CASE("a step's place on the map is named between what comes before and after") {
   const LessonMap map = map_of_lesson(attention);
-  CHECK(map_line(map, "Q", 80) == "X → [Q] K V → scores → attention_weights → …");
-  CHECK(map_line(map, "K", 80) == "X → Q [K] V → scores → attention_weights → …");
-  CHECK(map_line(map, "context", 80) == "X → Q → scores → attention_weights → [context]");
-  CHECK(map_line(map, "context", 44) == "X → … → attention_weights → [context]");
-  CHECK(map_line(map, "Q", 30) == "X → [Q] K V → …");
+  CHECK(map_line(map, "Q", 80) == "X → [Q] (also K, V) → scores → attention_weights → …");
+  CHECK(map_line(map, "K", 80) == "X → [K] (also Q, V) → scores → attention_weights → …");
+  CHECK(map_line(map, "context", 80) == "X → Q → scores → attention_weights, V → [context]");
+  CHECK(map_line(map, "context", 44) == "X → … → attention_weights, V → [context]");
+  CHECK(map_line(map, "Q", 30) == "X → [Q] (also K, V) → …");
   CHECK(map_line(map, "Q", 14) == "X → [Q] → …");
   CHECK(map_line(map, "attention_weights", 20) == "X → … → [attention_…");
   CHECK(map_line(map, "nothing", 80).empty());

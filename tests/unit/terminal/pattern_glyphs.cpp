@@ -51,7 +51,7 @@ TEST_CASE("a matrix of more than 32 rows or columns gets no dots") {
 TEST_CASE("the first letters of the columns stand over their dots") {
   CHECK(glyphs(1, 3, Values{1, 0, 1}, {"the", "fat", "cat"}).header == " t f c");
   CHECK(glyphs(1, 3, Values{1, 0, 1}, {"猫", "e\u0301t", " on"}).header == " 猫e\u0301 ␣");
-  CHECK(glyphs(1, 2, Values{1, 0}).header.empty());
+  CHECK(glyphs(1, 2, Values{1, 0}).header == " 1 2");
   CHECK(glyphs(1, 3, Values{1, 0, 1}, {"the", "cat", "the"}).header == " t c t");
 }
 
@@ -100,7 +100,7 @@ TEST_CASE("below the numbers each row of dots has its label, or its index") {
         "         t 猫\n"
         "  the   │●  │\n"
         "  猫    │• ●│\n");
-  CHECK(glyphs_below({"", {"│●│"}}, {}) == "  1   │●│\n");
+  CHECK(glyphs_below({" 1", {"│●│"}}, {}) == "       1\n  1   │●│\n");
 }
 
 }  // namespace terminal_pattern_glyphs_tests

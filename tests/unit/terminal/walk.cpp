@@ -26,6 +26,8 @@ Loaded loaded(const std::string& toml) {
   return {reading.lesson, evaluate(reading.lesson.recipe)};
 }
 
+bool has(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
+
 std::string walked(const Loaded& it, std::string_view step) {
   return step_text(it.lesson, it.trace, it.trace.step_at(step), {});
 }
@@ -111,13 +113,13 @@ step = [{name = "A", op = "softmax", of = ["scores"]}]
     return step_text(it.lesson, it.trace, it.trace.steps[0], {.intermediates = intermediates});
   };
   CHECK(shown(false).find("intermediate: ") == std::string::npos);
-  CHECK(shown(false).find("  intermediates: qkv run small --step A --intermediates\n") !=
+  CHECK(shown(false).find("  The steps in between: qkv run small --step A --intermediates\n") !=
         std::string::npos);
   CHECK(shown(true).find("  intermediate: minus the largest\n") != std::string::npos);
   CHECK(shown(true).find("--intermediates") == std::string::npos);
 }
 
-TEST_CASE("a hidden cell is not the one that is worked out") {
+TEST_CASE("a mask shows the largest number that it hides, a later step no hidden cell") {
   const std::string masked = R"(given = [
   {name = "scores", value = [[1, 2, 3], [4, 5, 6], [7, 8, 9]]},
   {name = "keep", value = [[1, 1, 1], [1, 1, 1], [0, 0, 0]]},
@@ -128,15 +130,23 @@ op = "mask"
 of = ["scores", "keep"]
 )";
   const std::string chosen = "cell = \"masked[3,1]\"\n";
-  CHECK(walked(loaded(masked), "masked").find("    masked[1,3] = ") != std::string::npos);
-  CHECK(walked(loaded(masked + chosen), "masked").find("    masked[1,3] = ") != std::string::npos);
+  const std::string later = R"(given = [{name = "masked", value = "1 2 3\n4 5 6\n-inf 8 9"}]
+[[step]]
+name = "A"
+op = "softmax"
+of = ["masked"]
+cell = "A[3,1]"
+)";
+  CHECK(has(walked(loaded(masked), "masked"), "    masked[3,3] = -inf\n"));
+  CHECK(has(walked(loaded(masked + chosen), "masked"), "    masked[3,1] = -inf\n"));
+  CHECK(has(walked(loaded(later), "A"), "    A[3,3] = "));
   Loaded own = loaded(masked);
   Loaded other = own;
   other.trace.givens[1].tensor.values = {1, 1, 1, 1, 0, 1, 0, 0, 0};
   other.trace.steps[0].output.values.mutable_span()[4] = -std::numeric_limits<double>::infinity();
   const std::string text =
       step_text(other.lesson, other.trace, other.trace.steps[0], {.baseline = &own.trace});
-  CHECK(text.find("    masked[1,3] = ") != std::string::npos);
+  CHECK(has(text, "    masked[3,3] = -inf\n"));
 }
 
 TEST_CASE("names that take many lines leave the first place to the numbers") {
@@ -151,8 +161,8 @@ TEST_CASE("names that take many lines leave the first place to the numbers") {
         "  Y[1,1]\n"
         "  = 1·1 + 1·2\n"
         "  = 3\n"
-        "  with names: qkv explain\n"
-        "  small 'Y[1,1]'\n");
+        "  The same with names: qkv\n"
+        "  explain small 'Y[1,1]'\n");
   CHECK(arithmetic_text(worked, narrow, 2).starts_with("  Y[1,1] =\n"));
 }
 
