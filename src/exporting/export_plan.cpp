@@ -235,8 +235,6 @@ void tensor_csv(const ExportEntry& entry, const Trace& trace, const WorksheetCel
 // Created as objects: a null that becomes one at its first key is left broken without memory.
 using Json = nlohmann::ordered_json;
 
-// ---------------------------------------------------------------- which files
-
 std::vector<ExportEntry> wanted_entries(const Trace& trace, const std::vector<std::string>& only) {
   for (const std::string& name : only) trace.at(name);  // throws for unknown names
   std::vector<ExportEntry> entries = all_entries(trace);
@@ -274,8 +272,6 @@ void plan_entry(const ExportEntry& entry, const ExportFormat& format, FileContex
     plan.push_back(planned(stem, format, job));
   }
 }
-
-// ---------------------------------------------------------------- manifest
 
 // The files that hold each given and step.
 using Holders = std::map<std::string_view, std::vector<std::string_view>>;

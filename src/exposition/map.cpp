@@ -110,8 +110,6 @@ std::string names_of_origins(const LessonMap& map, const MapBox& box,
   return names;
 }
 
-// ---- boxes side by side ------------------------------------------------------------------------
-
 std::vector<std::vector<std::size_t>> columns_of(const LessonMap& map) {
   std::vector<std::vector<std::size_t>> columns;
   for (std::size_t b = 0; b < map.boxes.size(); ++b) {
@@ -185,8 +183,6 @@ Lines drawn_map(const LessonMap& map, std::size_t columns) {
   return lines.size() > max_drawn_lines ? Lines() : lines;
 }
 
-// ---- chains of boxes ---------------------------------------------------------------------------
-
 class ChainWriter {
  public:
   ChainWriter(const LessonMap& map, std::size_t columns)
@@ -245,8 +241,6 @@ class ChainWriter {
   std::vector<bool> placed_;
   Lines lines_;
 };
-
-// ---- a step's place ----------------------------------------------------------------------------
 
 constexpr std::string_view gap = "…";
 

@@ -38,8 +38,8 @@ LessonMap map_of(const Trace& trace);
 std::string map_text(const LessonMap& map, std::size_t columns);
 
 /// Returns where a step is on the map: `text → … → X → [Q] (also K, V) → scores → …`. Each arrow is
-/// one of the map; the step's own origins are all named, and the boxes beside it have the same first
-/// origin. Empty if the step has no box.
+/// one of the map; the step's own origins are all named, and the boxes beside it have the same
+/// first origin. Empty if the step has no box.
 std::string map_line(const LessonMap& map, std::string_view step, std::size_t columns);
 
 }  // namespace qkv::inline exposition

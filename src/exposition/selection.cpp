@@ -16,23 +16,6 @@
 namespace qkv::inline exposition {
 namespace {
 
-bool shows(const Tensor& tensor, std::size_t row) {
-  for (std::size_t j = 0; j < tensor.columns(); ++j) {
-    if (std::isfinite(tensor.at(0, row, j))) return true;
-  }
-  return false;
-}
-
-// The first row from the third on with an unmasked number; else the third.
-std::size_t unmasked_row(const Tensor& tensor) {
-  const std::size_t third = std::min<std::size_t>(2, tensor.rows() - 1);
-  for (std::size_t i = 0; i < tensor.rows(); ++i) {
-    const std::size_t row = (third + i) % tensor.rows();
-    if (shows(tensor, row)) return row;
-  }
-  return third;
-}
-
 constexpr double hidden = -std::numeric_limits<double>::infinity();
 
 // True if this step hides the cell: its first operand has a number there.
@@ -42,21 +25,16 @@ bool hides(const Trace& trace, const Step& step, std::size_t i) {
   return before.shape() == step.output.shape() && std::isfinite(before.values[i]);
 }
 
-// A mask's: the largest number that it hides. Else the cell of the third row's largest number, or of
-// another row's if that is masked.
+// The first cell that the step hides; else the third row's largest number.
 CellReference representative_cell(const Trace& trace, const Step& step) {
   const Tensor& tensor = step.output;
   CellReference cell{.name = step.name};
   if (tensor.values.empty()) return cell;
-  std::optional<std::size_t> most;
   const std::size_t searched = tensor.values.size() > small_tensor_limit ? 0 : tensor.values.size();
   for (std::size_t i = 0; i < searched; ++i) {
-    if (!hides(trace, step, i)) continue;
-    const Tensor& before = trace.at(step.of.front());
-    if (!most || before.values[i] > before.values[*most]) most = i;
+    if (hides(trace, step, i)) return cell_at(step.name, tensor, i);
   }
-  if (most) return cell_at(step.name, tensor, *most);
-  cell.row = unmasked_row(tensor);
+  cell.row = std::min<std::size_t>(2, tensor.rows() - 1);
   double best = -1;
   for (std::size_t j = 0; j < tensor.columns(); ++j) {
     const double size = std::abs(tensor.at(0, cell.row, j));

@@ -14,8 +14,6 @@
 #include "text/wrapping.hpp"
 #include "trace/labels.hpp"
 
-// The stepper's frames.
-
 namespace qkv::inline interactive {
 namespace {
 
@@ -195,15 +193,15 @@ std::string Stepper::status(std::size_t hidden) const {
                     : std::vector<std::string_view>{"q quits, any other key goes back",
                                                     "q quits, else back", "any key: back"},
                 window_.columns)
-          : StepperKeys::status({.number = number,
-                                 .name = at_map ? walk_.now->lesson.name : step.name,
-                                 .hidden = hidden,
-                                 .in_cell = view_ == View::cell,
-                                 .at_end = at_end(),
-                                 .has_heads = step.output.matrices() > 1,
-                                 .has_answers =
-                                     !walk_.now->lesson.texts[walk_.at].answers.text.empty()},
-                                window_.columns);
+          : StepperKeys::status(
+                {.number = number,
+                 .name = at_map ? walk_.now->lesson.name : step.name,
+                 .hidden = hidden,
+                 .in_cell = view_ == View::cell,
+                 .at_end = at_end(),
+                 .has_heads = step.output.matrices() > 1,
+                 .has_answers = !walk_.now->lesson.texts[walk_.at].answers.text.empty()},
+                window_.columns);
   return walk_.colour ? fmt::format("\x1b[7m{}\x1b[0m", padded_right(line, window_.columns)) : line;
 }
 

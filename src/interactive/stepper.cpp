@@ -35,8 +35,6 @@ void Stepper::resize(WindowSize window) {
   shown_rows_ = window.rows - std::min<std::size_t>(window.rows, 1);
 }
 
-// ---- keys ------------------------------------------------------------------------------------
-
 void Stepper::press(const Key& key) {
   if (key.kind == Key::Kind::end_of_input) return quit();
   try {
@@ -149,8 +147,6 @@ void Stepper::show_cell(const CellReference& cell) {
   view_ = View::cell;
   scroll_ = 0;
 }
-
-// ---- prompts ---------------------------------------------------------------------------------
 
 void Stepper::ask(Prompt what) {
   prompt_ = what;

@@ -227,7 +227,8 @@ std::string next_picture(Walkthrough& walk) {
     std::string_view message;
   };
   constexpr PictureChange changes[] = {
-      {Picture::glyphs, "dots: the larger the number, the larger the dot; ○ is below 0, blank is 0"},
+      {Picture::glyphs,
+       "dots: the larger the number, the larger the dot; ○ is below 0, blank is 0"},
       {Picture::numbers, "numbers only"},
       {Picture::heatmap, "heatmap: the larger the number, the darker"}};
   const PictureChange& change = changes[static_cast<std::size_t>(walk.picture)];
@@ -249,7 +250,8 @@ std::string answers(const Walkthrough& walk) {
   std::string text;
   for (std::size_t i = 0; i < answered.size(); ++i) {
     const std::string question = questions.size() == answered.size() ? questions[i] + "\n   " : "";
-    text += fmt::format("{}{}. {}{}", i == 0 ? "" : "\n", i + 1, question, answered[i].on_one_line());
+    text += fmt::format("{}{}. {}{}", text.empty() ? "" : "\n", i + 1, question,
+                        answered[i].on_one_line());
   }
   return text.empty() ? "This step asks nothing; the questions are at the lesson's end." : text;
 }

@@ -185,8 +185,8 @@ constexpr StepWords entries[] = {
       "The first token sees only itself."}},
     {"attention_weights",
      {"Turn scores into attention weights",
-      "Softmax turns each row into attention weights: positive numbers that sum to 1. They say how a "
-      "token divides its attention.",
+      "Softmax turns each row into attention weights: positive numbers that sum to 1. They say "
+      "how a token divides its attention.",
       "This shows what a head does: a token may look mostly at the one before it, at the first, or "
       "at tokens equal to it."}},
     {"context",

@@ -234,8 +234,8 @@ std::string step_html(const ReportContext& page, const Step& step) {
 
 // What stays in view above the steps: the map, and which numbers are changed.
 constexpr std::string_view above =
-    "<div id=\"above\">\n<details id=\"map\" hidden><summary>Map: you are at <b></b></summary><div></div>"
-    "</details>\n<div id=\"changes\" role=\"status\" hidden></div>\n</div>\n";
+    "<div id=\"above\">\n<details id=\"map\" hidden><summary>Map, here: <b></b></summary>"
+    "<div></div></details>\n<div id=\"changes\" role=\"status\" hidden></div>\n</div>\n";
 
 constexpr std::string_view panel =
     "<aside id=\"panel\" aria-label=\"The arithmetic of a cell\" hidden>\n"

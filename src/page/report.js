@@ -11,8 +11,6 @@
   const said = document.getElementById("said");
   const changes = changesOver({ data, arithmetic, tables, panel, writeLine });
 
-  // ---- the panel -------------------------------------------------------------------------------
-
   let lit = [];
   let shownCell;
 
@@ -120,8 +118,6 @@
     said.textContent = "";
   }
 
-  // ---- mouse, finger and keyboard --------------------------------------------------------------
-
   const focused = () => {
     const element = document.activeElement;
     return element && cellOf(element) ? element : undefined;
@@ -199,8 +195,6 @@
     const target = next(element, event);
     if (target) goTo(target);
   });
-
-  // ---- begin -----------------------------------------------------------------------------------
 
   for (const table of document.querySelectorAll("table[data-tensor]")) {
     table.setAttribute("role", "grid");

@@ -92,8 +92,6 @@ const arithmeticOver = (data) => {
     return `${tensor.name}[${before}${tensor.turned ? `${column},${row}` : `${row},${column}`}]`;
   }
 
-  // ---- a cell's arithmetic ---------------------------------------------------------------------
-
   const functionValues = {};
   for (const [kind, list] of Object.entries(data.functions)) {
     const width = kind === "^" ? 3 : 2;

@@ -11,8 +11,6 @@ const changesOver = ({ data, arithmetic, tables, panel, writeLine }) => {
   let cell;  // that the field is for
   let onChange = () => {};
 
-  // ---- the page follows ------------------------------------------------------------------------
-
   function writeTables(t) {
     const values = data.tensors[t].values;
     const style = styleFor(values);
@@ -45,8 +43,6 @@ const changesOver = ({ data, arithmetic, tables, panel, writeLine }) => {
       element.prepend(make("p", { class: "of-before" }, "About the lesson's own numbers:"));
     }
   }
-
-  // ---- what was changed, and the command for it ------------------------------------------------
 
   const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
@@ -90,8 +86,6 @@ const changesOver = ({ data, arithmetic, tables, panel, writeLine }) => {
     onChange();
     return true;
   }
-
-  // ---- the field and the slider ----------------------------------------------------------------
 
   const field = make("input", { type: "number", step: "any" });
   const slider = make("input", { type: "range", "aria-label": "Slide the number" });

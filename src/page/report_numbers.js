@@ -74,8 +74,6 @@ const numbersWith = (digits) => {
     return sign + units + (figures.length > place + 1 ? `.${figures.slice(place + 1)}` : "");
   }
 
-  // ---- a matrix ---------------------------------------------------------------------------------
-
   const decimals = Math.max(digits, 0);
 
   // Rounded so, it is the same number but for the last bits of a sum.

@@ -30,8 +30,7 @@ const operandsOver = (data, { placesOf }, { all, cellOf, elementOf, tableOf, cop
       const again = [...besides].some(([other, { copies }]) => copies.some(([each]) =>
         each === operand) && other.closest("section") === result.closest("section"));
       besides.get(result).copies.push([operand, copy]);
-      const kind = again ? "scroll copy again" : "scroll copy";  // a narrow page shows it once
-      return make("div", { class: kind, "aria-hidden": "true" }, copy);
+      return make("div", { class: `scroll copy ${again ? "again" : ""}`, "aria-hidden": "true" }, copy);
     }
     const box = operand.closest(".scroll");
     const before = box.parentElement;

@@ -2,8 +2,6 @@
 const text = (x, y, words, attributes = {}) => draw("text", { x, y, ...attributes }, words);
 
 const picturesOver = (data, { placesOf, valueOf, worthOf, numbers }, { cellOf, labelOf }) => {
-  // ---- arrows ----------------------------------------------------------------------------------
-
   const mostArrows = 12;
 
   // [row operand, column operand] of a result whose every cell is a row of two numbers times another
@@ -44,8 +42,7 @@ const picturesOver = (data, { placesOf, valueOf, worthOf, numbers }, { cellOf, l
     const all = `${name}: ${[...words].join(", ")}`;
     const wide = 6 * all.length;
     const flat = Math.abs(x) > Math.abs(y);
-    const side = isRow ? 1 : -1;
-    const middle = right + (flat ? 0 : side * (7 + wide / 2));
+    const middle = right + (flat ? 0 : (isRow ? 1 : -1) * (7 + wide / 2));
     let low = down + (flat ? (isRow ? -7 : 16) : 4);
     while (taken.some((each) => Math.abs(each.low - low) < 11 &&
       Math.abs(each.middle - middle) < (each.wide + wide) / 2)) low += 11;
@@ -75,8 +72,6 @@ const picturesOver = (data, { placesOf, valueOf, worthOf, numbers }, { cellOf, l
     ...rows.map((arrow) => arrowPicture(arrow, "row", unit, a, taken)),
     text(0, 124, legend, { class: "tick", "text-anchor": "middle" }));
   }
-
-  // ---- bars ------------------------------------------------------------------------------------
 
   const mostBars = 24;
 

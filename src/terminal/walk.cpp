@@ -89,7 +89,7 @@ std::string worked_cell_text(const std::string& lesson, const Trace& trace,
     text += left_out ? with_command("Longer lines are left out; all of them:", intermediates, look)
                      : with_command("The same with names:", command, look);
   }
-  if (!worked.remark.empty()) text += indented_lines(wrapped("  " + worked.remark, look.width - 2));
+  if (!worked.remark.empty()) text += indented_lines(wrapped(worked.remark, look.width - 4), 4);
   return text + "\n";
 }
 
@@ -102,7 +102,8 @@ std::string left_out(const Grid& shown, const std::string& whole, const WalkStyl
   const std::string columns = hidden_text("column", shown.columns, "–");
   if (rows.empty() && columns.empty()) return {};
   const std::string_view both = rows.empty() || columns.empty() ? "" : " and ";
-  return with_command(fmt::format("{}{}{} not shown; all of it:", rows, both, columns), whole, look);
+  return with_command(fmt::format("{}{}{} not shown; all of it:", rows, both, columns), whole,
+                      look);
 }
 
 // One row-major matrix of a block, in the layout of `shown`.
@@ -344,10 +345,9 @@ class WalkWriter {
   // The command that shows the step's intermediates, if there are any.
   std::string intermediates_hint(const Step& step) const {
     if (look_.intermediates || !step.operation->intermediates) return {};
-    return with_command("The steps in between:",
-                        fmt::format("qkv run {} --step {} --intermediates", sanitise(lesson_),
-                                    step.name),
-                        look_);
+    return with_command(
+        "The steps in between:",
+        fmt::format("qkv run {} --step {} --intermediates", sanitise(lesson_), step.name), look_);
   }
 
   // How to see the whole matrix: the command, or the key.

@@ -16,8 +16,6 @@
 namespace qkv::inline lesson {
 namespace {
 
-// ---------------------------------------------------------------- prose
-
 // The placeholders' values for a lesson of these tokens.
 using Marks = std::vector<std::pair<std::string_view, std::string>>;
 
@@ -74,8 +72,6 @@ std::string filled_in(std::string_view text, const Marks& marks) {
   }
   return result;
 }
-
-// ---------------------------------------------------------------- the file
 
 std::string rows_toml(std::span<const double> cells, std::size_t columns, std::string_view indent) {
   std::string text;

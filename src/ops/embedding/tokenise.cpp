@@ -109,13 +109,13 @@ double id_of(const std::string& token, const Vocabulary& known, const Call& call
   constexpr std::size_t shown = 24;
   const std::size_t count = std::min(shown, vocabulary.size());
   const std::string near = suggest(token, std::span<const std::string>(vocabulary));
-  refuse(call,
-         fmt::format("\"{0}\" is not in the vocabulary ({1}{2}); {3}write the text in these words, "
-                     "or add \"{0}\" to vocabulary = […] in a lesson file of your own (with --model: "
-                     "to --vocabulary)",
-                     token, fmt::join(std::span(vocabulary).first(count), ", "),
-                     count < vocabulary.size() ? ", …" : "",
-                     near.empty() ? "" : fmt::format("did you mean \"{}\"? Else ", near)));
+  refuse(call, fmt::format(
+                   "\"{0}\" is not in the vocabulary ({1}{2}); {3}write the text in these words, "
+                   "or add \"{0}\" to vocabulary = […] in a lesson file of your own (with --model: "
+                   "to --vocabulary)",
+                   token, fmt::join(std::span(vocabulary).first(count), ", "),
+                   count < vocabulary.size() ? ", …" : "",
+                   near.empty() ? "" : fmt::format("did you mean \"{}\"? Else ", near)));
 }
 
 double pad_id(const Vocabulary& vocabulary, const Call& call) {

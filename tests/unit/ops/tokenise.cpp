@@ -49,7 +49,8 @@ TEST_CASE("with a vocabulary an id is the token's place in it, from 0") {
 TEST_CASE("a token that the vocabulary lacks is refused by name") {
   CHECK(refusal("tokenise", {}, {}, text_environment("the dog", {"the", "fat", "mat"})) ==
         "step: \"dog\" is not in the vocabulary (the, fat, mat); write the text in these words, or "
-        "add \"dog\" to vocabulary = […] in a lesson file of your own (with --model: to --vocabulary)");
+        "add \"dog\" to vocabulary = […] in a lesson file of your own (with --model: to "
+        "--vocabulary)");
   Tokens many;
   for (char c = 'a'; c <= 'z'; ++c) many.emplace_back(1, c);
   CHECK(refusal("tokenise", {}, {}, text_environment("dog", many)) ==
@@ -74,7 +75,8 @@ TEST_CASE("lowercase makes capitals small before the vocabulary is asked") {
   CHECK(
       refusal("tokenise", {}, {}, text_environment("The", {"the"})) ==
       "step: \"The\" is not in the vocabulary (the); did you mean \"the\"? Else write the text in "
-      "these words, or add \"The\" to vocabulary = […] in a lesson file of your own (with --model: to "
+      "these words, or add \"The\" to vocabulary = […] in a lesson file of your own (with --model: "
+      "to "
       "--vocabulary)");
 }
 
@@ -109,7 +111,8 @@ TEST_CASE("the padding may be a token of the vocabulary or an id") {
                    {{0, 9}, {1, 0}}) == "");
   CHECK(refusal("tokenise", {}, {}, texts({"a", "b a"}, {"a", "b"})) ==
         "step: \"<pad>\" is not in the vocabulary (a, b); write the text in these words, or "
-        "add \"<pad>\" to vocabulary = […] in a lesson file of your own (with --model: to --vocabulary)");
+        "add \"<pad>\" to vocabulary = […] in a lesson file of your own (with --model: to "
+        "--vocabulary)");
 }
 
 TEST_CASE("an empty text is refused, and so is none") {

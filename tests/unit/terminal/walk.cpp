@@ -119,7 +119,7 @@ step = [{name = "A", op = "softmax", of = ["scores"]}]
   CHECK(shown(true).find("--intermediates") == std::string::npos);
 }
 
-TEST_CASE("a mask shows the largest number that it hides, a later step no hidden cell") {
+TEST_CASE("a mask shows a cell that it hides, a later step no hidden cell") {
   const std::string masked = R"(given = [
   {name = "scores", value = [[1, 2, 3], [4, 5, 6], [7, 8, 9]]},
   {name = "keep", value = [[1, 1, 1], [1, 1, 1], [0, 0, 0]]},
@@ -129,7 +129,7 @@ name = "masked"
 op = "mask"
 of = ["scores", "keep"]
 )";
-  const std::string chosen = "cell = \"masked[3,1]\"\n";
+  const std::string chosen = "cell = \"masked[3,2]\"\n";
   const std::string later = R"(given = [{name = "masked", value = "1 2 3\n4 5 6\n-inf 8 9"}]
 [[step]]
 name = "A"
@@ -137,8 +137,8 @@ op = "softmax"
 of = ["masked"]
 cell = "A[3,1]"
 )";
-  CHECK(has(walked(loaded(masked), "masked"), "    masked[3,3] = -inf\n"));
-  CHECK(has(walked(loaded(masked + chosen), "masked"), "    masked[3,1] = -inf\n"));
+  CHECK(has(walked(loaded(masked), "masked"), "    masked[3,1] = -inf\n"));
+  CHECK(has(walked(loaded(masked + chosen), "masked"), "    masked[3,2] = -inf\n"));
   CHECK(has(walked(loaded(later), "A"), "    A[3,3] = "));
   Loaded own = loaded(masked);
   Loaded other = own;
@@ -146,7 +146,7 @@ cell = "A[3,1]"
   other.trace.steps[0].output.values.mutable_span()[4] = -std::numeric_limits<double>::infinity();
   const std::string text =
       step_text(other.lesson, other.trace, other.trace.steps[0], {.baseline = &own.trace});
-  CHECK(has(text, "    masked[3,3] = -inf\n"));
+  CHECK(has(text, "    masked[2,2] = -inf\n"));
 }
 
 TEST_CASE("names that take many lines leave the first place to the numbers") {
