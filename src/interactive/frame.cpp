@@ -181,8 +181,7 @@ std::string Stepper::status(std::size_t hidden) const {
   const Step& step = walk_.step();
   const bool at_map = wanted().opens && view_ == View::step && scroll_ == 0 &&
                       2 * lines_of(lesson_intro(walk_, window_.columns)).size() > shown_rows_;
-  const std::string number =
-      at_map ? "map" : fmt::format("{}/{}", step.number, walk_.now->trace.length);
+  const std::string number = fmt::format("{}/{}", step.number, walk_.now->trace.length);
   const std::string line =
       has_overlay()
           ? longest_fitting(
@@ -195,7 +194,7 @@ std::string Stepper::status(std::size_t hidden) const {
                 window_.columns)
           : StepperKeys::status(
                 {.number = number,
-                 .name = at_map ? walk_.now->lesson.name : step.name,
+                 .name = at_map ? std::string_view("map") : step.name,
                  .hidden = hidden,
                  .in_cell = view_ == View::cell,
                  .at_end = at_end(),

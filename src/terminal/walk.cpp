@@ -32,7 +32,8 @@ constexpr std::size_t max_cell_width = 14;
 // The command behind its lead, or on a line of its own, so that it can be copied.
 std::string with_command(std::string_view lead, const std::string& command, const WalkStyle& look) {
   const bool fits = 2 + width(lead) + 1 + width(command) <= look.width;
-  return fmt::format("  {}{}{}\n", lead, fits ? " " : "\n      ", command);
+  const std::string margin(width(command) + 6 > look.width ? 2 : 6, ' ');
+  return fmt::format("  {}{}{}\n", lead, fits ? " " : "\n" + margin, command);
 }
 
 std::vector<std::string> arithmetic_lines(const CellArithmetic& worked, std::size_t k,
