@@ -231,15 +231,15 @@ class Operands(report.Report):
         self.browser.look(1280)
         self.open(self.write("the-fat-cat"))
         arrows = dict(map(tuple, self.browser.run(ARROWS, "#step-6")))
-        self.expect("arrows", sorted(arrows), ["column cat", "column fat", "column sat", "column the",
-                                               "row cat", "row fat", "row sat", "row the"])
-        cat, sat = arrows["row cat"], arrows["row sat"]
+        self.expect("arrows", sorted(arrows), ["column K: cat", "column K: fat", "column K: sat", "column K: the",
+                                               "row Q: cat", "row Q: fat", "row Q: sat", "row Q: the"])
+        cat, sat = arrows["row Q: cat"], arrows["row Q: sat"]
         self.expect("Q of cat and sat", (cat["angle"], sat["angle"], sat["length"] / cat["length"]),
                     (0, -90, 1.5))
-        self.expect("K of sat is (−1, −1)", arrows["column sat"]["angle"], 135)
+        self.expect("K of sat is (−1, −1)", arrows["column K: sat"]["angle"], 135)
         self.choose("scores", 3, 2)
         lit = [name for name, arrow in self.browser.run(ARROWS, "#step-6") if arrow["lit"]]
-        self.expect("lit", sorted(lit), ["column fat", "row cat"])
+        self.expect("lit", sorted(lit), ["column K: fat", "row Q: cat"])
         for step in (3, 7, 9, 10):  # a projection, a division, softmax, a mixture: no dot products
             self.expect(f"step {step}", self.browser.run(ARROWS, f"#step-{step}"), [])
 
@@ -253,7 +253,7 @@ class Operands(report.Report):
         self.expect("K[fat,1] beside scores", self.browser.run(copy + ".textContent"), "6")
         arrows = dict(map(tuple, self.browser.run(ARROWS, "#step-6")))
         self.expect("its arrow, thrice Q of cat",
-                    arrows["column fat"]["length"] / arrows["row cat"]["length"], 3)
+                    arrows["column K: fat"]["length"] / arrows["row Q: cat"]["length"], 3)
         seen = self.browser.run(GROUP, self.choose("scores", 3, 2))
         self.expect("lit afterwards", seen["lit"], ["Q cat 1", "Q cat 2", "K fat 1", "K fat 2"])
 
@@ -274,7 +274,7 @@ class Operands(report.Report):
             self.browser.wait(0.2)
             seen = self.browser.run(MAP)
             self.expect(f"at {name}", (seen["here"], seen["marked"], seen["summary"]),
-                        ([name], [name], f"Map: {name}"))
+                        ([name], [name], f"Map, here: {name}"))
             self.expect(f"{name}: the map stays in view", round(seen["top"]), 0)
             below = self.browser.run(top, f"step-{step}") - seen["bottom"]
             self.expect(f"{name}: it begins below the map, {below}", -1 <= below < 40, True)
@@ -289,7 +289,7 @@ class Operands(report.Report):
         self.browser.wait(0.2)
         seen = self.browser.run(MAP)
         self.expect("folded", (seen["open"], seen["summary"], round(seen["top"])),
-                    (False, "Map: scores", 0))
+                    (False, "Map, here: scores", 0))
         self.browser.run("document.querySelector('#map summary').click()")
         self.browser.wait(0.2)
         over = "return document.querySelector('#map svg').getBoundingClientRect().right <= 390"
@@ -309,7 +309,7 @@ class Operands(report.Report):
         seen = self.browser.run(MAP)
         self.expect("boxes", seen["boxes"], ["X 2×2", "h0.Y 2×2", "out 2×2"])
         self.expect("in the second layer", (seen["here"], seen["summary"]),
-                    (["h0.Y"], "Map: h1.Y (h0 stands for each of 2 layers)"))
+                    (["h0.Y"], "Map, here: h1.Y (h0 stands for each of 2 layers)"))
 
     def nothing_but_matrices_scrolls_sideways_on_a_phone(self):
         self.browser.look(390, 844)
