@@ -58,6 +58,7 @@ struct Evidence {
   /// How many cells must support it: a mistake with a free number fits any single cell.
   std::size_t least = 1;
   bool is_fitted = false;  ///< its numbers are fitted to the submission: which bias, whose head
+  bool yields = false;     ///< it is not named where a mistake of a whole matrix fits as well
 };
 inline constexpr Evidence masking_evidence{.zeros = true, .infinities = true};
 
@@ -122,7 +123,8 @@ Versions versions_of(const Change& change, const StepView& step);
 /// A wrong version of an operation's maths that learners are known to compute.
 struct Mistake {
   std::string_view id;  ///< "scale.skipped"
-  /// "The scores were not divided by √d_k."; {0}, {1} are operands, {formula} is the step's own.
+  /// "The scores were not divided by √d_k."; {0}, {1} are operands, {formula} is the step's own,
+  /// {version} the number of its version from 0.
   std::string_view says;
   std::string_view hint;  ///< what to look at again
   Change change;

@@ -114,12 +114,15 @@ std::size_t leading_place(std::string_view index, const Axis& axis, const std::s
                                name, axis.size));
 }
 
-std::string example_of(const std::string& name, const Tensor& tensor) {
+// With the row and the column that were written, if only the head is missing.
+std::string example_of(const ReferenceText& text, const Tensor& tensor) {
   std::string inside;
   for (std::size_t a = 0; a < tensor.leading_axes(); ++a) {
     inside += fmt::format("{} 1,", tensor.axes[a].name.empty() ? "head" : tensor.axes[a].name);
   }
-  return fmt::format("{}[{}1,1]", name, inside);
+  const std::string cell =
+      text.indices.size() == 2 ? fmt::format("{}", fmt::join(text.indices, ",")) : "1,1";
+  return fmt::format("{}[{}{}]", text.name, inside, cell);
 }
 
 // The label of index `i` in a reference, or its number if several indices share the label.
@@ -155,7 +158,7 @@ CellReference resolve_in(const ReferenceText& text, const Tensor& tensor,
     throw InputError(fmt::format("{}: {} is {} and takes {} {}, as in {}", where, text.name,
                                  shown_shape(tensor, token_layout), rank,
                                  rank == 1 ? "index" : "indices",
-                                 is_vector ? text.name + "[1]" : example_of(text.name, tensor)));
+                                 is_vector ? text.name + "[1]" : example_of(text, tensor)));
   }
   CellReference cell{.name = text.name};
   std::size_t batch = 0;

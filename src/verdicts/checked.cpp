@@ -167,6 +167,8 @@ std::string alternatives_text(const StepReport& step, std::size_t most) {
 }
 
 std::string mistakes_text(const StepReport& step, const CheckStyle& style) {
+  if (step.mistakes.empty() && !step.verdicts.empty() && step.bad_texts.size() >= step.cells.wrong)
+    return "";  // no numbers
   if (step.mistakes.empty()) {
     return paragraph(step.untried == 0
                          ? "No known mistake makes these numbers."
@@ -177,7 +179,10 @@ std::string mistakes_text(const StepReport& step, const CheckStyle& style) {
   }
   const std::span<const Diagnosis> likely = step.likely_mistakes();
   const bool unsure = std::ranges::any_of(likely, [](const auto& one) { return !one.sure; });
-  const std::string_view lead = unsure ? "Too few cells to be sure. It could be: " : "";
+  const std::string_view lead = !unsure ? ""
+                                : likely.front().cells < step.cells.wrong
+                                    ? "Not all wrong cells fit. It could be: "
+                                    : "Too few cells to be sure. It could be: ";
   if (are_alternatives(step)) {
     return paragraph(
         fmt::format("{}{}. Each explains {} of {}.", lead, alternatives_text(step, likely.size()),
@@ -201,7 +206,15 @@ std::string unreadable_text(const std::string& text) {
       fault == NumeralError::rounded     ? "a whole number that no double holds"
       : fault == NumeralError::too_large ? "which is larger than any double"
                                          : "which is not a number";
-  return fmt::format("\"{}\", {}", sanitise(text), why);
+  const bool is_root = text.find("sqrt") != std::string::npos;
+  return fmt::format("\"{}\", {}{}", sanitise(text), why,
+                     is_root ? ": write a root like √2, 2*√2 or sqrt(2)" : "");
+}
+
+// True if the error is below the usual tolerance, but nothing was rounded.
+bool is_nearly_exact(const StepReport& step) {
+  return step.first && step.first->is_exact &&
+         std::abs(step.first->given - step.first->from_yours) <= 1.001 * step.unit;
 }
 
 std::string first_wrong_text(const StepReport& step, const Trace& own, const CheckStyle& style) {
@@ -215,15 +228,14 @@ std::string first_wrong_text(const StepReport& step, const Trace& own, const Che
   const std::size_t line = std::min(style.width, arithmetic_width) - 4;
   const std::string sum = sanitise(checked_arithmetic(own, step, max_arithmetic_lines * line));
   if (!sum.empty()) {
-    // The error is below the usual tolerance, but nothing was rounded.
-    const bool is_near = std::abs(first.given - first.from_yours) <= 1.001 * step.unit;
     const std::string_view exact =
-        first.is_exact && is_near ? " There was nothing to round, so it must be exact." : "";
+        is_nearly_exact(step) ? " There was nothing to round, so it must be exact." : "";
     return paragraph(fmt::format("{} From your numbers: {}.{}", text, sum, exact), style);
   }
   const std::string right = brief(first.from_yours, std::max(step.digits, 4));
   text += given == right ? fmt::format(" Off by {:.2g}.", std::abs(first.given - first.from_yours))
-                         : fmt::format(" It should be {}.", right);
+          : first.text.empty() ? fmt::format(" It should be {}.", right)
+                               : fmt::format(" Write {}.", right);
   const bool too_long = !checked_arithmetic(own, step, std::string::npos).empty();
   if (too_long && !style.lesson.empty()) {
     text += fmt::format(" How such a cell is worked out: qkv explain {} {}", style.lesson,
@@ -324,15 +336,17 @@ Steps steps_that(const CheckReport& report, const Predicate& predicate) {
 // States each tolerance once, with the steps that it holds for if there are several.
 std::string tolerances_text(const CheckReport& report, const CheckStyle& style) {
   std::string text;
-  const auto groups = grouped(
-      steps_that(report,
-                 [](const StepReport& step) { return step.cells.blank < step.verdicts.size(); }),
-      measure_text);
+  const Steps steps_with_numbers = steps_that(
+      report, [](const StepReport& step) { return step.cells.blank < step.verdicts.size(); });
+  Steps tolerant = steps_with_numbers;
+  std::erase_if(tolerant, [](const StepReport* step) { return is_nearly_exact(*step); });
+  const auto groups = grouped(tolerant, measure_text);
+  const bool is_for_all = groups.size() == 1 && tolerant.size() == steps_with_numbers.size();
   for (const Steps& steps : groups) {
     const std::string says = tolerance_text(steps);
     const std::size_t room = std::max(width(says) + 30, style.width - 3);
-    text += paragraph(
-        groups.size() == 1 ? says : names_line(says + " (", names_of(steps), room) + ")", style, 2);
+    text += paragraph(is_for_all ? says : names_line(says + " (", names_of(steps), room) + ")",
+                      style, 2);
   }
   return text;
 }
@@ -410,13 +424,18 @@ std::string others_text(const CheckReport& report, const CheckStyle& style) {
   }
   return text + list("· still blank: " + pluralise(cells, "cell"), blank, style) +
          conventions_text(report, style) +
-         list(is_a_part(report) ? "Not on this sheet" : "Not submitted", report.missing, style);
+         list(!report.unreadable.empty() ? "Missing, or not readable"
+              : is_a_part(report)        ? "Not on this sheet"
+                                         : "Not submitted",
+              report.missing, style);
 }
 
 // The verdict in one sentence, with the first slip and its mistake.
 std::string verdict_text(const CheckReport& report, const CheckStyle& style) {
-  std::string text =
-      fmt::format("{}: {}", sanitise(report.submission), outcome_name(report.outcome));
+  std::string start = sanitise(report.submission) + ": ";
+  if (const std::size_t files = report.unreadable.size(); files > 0)
+    start += pluralise(files, "file") + " could not be read; ";
+  std::string text(outcome_name(report.outcome));
   if (report.first_wrong) {
     const StepReport& step = *report.first_wrong_step();
     text += fmt::format("; the first slip is in {}", sanitise(step.step));
@@ -426,11 +445,14 @@ std::string verdict_text(const CheckReport& report, const CheckStyle& style) {
       text += fmt::format(", whose numbers are {}, coarser than the rest's", step.coarser_type);
     } else if (step.mistakes.empty()) {
       text += step.verdict == Verdict::shape ? ", which has another shape"
-                                             : "; no known mistake makes these numbers";
+              : step.bad_texts.size() >= step.cells.wrong
+                  ? ", where a cell is not a number"
+                  : "; no known mistake makes these numbers";
     } else if (are_alternatives(step) || !step.mistakes.front().sure) {
       const std::size_t told = std::min<std::size_t>(step.likely_mistakes().size(), 2);
       text += "; it could be: " + alternatives_text(step, told);
-      if (step.likely_mistakes().size() > told) text += "; or another";
+      for (const Diagnosis& other : step.likely_mistakes().subspan(told))
+        text += fmt::format("; or {}", other.id);
     } else {
       text += fmt::format(" ({}): {}", step.mistakes.front().id, step.mistakes.front().says);
     }
@@ -439,16 +461,29 @@ std::string verdict_text(const CheckReport& report, const CheckStyle& style) {
   } else if (report.outcome == Outcome::incomplete) {
     const bool is_filled_in = std::ranges::all_of(
         report.steps, [](const StepReport& step) { return step.cells.blank == step.left_out; });
-    text = is_filled_in && is_a_part(report)
-               ? fmt::format(
-                     "{}: every number on this sheet is right (incomplete: a part of the "
-                     "lesson)",
-                     sanitise(report.submission))
-               : text + "; nothing is wrong so far";
+    std::size_t numbers = 0, blank = 0;
+    for (const StepReport& step : report.steps) {
+      numbers += step.verdicts.size() - step.cells.blank;
+      blank += step.cells.blank;
+    }
+    // A worksheet for a part has blank cells among dashes.
+    const auto is_untouched = [](const StepReport& step) {
+      return step.verdict == Verdict::blank && step.left_out > 0 &&
+             step.cells.blank > step.left_out;
+    };
+    const auto is_open = [](const StepReport& step) { return step.cells.blank > step.left_out; };
+    const bool is_new = std::ranges::any_of(report.steps, is_untouched) &&
+                        std::ranges::all_of(report.steps, is_open);
+    if (is_filled_in && is_a_part(report)) {
+      text = fmt::format(
+          "{}, {}; every number on this sheet is right (incomplete: a part of the lesson)",
+          pluralise(numbers, "number"), pluralise(blank, "blank cell"));
+    } else {
+      text += !is_new ? "; nothing is wrong so far"
+                      : "; no matrix is filled in yet (the numbers may be the worksheet's own)";
+    }
   }
-  if (const std::size_t files = report.unreadable.size(); files > 0)
-    text += fmt::format("; {} could not be read", pluralise(files, "file"));
-  text = paragraph(text, style, 0);
+  text = paragraph(start + text, style, 0);
   if (!style.colour) return text;
   constexpr std::string_view colours[] = {"32", "31", "33", "32"};  // of the outcomes
   text.pop_back();

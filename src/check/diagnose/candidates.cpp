@@ -160,15 +160,12 @@ std::vector<bool> worth_a_line(const Mismatch& mismatch) {
   return near_wrong(mismatch, (wrong + 1) / 2);
 }
 
-std::vector<std::vector<std::size_t>> wrong_rows(const Mismatch& mismatch, const Tensor& right) {
-  std::vector<std::vector<std::size_t>> all(right.matrices());
-  const std::size_t size = right.rows() * right.columns();
+std::vector<std::size_t> wrong_cells(const Mismatch& mismatch) {
+  std::vector<std::size_t> wrong;
   for (std::size_t i = 0; i < mismatch.wrong.size(); ++i) {
-    std::vector<std::size_t>& rows = all[i / size];
-    const std::size_t row = i % size / right.columns();
-    if (mismatch.wrong[i] && (rows.empty() || rows.back() != row)) rows.push_back(row);
+    if (mismatch.wrong[i]) wrong.push_back(i);
   }
-  return all;
+  return wrong;
 }
 
 // "2 · 0.5 (Q[1,2] · W_Q[2,1])": names the cells of a product, or a cell alone.
@@ -197,10 +194,7 @@ std::string term_text(const Expression& term, const LearnerNode& node, const Hyp
 // Returns some of the wrong cells, evenly spread.
 std::vector<std::size_t> probes_of(const Mismatch& mismatch) {
   constexpr std::size_t many = 2000;
-  std::vector<std::size_t> wrong;
-  for (std::size_t i = 0; i < mismatch.wrong.size(); ++i) {
-    if (mismatch.wrong[i]) wrong.push_back(i);
-  }
+  const std::vector<std::size_t> wrong = wrong_cells(mismatch);
   std::vector<std::size_t> probes;
   const std::size_t stride = std::max<std::size_t>(1, wrong.size() / many);
   for (std::size_t n = 0; n < wrong.size(); n += stride) probes.push_back(wrong[n]);
@@ -342,6 +336,7 @@ bool CandidateSet::collect_mistakes(const Search& search, std::span<const Mistak
   const bool zeros_tell = search.origin.at == index_ || !is_gradient(*node_.step->operation);
   for (const Mistake& mistake : mistakes) {
     if (!search.budget.take(work)) return false;
+    std::size_t version = 0;
     for (Tensor& made : versions_of(mistake.change, search.assumption.steps[search.origin.at])) {
       Candidate candidate{
           mistake.id,
@@ -352,6 +347,7 @@ bool CandidateSet::collect_mistakes(const Search& search, std::span<const Mistak
           std::move(made),
           mistake.evidence};
       candidate.evidence.zeros = mistake.evidence.zeros && zeros_tell;
+      candidate.version = version++;
       if (!add_carried(search, std::move(candidate))) return false;
     }
   }
@@ -410,7 +406,7 @@ void CandidateSet::collect_slips(const Assumption& assumption) {
   }
   if (same_shape && by_hand) {
     context.near_wrong = worth_a_line(mismatch_);
-    context.wrong_rows = wrong_rows(mismatch_, right);
+    context.wrong = wrong_cells(mismatch_);
   }
   if (node_.step && same_shape && by_hand &&
       std::ranges::count(context.near_wrong, true) <= most_cells_by_lines) {

@@ -21,18 +21,22 @@ namespace qkv::inline check {
 /// How much of a matrix one slip can affect.
 enum class SlipScope { anything, line };
 
-/// The numbers that a slip would produce, NaN where undefined. For two exchanged rows it stores
+/// Two exchanged runs of `length` cells, counted in runs: rows, or single cells.
+struct ExchangedRuns {
+  std::size_t a, b, length;
+};
+
+/// The numbers that a slip would produce, NaN where undefined. For two exchanged runs it stores
 /// only their indices, since a large matrix has too many pairs to copy.
 class CandidateValues {
  public:
   CandidateValues(Tensor numbers) : tensor_(std::move(numbers)) {}
 
-  /// Exchanges two rows, counted through all matrices.
-  CandidateValues(Tensor numbers, std::size_t row, std::size_t other)
-      : tensor_(std::move(numbers)), exchanged_({row, other}) {}
+  CandidateValues(Tensor numbers, ExchangedRuns runs)
+      : tensor_(std::move(numbers)), exchanged_(runs) {}
 
   const Tensor& tensor() const { return tensor_; }  ///< before the exchange
-  const std::optional<std::pair<std::size_t, std::size_t>>& exchanged() const { return exchanged_; }
+  const std::optional<ExchangedRuns>& exchanged() const { return exchanged_; }
   Shape shape() const { return tensor_.shape(); }
 
   double operator[](std::size_t cell) const {
@@ -41,15 +45,14 @@ class CandidateValues {
 
  private:
   std::size_t place_of(std::size_t cell) const {
-    const std::size_t columns = tensor_.columns();
-    const auto [a, b] = *exchanged_;
-    const std::size_t row = cell / columns;
-    const std::size_t from = row == a ? b : row == b ? a : row;
-    return from * columns + cell % columns;
+    const auto [a, b, length] = *exchanged_;
+    const std::size_t run = cell / length;
+    const std::size_t from = run == a ? b : run == b ? a : run;
+    return from * length + cell % length;
   }
 
   Tensor tensor_;
-  std::optional<std::pair<std::size_t, std::size_t>> exchanged_;
+  std::optional<ExchangedRuns> exchanged_;
 };
 
 /// Where a candidate comes from, the most specific first: a mistake's own numbers; numbers fitted
@@ -67,7 +70,8 @@ struct Candidate {
   Evidence evidence = {};
   /// Details for a cell, such as "0.5 · 2 is missing"; empty if there are none.
   std::function<std::string(std::size_t cell)> detail = {};
-  std::size_t step = 0;  ///< index of the step where it was made: this one, or an earlier one
+  std::size_t version = 0;  ///< of those of its mistake
+  std::size_t step = 0;     ///< index of the step where it was made: this one, or an earlier one
   std::optional<std::size_t> also_in = {};  ///< another such step, if it was made twice
   /// Extra tolerance per cell for rounding in unsubmitted steps in between; empty if there is none.
   std::vector<double> room = {};
@@ -75,9 +79,9 @@ struct Candidate {
 
 /// The data of a step that slips need.
 struct SlipContext {
-  const Tensor* right = nullptr;  ///< the step from the learner's own numbers
-  int decimals = 0;               ///< that the learner writes
-  std::vector<std::vector<std::size_t>> wrong_rows = {};  ///< of each matrix, from 0
+  const Tensor* right = nullptr;        ///< the step from the learner's own numbers
+  int decimals = 0;                     ///< that the learner writes
+  std::vector<std::size_t> wrong = {};  ///< cells; empty for a program's
   /// Returns the arithmetic of a cell from the learner's own numbers; empty for a given.
   std::function<Expression(std::size_t matrix, std::size_t row, std::size_t column)> arithmetic =
       {};

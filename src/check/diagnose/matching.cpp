@@ -60,6 +60,9 @@ class Matcher {
       doubt(best, std::span(found).subspan(known));
       close(best.front());
     }
+    // What leaves many cells unexplained may explain the others by chance.
+    constexpr std::size_t times = 3;
+    for (Explanation& one : found) one.sure = one.sure && one.cells >= times * open_cells_.size();
     return found;
   }
 
@@ -182,13 +185,16 @@ class Matcher {
         offer(in_a_row(m * size, size), open_in_matrix_[m]);
       }
     }
-    if (const auto& rows_exchanged = candidate.numbers.exchanged()) {
-      const auto [a, b] = std::minmax(rows_exchanged->first, rows_exchanged->second);
-      // If only one row has the other's numbers, they were not exchanged.
-      if (open_in_row_[a] > 0 && open_in_row_[b] > 0) {
-        offer({a * columns, 2 * columns, (b - a) * columns, columns},
-              open_in_row_[a] + open_in_row_[b]);
-      }
+    if (const auto& exchanged = candidate.numbers.exchanged()) {
+      const auto [a, b, length] = *exchanged;
+      const auto open_in = [&](std::size_t run) {
+        const auto start = open_.begin() + static_cast<std::ptrdiff_t>(run * length);
+        return static_cast<std::size_t>(
+            std::count(start, start + static_cast<std::ptrdiff_t>(length), true));
+      };
+      // If only one has the other's numbers, they were not exchanged.
+      if (open_in(a) > 0 && open_in(b) > 0)
+        offer({a * length, 2 * length, (b - a) * length, length}, open_in(a) + open_in(b));
       return;
     }
     for (std::size_t m = 0; m * size < all; ++m) {
@@ -266,6 +272,13 @@ class Matcher {
                         ~candidate.step);
     };
     std::ranges::stable_sort(fits, {}, place);
+    const auto yields = [&](const Match& fit) {
+      return candidates_[fit.candidate].evidence.yields;
+    };
+    const auto wins = [&](const Match& fit) {
+      return !yields(fit) && candidates_[fit.candidate].scope == SlipScope::anything;
+    };
+    if (std::ranges::any_of(fits, wins)) std::erase_if(fits, yields);
   }
 
   void name(const Match& fit, std::vector<Explanation>& found) const {

@@ -54,6 +54,7 @@ std::vector<CandidateValues> rows_before_heads(const SlipContext& c) {
 // Takes every number from a neighbouring cell.
 std::vector<CandidateValues> neighbours(const SlipContext& c) {
   std::vector<CandidateValues> results;
+  if (c.right->axes.back().name == "token") return {};  // ids
   const auto right = c.right->array();
   const auto n = static_cast<std::ptrdiff_t>(c.right->rows());
   const auto m = static_cast<std::ptrdiff_t>(c.right->columns());
@@ -114,17 +115,26 @@ std::vector<CandidateValues> swapped_rows(const SlipContext& c) {
   std::vector<CandidateValues> results;
   constexpr std::size_t most_rows = 8;
   const Tensor& right = *c.right;
-  for (std::size_t m = 0; m < c.wrong_rows.size(); ++m) {
-    const std::vector<std::size_t>& rows = c.wrong_rows[m];
+  std::vector<std::vector<std::size_t>> wrong(right.matrices());
+  for (const std::size_t i : c.wrong) {
+    std::vector<std::size_t>& rows = wrong[i / (right.rows() * right.columns())];
+    if (rows.empty() || rows.back() != i / right.columns()) rows.push_back(i / right.columns());
+  }
+  for (const std::vector<std::size_t>& rows : wrong) {
     if (rows.size() > most_rows) continue;
-    const std::size_t first = m * right.rows();
     for (const std::size_t a : rows) {
       for (const std::size_t b : rows) {
-        if (a < b) results.emplace_back(right, first + a, first + b);
+        if (a < b) results.emplace_back(right, ExchangedRuns{a, b, right.columns()});
       }
     }
   }
   return results;
+}
+
+// Swaps the only two wrong cells.
+std::vector<CandidateValues> swapped_cells(const SlipContext& c) {
+  if (c.wrong.size() != 2) return {};
+  return {{*c.right, ExchangedRuns{c.wrong[0], c.wrong[1], 1}}};
 }
 
 // Evaluates an expression without one term of one of its sums. `count` numbers the terms of all
@@ -240,6 +250,12 @@ struct Slip {
 };
 
 constexpr Evidence three_cells{.least = 3};
+constexpr Evidence unwritten{.zeros = true, .infinities = true, .yields = true};
+
+// Infinity is written for -inf only.
+std::string lost_minus(const SlipContext& c, std::size_t, std::size_t cell) {
+  return cell < c.written.size() && c.written[cell] == infinity ? "the minus is missing" : "";
+}
 
 constexpr Slip slips[] = {
     {"slip.transposed", "Rows and columns are swapped: the matrix is transposed.",
@@ -248,8 +264,14 @@ constexpr Slip slips[] = {
     {"slip.transposed", "Heads and rows are swapped.",
      "The heads come first, each with its whole matrix.", of_hand | of_program | of_unsubmitted,
      SlipScope::anything, rows_before_heads},
-    {"slip.sign", "The sign is wrong.", "Look at the signs again.", of_hand | of_unsubmitted,
-     SlipScope::anything, signs},
+    {"slip.sign",
+     "The sign is wrong.",
+     "Look at the signs again.",
+     of_hand | of_unsubmitted,
+     SlipScope::anything,
+     signs,
+     lost_minus,
+     {.infinities = true}},
     {"slip.decimal-point", "The decimal point is in the wrong place.", "Count the decimals again.",
      of_hand, SlipScope::anything, decimal_points},  // of one cell: softmax makes all 1 and 0
     {"slip.digits-swapped", "Two digits are swapped.", "Compare digit by digit.", of_hand,
@@ -260,9 +282,17 @@ constexpr Slip slips[] = {
      SlipScope::line, dropped_terms, dropped_term},
     {"slip.rows-swapped", "Two rows are swapped.", "Compare the labels of the rows.", of_hand,
      SlipScope::anything, swapped_rows},
+    {"slip.cells-swapped",
+     "These two numbers are exchanged.",
+     "Compare the labels of both cells.",
+     of_hand,
+     SlipScope::anything,
+     swapped_cells,
+     nullptr,
+     {.yields = true}},
     {"tile.zero", "A block was never filled in: all of it is 0.",
      "Calculate it. In a program: does the loop over the tiles reach it?", of_hand | of_program,
-     SlipScope::anything, unwritten_blocks, nullptr, masking_evidence},
+     SlipScope::anything, unwritten_blocks, nullptr, unwritten},
     {"dropout.on", "Some numbers are 0, and all the others too large by one factor.",
      "Switch dropout off: model.eval().", of_hand | of_program, SlipScope::anything, dropouts,
      nullptr, three_cells},

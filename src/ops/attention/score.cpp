@@ -84,6 +84,16 @@ Versions unprojected(const StepView& step) {
   return results;
 }
 
+// The values that the weights of these scores will mix.
+Versions values_of_scores(const StepView& step) {
+  const auto mixes = [&](const StepView& one) {
+    return one.operation == &weighted_sum_operation &&
+           upstream(one.inputs[0], score_operation) == &step;
+  };
+  const auto sum = std::ranges::find_if(step.all, mixes);
+  return sum == step.all.end() ? Versions() : Versions{sum->operand(1)};
+}
+
 constexpr Mistake score_mistakes[] = {
     {"score.not-transposed", "{0} was multiplied by {1} instead of {1}ᵀ.",
      "A score is a row of queries times a row of keys.", Instead{&matmul_operation}},
@@ -93,6 +103,8 @@ constexpr Mistake score_mistakes[] = {
      "Queries are compared with keys.", Operand{1, queries}},
     {"score.same-operand", "The keys were multiplied with themselves: {1}·{1}ᵀ.",
      "Queries are compared with keys.", Operand{0, keys}},
+    {"score.values", "The values stood in place of the keys: {0}·Vᵀ.",
+     "Queries are compared with keys.", Operand{1, values_of_scores}},
     {"score.unprojected", "The embeddings were multiplied with themselves: X·Xᵀ.",
      "Scores come from Q and K, not from X.", unprojected},
     tiled_heads,
@@ -142,6 +154,15 @@ Versions keys_of_scores(const StepView& step) {
   return scores ? Versions{scores->operand(1)} : Versions();
 }
 
+Versions values(const StepView& step) { return {step.operand(1)}; }
+
+// A weight of 1 for every key, or for every one that is not hidden.
+Versions equal_weights(const StepView& step) {
+  const auto weights = step.operand().array();
+  return {with_numbers(step.operand(), xt::ones_like(weights)),
+          with_numbers(step.operand(), xt::where(xt::not_equal(weights, 0.0), 1.0, 0.0))};
+}
+
 Versions embeddings(const StepView& step) {
   const StepView* values = upstream(step.inputs[1], project_operation);
   return values ? Versions{values->operand()} : Versions();
@@ -173,6 +194,10 @@ constexpr Mistake weighted_sum_mistakes[] = {
      "The attention weights mix the values V.", Operand{1, keys_of_scores}},
     {"weighted-sum.embeddings", "The embeddings were mixed instead of the values: A·X.",
      "The attention weights mix the values V.", Operand{1, embeddings}},
+    {"weighted-sum.skipped", "The values were not mixed: this is V itself.",
+     "Each row is a sum of all values, each times its attention weight.", values},
+    {"weighted-sum.unweighted", "The values were added up without the attention weights.",
+     "Multiply each value by its attention weight first.", Operand{0, equal_weights}},
     {"weighted-sum.scores", "The scores were used instead of the attention weights.",
      "First softmax, then the sum.", Operand{0, scores_instead}},
     {"rope.values-too", "The values were turned as well, as the keys are.",

@@ -60,6 +60,33 @@ struct Embed : FixedForm<"the rows of {1} whose numbers are in {0}", "token d_mo
   }
 };
 
+// For each row of a small table: it stands where the row of another id should, in full.
+Versions other_rows(const StepView& step) {
+  constexpr std::size_t most = 64;
+  const Tensor& table = step.operand(1);
+  const std::size_t width = table.columns();
+  const bool is_written = step.written && step.written->values.size() == step.tensor->values.size();
+  Versions results;
+  for (std::size_t id = 0; is_written && table.rows() <= most && id < table.rows(); ++id) {
+    const auto row = std::span<const double>(table.values).subspan(id * width, width);
+    results.push_back(*step.tensor);
+    for (std::size_t at = 0; at < step.tensor->values.size(); at += width) {
+      const auto own = std::span<const double>(step.written->values).subspan(at, width);
+      if (std::ranges::equal(own, row))
+        std::ranges::copy(row, results.back().values.mutable_span().begin() + std::ptrdiff_t(at));
+    }
+  }
+  return results;
+}
+
+constexpr Mistake embed_mistakes[] = {
+    {"embed.other-row",
+     "This is the row of id {version}.",
+     "Which id has this token?",
+     other_rows,
+     {.is_fitted = true}},
+};
+
 // Each token's gradient goes to the table's row that it looked up; a repeated row gets the sum.
 struct GradTable : OwnCells,
                    FixedForm<"the rows of {0}, added up where {2} has the same number",
@@ -319,6 +346,7 @@ constinit const Operation embed_operation = operation_of<Embed>({
     .notice = "The same token always has the same numbers, wherever it stands.",
     .operands = R"(["token_ids", "table"])",
     .takes_ids = true,
+    .mistakes = embed_mistakes,
     .backward = backward_by<NoGradient, GradTable>,
 });
 

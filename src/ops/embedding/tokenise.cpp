@@ -212,6 +212,13 @@ struct Tokenise {
   }
 };
 
+constexpr Mistake tokenise_mistakes[] = {
+    {"tokens.from-one", "The ids were counted from 1.", "Ids count from 0.",
+     [](const StepView& step) {
+       return Versions{with_numbers(*step.tensor, step.tensor->array() + 1.0)};
+     }},
+};
+
 }  // namespace
 
 constinit const Operation tokenise_operation = operation_of<Tokenise>({
@@ -223,6 +230,7 @@ constinit const Operation tokenise_operation = operation_of<Tokenise>({
     .min_operands = 0,
     .max_operands = 0,
     .options = tokenise_options,
+    .mistakes = tokenise_mistakes,
     .backward = no_backward,
 });
 

@@ -301,6 +301,68 @@ TEST_CASE("a head that was lost before the submitted step is found") {
         std::string::npos);
 }
 
+TEST_CASE("values in place of keys are named, and no sign that fits some of the cells") {
+  // Q·Kᵀ is [[1, -2], [2, 1]], and Q·Vᵀ is [[1, 2], [0, 3]].
+  const Task task(lesson_of(given("Q", "[[1, 0], [0, 1]]") + given("K", "[[1, 2], [-2, 1]]") +
+                            given("V", "[[1, 0], [2, 3]]") + step("S", "score", R"(["Q", "K"])") +
+                            step("A", "softmax", R"(["S"])") +
+                            step("C", "weighted_sum", R"(["A", "V"])")));
+  CHECK(mistakes(checked(task, {{"S", "1,2\n0,3\n"}}), "S") == "score.values");
+  const auto partly = checked(task, {{"S", "-1,2\n7,5\n"}});
+  REQUIRE(mistakes(partly, "S") == "slip.sign");
+  CHECK_FALSE(found_at(partly, "S").front().sure);
+}
+
+TEST_CASE("a sum that was skipped is no block that was never filled in") {
+  const Task task(lesson_of(given("E", "[[1, 0], [2, 0], [3, 0], [4, 0]]") +
+                            given("P", "[[0, 5], [0, 6], [0, 7], [0, 8]]") +
+                            step("X", "add", R"(["E", "P"])")));
+  const auto report = checked(task, {{"X", "1,0\n2,0\n3,0\n4,0\n"}});
+  CHECK(mistakes(report, "X") == "add.skipped");
+  CHECK(first_words(report, "X") == "P was not added.");
+}
+
+TEST_CASE("ids that were counted from 1 are named, and ids have no neighbours") {
+  const Task task("title = \"t\"\nsummary = \"s\"\nsource = \"drawn\"\ntext = \"a b c d\"\n" +
+                  given("T", "[[1, 2], [3, 4], [5, 6], [7, 8]]") +
+                  "[[step]]\nname = \"ids\"\nop = \"tokenise\"\n" +
+                  step("E", "embed", R"(["ids", "T"])"));
+  CHECK(mistakes(checked(task, {{"ids", "1,2,3,4\n"}}), "ids") == "tokens.from-one");
+  CHECK(mistakes(checked(task, {{"ids", ",,3,\n"}}), "ids") == "tokens.from-one");
+  const auto row = checked(task, {{"E", "1,2\n3,4\n1,2\n7,8\n"}});
+  CHECK(mistakes(row, "E") == "embed.other-row");
+  CHECK(first_words(row, "E") == "This is the row of id 0.");
+  // One number of another row is no row.
+  CHECK(mistakes(checked(task, {{"E", "1,2\n3,4\n7,6\n7,8\n"}}), "E") != "embed.other-row");
+}
+
+TEST_CASE("two exchanged cells are named, and neither where a third is wrong") {
+  const Task task(lesson_of(given("A", "[[1, 2, 4], [8, 16, 32]]") +
+                            given("B", "[[0, 0, 0], [0, 0, 0]]") +
+                            step("S", "add", R"(["A", "B"])")));
+  const auto swapped = checked(task, {{"S", "32,2,4\n8,16,1\n"}});
+  CHECK(mistakes(swapped, "S") == "slip.cells-swapped");
+  CHECK(found_at(swapped, "S").front().sure);
+  CHECK(mistakes(checked(task, {{"S", "32,2,4\n8,77,1\n"}}), "S") != "slip.cells-swapped");
+  CHECK(mistakes(checked(task, {{"S", "32,2,4\n8,16,7\n"}}), "S") != "slip.cells-swapped");
+}
+
+TEST_CASE("an infinity without its minus is a sign") {
+  const Task task(lesson_of(given("S", "[[1.5, 2.5], [3.5, 4.5]]") +
+                            step("M", "mask", R"(["S"])", "kind = \"causal\"")));
+  const auto report = checked(task, {{"M", "1.5,inf\n3.5,4.5\n"}});
+  CHECK(mistakes(report, "M") == "slip.sign");
+  CHECK(first_words(report, "M") == "The sign is wrong: the minus is missing.");
+}
+
+TEST_CASE("values that were not mixed, or only added up, are named") {
+  const Task task(lesson_of(given("A", "[[1, 0], [0.25, 0.75]]") + given("V", "[[2, 4], [6, 9]]") +
+                            step("C", "weighted_sum", R"(["A", "V"])")));
+  CHECK(mistakes(checked(task, {{"C", "2,4\n6,9\n"}}), "C") == "weighted-sum.skipped");
+  CHECK(mistakes(checked(task, {{"C", "2,4\n8,13\n"}}), "C") == "weighted-sum.unweighted");
+  CHECK(mistakes(checked(task, {{"C", "8,13\n8,13\n"}}), "C") == "weighted-sum.unweighted");
+}
+
 }  // namespace
 
 }  // namespace check_diagnosis_tests

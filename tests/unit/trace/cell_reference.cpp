@@ -144,7 +144,7 @@ TEST_CASE("heads come before rows and columns, by name or by number") {
   CHECK(place("S[head 3,1,1]", heads()) ==
         "S[head 3,1,1]: there is no head 3; they count from 1 to 2");
   CHECK(place("S[cat,1,1]", heads()) == "S[cat,1,1]: \"cat\" is no head; write head 1 to head 2");
-  CHECK(place("S[3,2]", heads()) == "S[3,2]: S is 2×3×3 and takes 3 indices, as in S[head 1,1,1]");
+  CHECK(place("S[3,2]", heads()) == "S[3,2]: S is 2×3×3 and takes 3 indices, as in S[head 1,3,2]");
 }
 
 TEST_CASE("the batch comes before the heads, and each sentence has its own words") {

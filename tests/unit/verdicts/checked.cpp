@@ -105,6 +105,18 @@ TEST_CASE("the last line states no mistake as a fact that is not sure") {
   CHECK_THAT(text, !Contains("(slip.sign): The sign is wrong."));
 }
 
+TEST_CASE("a text says how to write it, and no mistake is sought behind it") {
+  const Task task(
+      "title = \"t\"\n[[given]]\nname = \"S\"\nvalue = [[1.5, 2.5], [3.5, 4.5]]\n"
+      "[[step]]\nname = \"M\"\nop = \"mask\"\nof = [\"S\"]\nkind = \"causal\"\n");
+  const std::string text =
+      checked_text(checked(task, {{"M", "1.5,minus infinity\n3.5,4.5\n"}}), {});
+  CHECK_THAT(text, Contains("which is not a number. Write\n    -inf."));
+  CHECK_THAT(text, !Contains("nown mistake"));
+  const std::string root = checked_text(checked(task, {{"M", "1.5,-inf\n2sqrt3,4.5\n"}}), {});
+  CHECK_THAT(root, Contains("write a root\n    like √2"));
+}
+
 TEST_CASE("what rests on a cell that was copied wrong earns nothing") {
   const Task task = transposed_matrix();
   const CheckReport report = checked(task, {{"A", "1,2\n3,8.1"}, {"turned", "1,3\n2,8.1"}});
