@@ -60,6 +60,8 @@ struct Evidence {
   bool is_fitted = false;  ///< its numbers are fitted to the submission: which bias, whose head
   bool yields = false;     ///< it is not named where a mistake of a whole matrix fits as well
 };
+inline constexpr Evidence zeros_evidence{.zeros = true};
+inline constexpr Evidence fitted_evidence{.is_fitted = true};
 inline constexpr Evidence masking_evidence{.zeros = true, .infinities = true};
 
 /// The wrong results, or operands, of one mistake: none where it is impossible, one for each

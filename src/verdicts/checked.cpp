@@ -206,9 +206,9 @@ std::string unreadable_text(const std::string& text) {
       fault == NumeralError::rounded     ? "a whole number that no double holds"
       : fault == NumeralError::too_large ? "which is larger than any double"
                                          : "which is not a number";
-  const bool is_root = text.find("sqrt") != std::string::npos;
-  return fmt::format("\"{}\", {}{}", sanitise(text), why,
-                     is_root ? ": write a root like √2, 2*√2 or sqrt(2)" : "");
+  const std::string_view how =
+      text.find("sqrt") == text.npos ? "" : ": write a root like √2, 2*√2 or sqrt(2)";
+  return fmt::format("\"{}\", {}{}", sanitise(text), why, how);
 }
 
 // True if the error is below the usual tolerance, but nothing was rounded.
@@ -459,28 +459,23 @@ std::string verdict_text(const CheckReport& report, const CheckStyle& style) {
   } else if (report.outcome == Outcome::undecided) {
     text += "; nothing is wrong, but rounding alone could have made these numbers";
   } else if (report.outcome == Outcome::incomplete) {
-    const bool is_filled_in = std::ranges::all_of(
-        report.steps, [](const StepReport& step) { return step.cells.blank == step.left_out; });
-    std::size_t numbers = 0, blank = 0;
+    std::size_t numbers = 0, blank = 0, open = 0, with_dashes = 0;
     for (const StepReport& step : report.steps) {
       numbers += step.verdicts.size() - step.cells.blank;
       blank += step.cells.blank;
+      const bool is_open = step.cells.blank > step.left_out;
+      open += is_open ? 1 : 0;
+      with_dashes += is_open && step.left_out > 0 && step.verdict == Verdict::blank ? 1 : 0;
     }
-    // A worksheet for a part has blank cells among dashes.
-    const auto is_untouched = [](const StepReport& step) {
-      return step.verdict == Verdict::blank && step.left_out > 0 &&
-             step.cells.blank > step.left_out;
-    };
-    const auto is_open = [](const StepReport& step) { return step.cells.blank > step.left_out; };
-    const bool is_new = std::ranges::any_of(report.steps, is_untouched) &&
-                        std::ranges::all_of(report.steps, is_open);
-    if (is_filled_in && is_a_part(report)) {
+    // A new worksheet for a part has blank cells among dashes.
+    const bool is_new = with_dashes > 0 && open == report.steps.size();
+    if (open == 0 && is_a_part(report)) {
       text = fmt::format(
           "{}, {}; every number on this sheet is right (incomplete: a part of the lesson)",
           pluralise(numbers, "number"), pluralise(blank, "blank cell"));
     } else {
-      text += !is_new ? "; nothing is wrong so far"
-                      : "; no matrix is filled in yet (the numbers may be the worksheet's own)";
+      text += is_new ? "; no matrix is filled in yet (the numbers may be the worksheet's own)"
+                     : "; nothing is wrong so far";
     }
   }
   text = paragraph(start + text, style, 0);

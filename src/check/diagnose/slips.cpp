@@ -250,6 +250,8 @@ struct Slip {
 };
 
 constexpr Evidence three_cells{.least = 3};
+constexpr Evidence infinities{.infinities = true};
+constexpr Evidence yielding{.yields = true};
 constexpr Evidence unwritten{.zeros = true, .infinities = true, .yields = true};
 
 // Infinity is written for -inf only.
@@ -264,14 +266,8 @@ constexpr Slip slips[] = {
     {"slip.transposed", "Heads and rows are swapped.",
      "The heads come first, each with its whole matrix.", of_hand | of_program | of_unsubmitted,
      SlipScope::anything, rows_before_heads},
-    {"slip.sign",
-     "The sign is wrong.",
-     "Look at the signs again.",
-     of_hand | of_unsubmitted,
-     SlipScope::anything,
-     signs,
-     lost_minus,
-     {.infinities = true}},
+    {"slip.sign", "The sign is wrong.", "Look at the signs again.", of_hand | of_unsubmitted,
+     SlipScope::anything, signs, lost_minus, infinities},
     {"slip.decimal-point", "The decimal point is in the wrong place.", "Count the decimals again.",
      of_hand, SlipScope::anything, decimal_points},  // of one cell: softmax makes all 1 and 0
     {"slip.digits-swapped", "Two digits are swapped.", "Compare digit by digit.", of_hand,
@@ -282,14 +278,8 @@ constexpr Slip slips[] = {
      SlipScope::line, dropped_terms, dropped_term},
     {"slip.rows-swapped", "Two rows are swapped.", "Compare the labels of the rows.", of_hand,
      SlipScope::anything, swapped_rows},
-    {"slip.cells-swapped",
-     "These two numbers are exchanged.",
-     "Compare the labels of both cells.",
-     of_hand,
-     SlipScope::anything,
-     swapped_cells,
-     nullptr,
-     {.yields = true}},
+    {"slip.cells-swapped", "These two numbers are exchanged.", "Compare the labels of both cells.",
+     of_hand, SlipScope::anything, swapped_cells, nullptr, yielding},
     {"tile.zero", "A block was never filled in: all of it is 0.",
      "Calculate it. In a program: does the loop over the tiles reach it?", of_hand | of_program,
      SlipScope::anything, unwritten_blocks, nullptr, unwritten},

@@ -148,17 +148,10 @@ Versions wrong_operand(const StepView& step) {
 }
 
 constexpr Mistake add_mistakes[] = {
-    // a 0 of the other matrix stays 0
-    {"add.skipped",
-     "{1} was not added.",
-     "Both matrices go into the sum.",
-     [](const Cell<double>& c) { return c(0)(c.row, c.column); },
-     {.zeros = true}},
-    {"add.skipped",
-     "{0} was not added.",
-     "Both matrices go into the sum.",
-     [](const Cell<double>& c) { return repeated(c(1), c); },
-     {.zeros = true}},
+    {"add.skipped", "{1} was not added.", "Both matrices go into the sum.",
+     [](const Cell<double>& c) { return c(0)(c.row, c.column); }, zeros_evidence},
+    {"add.skipped", "{0} was not added.", "Both matrices go into the sum.",
+     [](const Cell<double>& c) { return repeated(c(1), c); }, zeros_evidence},
     {"add.wrong-operand", "Another matrix was added in place of {0} or {1}.",
      "Which two matrices does the sum take?", wrong_operand},
 };

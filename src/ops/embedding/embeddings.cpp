@@ -80,11 +80,8 @@ Versions other_rows(const StepView& step) {
 }
 
 constexpr Mistake embed_mistakes[] = {
-    {"embed.other-row",
-     "This is the row of id {version}.",
-     "Which id has this token?",
-     other_rows,
-     {.is_fitted = true}},
+    {"embed.other-row", "This is the row of id {version}.", "Which id has this token?", other_rows,
+     fitted_evidence},
 };
 
 // Each token's gradient goes to the table's row that it looked up; a repeated row gets the sum.
