@@ -105,6 +105,22 @@ TEST_CASE("the last line states no mistake as a fact that is not sure") {
   CHECK_THAT(text, !Contains("(slip.sign): The sign is wrong."));
 }
 
+TEST_CASE("a new worksheet for a part is not right so far, and an unread file comes first") {
+  CheckReport report = checked(transposed_matrix(), {{"turned", "1,\n,"}});
+  CHECK_THAT(checked_text(report, {}), Contains("nothing is wrong so far"));
+  report.steps.front().verdict = Verdict::blank;
+  report.steps.front().left_out = 1;
+  report.unreadable = {"a.csv: it is empty"};
+  const std::string text = checked_text(report, {.width = 200});
+  CHECK_THAT(text, Contains("work: 1 file could not be read; incomplete; no matrix is filled in"));
+}
+
+TEST_CASE("no tolerance is stated where an exact cell was refused") {
+  const CheckReport report = checked(transposed_matrix(), {{"turned", "1,3\n2,4.6"}});
+  CHECK_THAT(checked_text(report, {}),
+             Contains("it must be") && !Contains("a cell is right within"));
+}
+
 TEST_CASE("a text says how to write it, and no mistake is sought behind it") {
   const Task task(
       "title = \"t\"\n[[given]]\nname = \"S\"\nvalue = [[1.5, 2.5], [3.5, 4.5]]\n"
