@@ -93,36 +93,45 @@ class LayerNormBounds {
 
   double extreme_value(std::size_t i, double way) const {
     constexpr int most_rounds = 30;
+    const double shift = mean_of(middle_);  // sums of differences from it lose no digits
     double best = way * cell(middle_, i);
     for (const bool from_corner : {false, true}) {
-      std::vector<double> x = middle_;
-      for (std::size_t j = 0; from_corner && j < x.size(); ++j) {
-        x[j] = (j == i) == (way > 0) ? row_[j].high : row_[j].low;
+      std::vector<double> x;
+      double sum = 0;
+      double squares = 0;
+      for (std::size_t j = 0; j < row_.size(); ++j) {
+        const double corner = (j == i) == (way > 0) ? row_[j].high : row_[j].low;
+        x.push_back((from_corner ? corner : middle_[j]) - shift);
+        sum += x[j];
+        squares += x[j] * x[j];
       }
-      double height = way * cell(x, i);
+      // The cell's height if x_j is `tried`, in constant time.
+      const auto height_with = [&](std::size_t j, double tried) {
+        const double mean = (sum - x[j] + tried) / width();
+        const double square = (squares - x[j] * x[j] + tried * tried) / width();
+        const double own = j == i ? tried : x[i];
+        return way * (own - mean) / std::sqrt(std::max(0.0, square - mean * mean) + eps_);
+      };
+      double height = height_with(i, x[i]);
       for (int round = 0; round < most_rounds; ++round) {
         const double before = height;
-        for (std::size_t j = 0; j < x.size(); ++j) height = moved(x, i, j, way, height);
+        for (std::size_t j = 0; j < x.size(); ++j) {
+          double chosen = x[j];
+          for (const double tried : {row_[j].low, row_[j].high, middle_[j]}) {
+            const double there = height_with(j, tried - shift);
+            if (there <= height) continue;
+            height = there;
+            chosen = tried - shift;
+          }
+          sum += chosen - x[j];
+          squares += chosen * chosen - x[j] * x[j];
+          x[j] = chosen;
+        }
         if (height <= before) break;
       }
       best = std::max(best, height);
     }
     return way * best;
-  }
-
-  // Sets x_j to the best of its ends and its middle; returns the height there.
-  double moved(std::vector<double>& x, std::size_t i, std::size_t j, double way,
-               double height) const {
-    double best = x[j];
-    for (const double tried : {row_[j].low, row_[j].high, middle_[j]}) {
-      x[j] = tried;
-      const double there = way * cell(x, i);
-      if (there <= height) continue;
-      height = there;
-      best = tried;
-    }
-    x[j] = best;
-    return height;
   }
 
   std::vector<Interval> row_;
