@@ -99,6 +99,14 @@ def what_is_no_tensor_is_refused_by_name(folder):
     torch.save({"iteration": 3}, file)
     refused(file, file.read_bytes(), "there are no tensors in it")
     refused(file, archive({"a.npy": b""}), "this zip is no file of torch.save")
+    as_saved = torch.Tensor._reduce_ex_internal  # PyTorch 2 marks a view that is negated when it is read
+    torch.Tensor._reduce_ex_internal = lambda tensor, protocol: (
+        as_saved(tensor, protocol)[0], (*as_saved(tensor, protocol)[1], {"neg": True}))
+    try:
+        torch.save({"Q": LETTERS}, file)
+    finally:
+        torch.Tensor._reduce_ex_internal = as_saved
+    refused(file, file.read_bytes(), "stored negated: save tensor.resolve_neg()")
     assert not mark.exists()
 
 

@@ -242,6 +242,9 @@ class Pickle {
     } else if (name == "torch._utils _rebuild_parameter" && !arguments.items.empty()) {
       stack_.push_back(arguments.items[0]);
     } else if (name == "torch._utils _rebuild_tensor_v2" && arguments.items.size() >= 4) {
+      if (arguments.items.size() > 6 && !nodes_[arguments.items[6]].items.empty()) {
+        refuse(where_, "it holds a tensor that is stored negated: save tensor.resolve_neg()");
+      }
       push({.kind = NodeKind::tensor,
             .items = {arguments.items.begin(), arguments.items.begin() + 4}});
     } else {
