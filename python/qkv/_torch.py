@@ -22,7 +22,7 @@ def tensor_of(output: Any) -> Any:
     if getattr(output, "logits", None) is not None:
         return output.logits
     if isinstance(output, Mapping):
-        output = list(output.values())
+        output = [output["logits"]] if "logits" in output else list(output.values())
     if isinstance(output, (tuple, list)) and output:
         return tensor_of(output[0])
     return None
@@ -77,12 +77,12 @@ def config_of(module: Any) -> Dict[str, Any]:
     config = getattr(module, "config", None)
     if config is None:
         return {}
+    if isinstance(config, Mapping):
+        return dict(config)
     if hasattr(config, "to_diff_dict"):
         return dict(config.to_diff_dict())
     if hasattr(config, "to_dict"):
         return dict(config.to_dict())
-    if isinstance(config, Mapping):
-        return dict(config)
     names = (name for name in dir(config) if not name.startswith("_"))
     return {name: value for name in names if not callable(value := getattr(config, name))}
 
@@ -137,7 +137,7 @@ def verify(module: Any, ids: Sequence[int], config: Optional[Mapping[str, Any]] 
     Args:
         module: a torch.nn.Module whose weights have the names of minGPT, nanoGPT, or Hugging Face's GPT-2, LLaMA,
             Mistral, Qwen or Gemma, on any device and in any type. It is left as it was: mode, hooks, gradients and
-            random state.
+            random state. What it returns is compared as its logits.
         ids: token ids, a list or a tensor of n, or of 1 × n.
         config: what config.json says, if the module has no `config` (for GPT-2's kind n_head is enough).
         options: options of `qkv compare` (strict=True, require="all", family="llama", …).
@@ -162,8 +162,10 @@ def verify(module: Any, ids: Sequence[int], config: Optional[Mapping[str, Any]] 
         with one_at_a_time, undisturbed(module), record(module) as steps:
             output = tensor_of(module(numbers[None].to(place)))
         written.result()
-    if output is not None and not any(step.rsplit(".", 1)[-1] == "lm_head" for step in steps):
-        steps["logits"] = output
+    # What the model returns counts, also if it changed what its head returned.
+    head = next((step for step in steps if step.rsplit(".", 1)[-1] == "lm_head"), None)
+    if output is not None and (head is None or output.shape[-1:] == steps[head].shape[-1:]):
+        steps[head or "logits"] = output
     file = folder.with_name("steps.safetensors")
     _arrays.write(file, without_copies(steps))
     if "model_type" not in known and any(is_exact_gelu(inside) for inside in module.modules()):

@@ -217,6 +217,26 @@ def a_mistake_in_two_steps_that_modules_hide_is_named(_folder):
     equal((verdict.first_wrong, [one["id"] for one in verdict.mistakes]), ("h1.output", ["rope.skipped"]))
 
 
+def what_a_model_returns_is_verified(_folder):
+    from nanogpt_test import GPT
+
+    class Changed(GPT):
+        def forward(self, ids):
+            return self.change(super().forward(ids))
+
+    for change, is_right in ((lambda logits: logits, True), (lambda logits: {"loss": None, "logits": logits}, True),
+                             (lambda logits: (logits, None), True), (lambda logits: logits[:, -1:], True),
+                             (lambda logits: 2 * logits, False), (lambda logits: {"logits": logits.flip(1)}, False),
+                             (lambda logits: (logits * math.nan, None), False)):
+        torch.manual_seed(2)
+        model = Changed()
+        model.change = change
+        verdict = qkv.verify(model, ids=[1, 4, 2, 5, 3])
+        equal((bool(verdict), verdict.first_wrong), (is_right, None if is_right else "logits"))
+    model.config = type("Config", (dict,), {"__getattr__": dict.__getitem__})(n_head=4)
+    assert not qkv.verify(model, ids=[1, 4])
+
+
 def what_verify_cannot_take_is_refused(_folder):
     from nanogpt_test import GPT
     for module, ids, kind in ((GPT(), [], ValueError), (GPT(), [[1, 2], [3, 4]], ValueError),
@@ -257,6 +277,7 @@ CLAIMS = [
     a_module_s_outputs_and_gradients_are_recorded,
     an_output_that_is_changed_on_the_way_is_recorded_twice,
     a_mistake_in_two_steps_that_modules_hide_is_named,
+    what_a_model_returns_is_verified,
     what_verify_cannot_take_is_refused,
     several_threads_may_verify,
 ]
