@@ -63,8 +63,8 @@ std::optional<HeadLayout> head_layout(const Shape& wanted, const Shape& written)
   if (wanted.size() < 3) return {};
   for (const HeadLayout layout :
        {HeadLayout::stacked, HeadLayout::side_by_side, HeadLayout::inside}) {
-    const bool is_it = without_leading_ones(written) ==
-                       without_leading_ones(shape_with_heads(layout, wanted));
+    const bool is_it =
+        without_leading_ones(written) == without_leading_ones(shape_with_heads(layout, wanted));
     if (is_it && (layout == HeadLayout::inside || wanted[wanted.size() - 3] > 1)) return layout;
   }
   return {};
