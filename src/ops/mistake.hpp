@@ -125,8 +125,7 @@ Versions versions_of(const Change& change, const StepView& step);
 /// A wrong version of an operation's maths that learners are known to compute.
 struct Mistake {
   std::string_view id;  ///< "scale.skipped"
-  /// "The scores were not divided by √d_k."; {0}, {1} are operands, {formula} is the step's own,
-  /// {version} the number of its version from 0.
+  /// "The scores were not divided by √d_k."; {0}, {1} are operands, {formula} is the step's own.
   std::string_view says;
   std::string_view hint;  ///< what to look at again
   Change change;

@@ -336,7 +336,6 @@ bool CandidateSet::collect_mistakes(const Search& search, std::span<const Mistak
   const bool zeros_tell = search.origin.at == index_ || !is_gradient(*node_.step->operation);
   for (const Mistake& mistake : mistakes) {
     if (!search.budget.take(work)) return false;
-    std::size_t version = 0;
     for (Tensor& made : versions_of(mistake.change, search.assumption.steps[search.origin.at])) {
       Candidate candidate{
           mistake.id,
@@ -347,7 +346,6 @@ bool CandidateSet::collect_mistakes(const Search& search, std::span<const Mistak
           std::move(made),
           mistake.evidence};
       candidate.evidence.zeros = mistake.evidence.zeros && zeros_tell;
-      candidate.version = version++;
       if (!add_carried(search, std::move(candidate))) return false;
     }
   }

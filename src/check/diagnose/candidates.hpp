@@ -70,8 +70,7 @@ struct Candidate {
   Evidence evidence = {};
   /// Details for a cell, such as "0.5 · 2 is missing"; empty if there are none.
   std::function<std::string(std::size_t cell)> detail = {};
-  std::size_t version = 0;  ///< of those of its mistake
-  std::size_t step = 0;     ///< index of the step where it was made: this one, or an earlier one
+  std::size_t step = 0;  ///< index of the step where it was made: this one, or an earlier one
   std::optional<std::size_t> also_in = {};  ///< another such step, if it was made twice
   /// Extra tolerance per cell for rounding in unsubmitted steps in between; empty if there is none.
   std::vector<double> room = {};

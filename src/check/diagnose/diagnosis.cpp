@@ -228,7 +228,6 @@ std::string words_of(const Candidate& candidate, const Judgement& judgement, con
   if (!node.step || says.find('{') == std::string::npos) return says;
   const Form form = node.step->operation->form(trace.call(*node.step));
   says = replace_all(std::move(says), "{formula}", form.formula);
-  says = replace_all(std::move(says), "{version}", std::to_string(candidate.version));
   for (std::size_t k = 0; k < node.inputs.size(); ++k)
     says = replace_all(std::move(says), fmt::format("{{{}}}", k),
                        judgement.nodes[node.inputs[k]].name);

@@ -54,7 +54,7 @@ std::vector<CandidateValues> rows_before_heads(const SlipContext& c) {
 // Takes every number from a neighbouring cell.
 std::vector<CandidateValues> neighbours(const SlipContext& c) {
   std::vector<CandidateValues> results;
-  if (c.right->axes.back().name == "token") return {};  // ids
+  if (c.right->rank() < 2 && c.arithmetic) return {};  // ids stand in no row of a table
   const auto right = c.right->array();
   const auto n = static_cast<std::ptrdiff_t>(c.right->rows());
   const auto m = static_cast<std::ptrdiff_t>(c.right->columns());

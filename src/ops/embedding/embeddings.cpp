@@ -60,27 +60,27 @@ struct Embed : FixedForm<"the rows of {1} whose numbers are in {0}", "token d_mo
   }
 };
 
-// For each row of a small table: it stands where the row of another id should, in full.
+// The rows as written where they are others of a small table, in full.
 Versions other_rows(const StepView& step) {
   constexpr std::size_t most = 64;
   const Tensor& table = step.operand(1);
   const std::size_t width = table.columns();
-  const bool is_written = step.written && step.written->values.size() == step.tensor->values.size();
-  Versions results;
-  for (std::size_t id = 0; is_written && table.rows() <= most && id < table.rows(); ++id) {
-    const auto row = std::span<const double>(table.values).subspan(id * width, width);
-    results.push_back(*step.tensor);
-    for (std::size_t at = 0; at < step.tensor->values.size(); at += width) {
-      const auto own = std::span<const double>(step.written->values).subspan(at, width);
-      if (std::ranges::equal(own, row))
-        std::ranges::copy(row, results.back().values.mutable_span().begin() + std::ptrdiff_t(at));
+  if (!step.written || step.written->values.size() != step.tensor->values.size()) return {};
+  if (table.rows() > most) return {};
+  Tensor result = *step.tensor;
+  for (std::size_t at = 0; at < result.values.size(); at += width) {
+    const auto own = std::span<const double>(step.written->values).subspan(at, width);
+    for (std::size_t id = 0; id < table.rows(); ++id) {
+      const auto row = std::span<const double>(table.values).subspan(id * width, width);
+      if (!std::ranges::equal(own, row)) continue;
+      std::ranges::copy(row, result.values.mutable_span().begin() + std::ptrdiff_t(at));
     }
   }
-  return results;
+  return {result};
 }
 
 constexpr Mistake embed_mistakes[] = {
-    {"embed.other-row", "This is the row of id {version}.", "Which id has this token?", other_rows,
+    {"embed.other-row", "This is another row of {1}.", "Which id has this token?", other_rows,
      fitted_evidence},
 };
 

@@ -331,8 +331,10 @@ TEST_CASE("ids that were counted from 1 are named, and ids have no neighbours") 
   CHECK(mistakes(checked(task, {{"ids", ",,3,\n"}}), "ids") == "tokens.from-one");
   const auto row = checked(task, {{"E", "1,2\n3,4\n1,2\n7,8\n"}});
   CHECK(mistakes(row, "E") == "embed.other-row");
-  CHECK(first_words(row, "E") == "This is the row of id 0.");
-  // One number of another row is no row.
+  CHECK(first_words(row, "E") == "This is another row of T.");
+  CHECK(mistakes(checked(task, {{"E", "7,8\n3,4\n1,2\n7,8\n"}}), "E") == "embed.other-row");
+  // One number of another row is no row, and neither is the end of one with the start of the next.
+  CHECK(mistakes(checked(task, {{"E", "1,2\n3,4\n2,3\n7,8\n"}}), "E") != "embed.other-row");
   CHECK(mistakes(checked(task, {{"E", "1,2\n3,4\n7,6\n7,8\n"}}), "E") != "embed.other-row");
 }
 
