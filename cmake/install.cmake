@@ -1,10 +1,13 @@
-# The binary, its man page, which it writes itself from the options that it reads, and completions.
+# The binary, its man page, where help2man can make it of the help, and completions.
 include(GNUInstallDirs)
 install(TARGETS qkv)
 set(man_page ${CMAKE_CURRENT_BINARY_DIR}/qkv.1)
-install(CODE "execute_process(COMMAND \"$<TARGET_FILE:qkv>\" --generate man OUTPUT_FILE \"${man_page}\"
-                              COMMAND_ERROR_IS_FATAL ANY)")
-install(FILES ${man_page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+find_program(QKV_HELP2MAN help2man)
+if(QKV_HELP2MAN)
+  install(CODE "execute_process(COMMAND \"${CMAKE_SOURCE_DIR}/tools/man_page.sh\" \"$<TARGET_FILE:qkv>\"
+                                OUTPUT_FILE \"${man_page}\" COMMAND_ERROR_IS_FATAL ANY)")
+  install(FILES ${man_page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+endif()
 install(FILES completions/qkv.bash RENAME qkv
         DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(FILES completions/_qkv DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)

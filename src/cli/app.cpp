@@ -192,7 +192,6 @@ struct GlobalOptions {
   CommonOptions common;
   std::size_t threads = 0;  ///< 0: all cores
   bool verbose = false;
-  std::string generate;  ///< "man"
 };
 
 void declare(CLI::App& app, GlobalOptions& own) {
@@ -218,9 +217,6 @@ void declare(CLI::App& app, GlobalOptions& own) {
   app.add_option("--threads", own.threads, "Threads for large matrices (all cores)")
       ->type_name("N")
       ->check(CLI::Range(1, 64));
-  app.add_option("--generate", own.generate, "Print a file for the system: man, the man page")
-      ->type_name("FILE")
-      ->check(CLI::IsMember({"man"}));
 }
 
 // Limits for every lesson, whichever command reads it.
@@ -262,9 +258,7 @@ std::vector<std::string> with_model_as_lesson(const CLI::App& app, std::vector<s
 // Only the options of commands that the words may request are declared: all of them take a fifth of
 // the start-up.
 bool may_be_requested(const Command& command, const std::vector<std::string>& words) {
-  return std::ranges::any_of(words, [&](const std::string& word) {
-    return word == command.name || word.starts_with("--generate");
-  });
+  return std::ranges::find(words, command.name) != words.end();
 }
 
 struct PreparedCommand {
@@ -319,7 +313,6 @@ std::optional<std::string> text_about_itself(CLI::App& app, const GlobalOptions&
   if (!text && own.verbose) {
     throw InputError("--verbose requires --version: qkv --version --verbose");
   }
-  if (!text && !own.generate.empty()) text = man_page(app);
   if (!text && app.get_subcommands().empty()) text = welcome();
   return text;
 }

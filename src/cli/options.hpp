@@ -41,9 +41,6 @@ std::vector<std::string> option_names(const CLI::Option& option);
 /// last word is being typed. A line that begins with a colon stands for files.
 std::string completions(const CLI::App& root, std::vector<std::string> words);
 
-/// Returns the man page of a program whose commands have their examples as footers.
-std::string man_page(const CLI::App& root);
-
 /// The selected lesson or model, and its changes.
 struct LessonSelection {
   std::string name;

@@ -182,8 +182,7 @@ def no_result_is_lost_in_a_full_disk(folder):
                         ["check", LESSON, folder / "work", "--json"],
                         ["compare", LESSON, LESSON], ["lessons", "--json"], ["lint", "--ops"],
                         ["run", LESSON, "--pause"], ["export", LESSON, "-o", "/dev/full"],
-                        ["params", "--d-model", "8", "--d-k", "4", "--heads", "2"], ["--version"],
-                        ["--generate", "man"]):
+                        ["params", "--d-model", "8", "--d-k", "4", "--heads", "2"], ["--version"]):
             done = subprocess.run([qkv.path, *map(str, command)], stdin=subprocess.DEVNULL, stdout=full,
                                   stderr=subprocess.PIPE, text=True, check=False, timeout=60)
             equal(done.returncode, 2, command)

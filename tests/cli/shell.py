@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 COMPLETIONS = Path(__file__).resolve().parents[2] / "completions"
+MAN_PAGE = Path(__file__).resolve().parents[2] / "tools" / "man_page.sh"
 FIRST_STEPS = ["token_ids"]
 SCORES = ["scores"]
 
@@ -34,7 +35,6 @@ TYPED = [
     ("qkv --color al", ["always"]),
     ("qkv check --digits 3 cau", ["causal"]),
     ("qkv explain causal --lat", ["--latex"]),
-    ("qkv --generate m", ["man"]),
     ("qkv report the-fat-cat -o pa", ["page.html"]),
     ("qkv check the-fat-cat page.html my-w", ["my-work/"]),
     ("qkv compare the-f", ["the-fat-cat"]),
@@ -161,13 +161,13 @@ def offers_in_zsh():
 
 def man_page(program, folder):
     page = folder / "qkv.1"
-    page.write_text(output_of(program, "--generate", "man"))
+    page.write_text(output_of(MAN_PAGE, program))
     if shutil.which("groff"):
         environment = {**os.environ, "MANWIDTH": "80"}
         text = output_of("groff", "-man", "-ww", "-Kutf8", "-Tutf8", "-P-cbou", str(page),
                          env=environment)
-        for part in ["qkv check LESSON PATH ...", "--no-answers", "qkv explain the-fat-cat "
-                     "'scores[cat,fat]'", "EXIT STATUS", "the-fat-cat"]:
+        for part in ["qkv check [OPTIONS] LESSON PATH...", "--no-answers", "qkv explain the-fat-cat "
+                     "'scores[cat,fat]'", "EXIT STATUS", "(1024, 2048, … 1048576)", "the-fat-cat"]:
             expect(f"the man page says {part}", part in text, True)
     if shutil.which("mandoc"):
         told = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", page], capture_output=True,

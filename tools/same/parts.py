@@ -147,10 +147,9 @@ def changed(course, _, quick):
 
 
 def helped(course, _, quick):
-    """Help, the man page, completions, lists, counts and refusals."""
+    """Help, completions, lists, counts and refusals."""
     yield from ((), ("--version",), ("--help",), ("lessons",), ("lessons", "--json"),
                 ("lint", "--ops"))
-    yield "--generate", "man"
     for command in course.commands:
         for columns in (80,) if quick else (40, 80, 200):
             yield Command("", (command, "--help"), columns)
@@ -164,7 +163,7 @@ def helped(course, _, quick):
                   "explain the-fat-cat", "explain the-fat-cat scores[9,9,9]", "export the-fat-cat",
                   "export the-fat-cat -o out --format cvs", "check the-fat-cat nothing-there",
                   "run the-fat-cat --from output --to Q", "params", "compare the-fat-cat frob",
-                  "run the-fat-cat --set W_Q[1,1]=two", "--generate none", "new", "lint"):
+                  "run the-fat-cat --set W_Q[1,1]=two", "--color none", "new", "lint"):
         yield tuple(words.split())
 
 
