@@ -37,7 +37,7 @@ std::string placeholder(const CLI::Option& option);
 /// Returns the names of an option, "-o" and "--output", or the argument's name.
 std::vector<std::string> option_names(const CLI::Option& option);
 
-/// Returns what may come next on a command line, one a line, for the stubs in completions/. The
+/// Returns what may come next on a command line, one a line, for the scripts in completions/. The
 /// last word is being typed. A line that begins with a colon stands for files.
 std::string completions(const CLI::App& root, std::vector<std::string> words);
 

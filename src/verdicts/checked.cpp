@@ -430,6 +430,28 @@ std::string others_text(const CheckReport& report, const CheckStyle& style) {
               report.missing, style);
 }
 
+// Counts the numbers where a part is filled in: what is right is not all of the lesson.
+std::string incomplete_text(const CheckReport& report) {
+  std::size_t numbers = 0, blank = 0, open = 0, with_dashes = 0;
+  for (const StepReport& step : report.steps) {
+    numbers += step.verdicts.size() - step.cells.blank;
+    blank += step.cells.blank;
+    const bool is_open = step.cells.blank > step.left_out;
+    open += is_open ? 1 : 0;
+    with_dashes += is_open && step.left_out > 0 && step.verdict == Verdict::blank ? 1 : 0;
+  }
+  if (open == 0 && is_a_part(report)) {
+    return fmt::format(
+        "{}, {}; every number on this sheet is right (incomplete: a part of the lesson)",
+        pluralise(numbers, "number"), pluralise(blank, "blank cell"));
+  }
+  // A new worksheet for a part has blank cells among dashes.
+  const bool is_new = with_dashes > 0 && open == report.steps.size();
+  return fmt::format("{}; {}", outcome_name(report.outcome),
+                     is_new ? "no matrix is filled in yet (the numbers may be the worksheet's own)"
+                            : "nothing is wrong so far");
+}
+
 // The verdict in one sentence, with the first slip and its mistake.
 std::string verdict_text(const CheckReport& report, const CheckStyle& style) {
   std::string start = sanitise(report.submission) + ": ";
@@ -459,24 +481,7 @@ std::string verdict_text(const CheckReport& report, const CheckStyle& style) {
   } else if (report.outcome == Outcome::undecided) {
     text += "; nothing is wrong, but rounding alone could have made these numbers";
   } else if (report.outcome == Outcome::incomplete) {
-    std::size_t numbers = 0, blank = 0, open = 0, with_dashes = 0;
-    for (const StepReport& step : report.steps) {
-      numbers += step.verdicts.size() - step.cells.blank;
-      blank += step.cells.blank;
-      const bool is_open = step.cells.blank > step.left_out;
-      open += is_open ? 1 : 0;
-      with_dashes += is_open && step.left_out > 0 && step.verdict == Verdict::blank ? 1 : 0;
-    }
-    // A new worksheet for a part has blank cells among dashes.
-    const bool is_new = with_dashes > 0 && open == report.steps.size();
-    if (open == 0 && is_a_part(report)) {
-      text = fmt::format(
-          "{}, {}; every number on this sheet is right (incomplete: a part of the lesson)",
-          pluralise(numbers, "number"), pluralise(blank, "blank cell"));
-    } else {
-      text += is_new ? "; no matrix is filled in yet (the numbers may be the worksheet's own)"
-                     : "; nothing is wrong so far";
-    }
+    text = incomplete_text(report);
   }
   text = paragraph(start + text, style, 0);
   if (!style.colour) return text;
