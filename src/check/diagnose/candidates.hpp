@@ -97,7 +97,8 @@ struct SlipContext {
 /// submitted.
 enum SlipPlace : unsigned { of_hand = 1, of_program = 2, of_unsubmitted = 4 };
 
-/// Returns the numbers that slips make of `right`. The context must outlive them.
+/// Returns the numbers that slips make of `right`. The context must outlive their details; those of
+/// an unsubmitted matrix have none.
 std::vector<Candidate> slip_candidates(const SlipContext& context, SlipPlace where);
 
 /// Returns the number of heads; 1 without an axis of heads. More than 16 heads are not compared.

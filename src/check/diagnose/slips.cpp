@@ -317,7 +317,7 @@ std::vector<Candidate> slip_candidates(const SlipContext& context, SlipPlace whe
     for (std::size_t v = 0; v < variants.size(); ++v) {
       all.push_back({slip.id, slip.says, slip.hint, CandidateKind::slip, slip.scope,
                      std::move(variants[v]), slip.evidence});
-      if (!slip.detail) continue;
+      if (!slip.detail || where == SlipPlace::of_unsubmitted) continue;
       all.back().detail = [&context, &slip, v](std::size_t cell) {
         return slip.detail(context, v, cell);
       };
