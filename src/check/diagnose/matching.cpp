@@ -187,7 +187,7 @@ class Matcher {
     }
     if (const auto& exchanged = candidate.numbers.exchanged()) {
       const auto [a, b, length] = *exchanged;
-      const auto open_in = [&](std::size_t run) {
+      const auto open_in = [&, length = length](std::size_t run) {
         const auto start = open_.begin() + static_cast<std::ptrdiff_t>(run * length);
         return static_cast<std::size_t>(
             std::count(start, start + static_cast<std::ptrdiff_t>(length), true));
