@@ -176,7 +176,7 @@ def put(folder, name, row, values):
 def by_hand(program, folder, lesson, head):
     """The row of "cat", from the sheet's own files: what a learner can do with it."""
     suffix = f".head-{head}" if head else ""
-    options = ["--row", "cat", *(["--head", head] if head else [])]
+    options = ["--row", "cat", "--head", head or 1]  # the only head of a lesson is head 1
     made = run(program, "worksheet", lesson, "-o", folder, *options)
     cat = 2
     if head:
