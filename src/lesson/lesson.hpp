@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "formats/parsed_array.hpp"
-#include "model/step_prose.hpp"
 #include "trace/backward.hpp"
 #include "trace/trace.hpp"
 
@@ -35,6 +34,11 @@ struct Fault {
 struct Prose {
   std::string text;
   Place place;
+};
+
+/// The words for a step of a trained model, in lessons/words/model-steps.toml.
+struct ModelWords {
+  std::string_view title, say, notice;
 };
 
 /// The lesson's text about one step of its recipe.

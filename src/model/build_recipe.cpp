@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include "model/model.hpp"
-#include "model/step_prose.hpp"
 #include "model/weights.hpp"
 #include "ops/catalogue.hpp"
 
@@ -44,7 +43,6 @@ class RecipeWriter {
       if (operand != stream_) operand.insert(0, layer_);
     }
     model_.recipe.steps.push_back({layer_ + name, &operation, std::move(of), std::move(options)});
-    model_.words.push_back(model_words(name, size().llama ? ModelKind::llama : ModelKind::gpt));
   }
 
   /// Adds the model's activation of a step and returns its name.

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "model/architecture.hpp"
-#include "model/step_prose.hpp"
 #include "model/weights.hpp"
 #include "ops/options.hpp"
 #include "tensor/tensor.hpp"
@@ -41,14 +40,13 @@ struct ModelChoice {
   std::optional<std::size_t> enough_layers;  ///< layers that hold all that is requested
 };
 
-/// A trained model as a recipe: its weights are givens, and its steps have prose.
+/// A trained model as a recipe: its weights are givens.
 struct Model {
   Architecture architecture;
-  std::string title;              ///< "A trained transformer: 3 layers of 3 heads, d_model 48, …"
-  std::string source;             ///< origin of the weights, if the file says so
-  Recipe recipe;                  ///< without the text
-  std::vector<ModelWords> words;  ///< one for each step
-  AxisLabels tokens;              ///< text of each id; empty if unknown
+  std::string title;   ///< "A trained transformer: 3 layers of 3 heads, d_model 48, …"
+  std::string source;  ///< origin of the weights, if the file says so
+  Recipe recipe;       ///< without the text
+  AxisLabels tokens;   ///< text of each id; empty if unknown
 };
 
 /// Reads a decoder-only transformer as steps (`X`, `h0.norm1`, `h0.Q`, …, `probabilities`). GPT-2's
@@ -59,7 +57,7 @@ struct Model {
 /// are more words than ids.
 Model read_model(const ModelChoice& choice);
 
-/// Adds the weights, steps and prose of the first `layers` layers to `model.recipe`, and the final
+/// Adds the weights and steps of the first `layers` layers to `model.recipe`, and the final
 /// steps if these are all layers. If the first `enough` of them suffice, the rest is counted
 /// (`Recipe::omitted_steps`), not read.
 void build_recipe(Model& model, const Weights& weights, const Tokeniser& tokeniser,

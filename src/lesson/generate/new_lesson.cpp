@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <cmath>
+#include <set>
 #include <stdexcept>
 
 #include "lesson/generate/style.hpp"
-#include "ops/operation.hpp"
+#include "lesson/library.hpp"
 #include "tensor/memory.hpp"
 #include "text/strings.hpp"
 #include "tokens/words.hpp"
@@ -15,63 +15,6 @@
 
 namespace qkv::inline lesson {
 namespace {
-
-// The placeholders' values for a lesson of these tokens.
-using Marks = std::vector<std::pair<std::string_view, std::string>>;
-
-// Explains groups of heads that share their keys.
-std::string about_groups(const LessonSizes& sizes) {
-  if (sizes.key_heads == sizes.heads) return "";
-  return fmt::format(
-      " There {} {} of keys for {{h}} heads of queries: {} heads of queries share one. That is "
-      "called grouped-query attention, and there is less to keep.",
-      sizes.key_heads == 1 ? "is" : "are", pluralise(sizes.key_heads, "head"),
-      sizes.heads / sizes.key_heads);
-}
-
-std::string about_sharing(const LessonSizes& sizes) {
-  const std::size_t group = sizes.heads / sizes.key_heads;
-  if (group == 1) return "";
-  return fmt::format(" Heads 1 to {} of the queries use head 1 of the keys{}.", group,
-                     sizes.key_heads == 1 ? "" : ", the next heads the next one");
-}
-
-Marks marks_of(const NewLesson& request, const NewStyle& style, const LessonSizes& sizes,
-               const std::vector<std::string>& tokens) {
-  const bool has_heads = sizes.heads > 1;
-  const bool causal = request.causal || request.style == LessonStyle::llama;
-  const std::string head = has_heads ? "head 1," : "";
-  std::string sum;
-  for (std::size_t j = 1; j <= sizes.d_k; ++j) {
-    sum += fmt::format("{0}{{{5}[{1}{2},{4}]}} · {{{6}[{1}{3},{4}]}}", j == 1 ? "" : " + ", head,
-                       tokens[1], tokens[0], j, style.query, style.key);
-  }
-  return {{"<own>", tokens[1]},
-          {"<first>", tokens[0]},
-          {"<at>", head + tokens[1] + ","},
-          {"<head>", head},
-          {"<in head>", has_heads ? " in head 1" : ""},
-          {"<of heads>", has_heads ? " A head is one round of attention; there are {h}, each with "
-                                     "weight matrices of its own."
-                                   : ""},
-          {"<of shares>", causal ? ". What was minus infinity is exactly 0 now."
-                                 : ", and no attention weight is 0."},
-          {"<sum>", sum},
-          {"<grouped>", about_groups(sizes)},
-          {"<sharing>", about_sharing(sizes)},
-          {"<further pairs>", sizes.d_k > 4 ? ", 16^(−4/{d_k}) for the third" : ""},
-          {"<file>", request.file}};
-}
-
-std::string filled_in(std::string_view text, const Marks& marks) {
-  std::string result(text);
-  for (const auto& [mark, meaning] : marks) {
-    for (std::size_t at = 0; (at = result.find(mark, at)) != result.npos; at += meaning.size()) {
-      result.replace(at, mark.size(), meaning);
-    }
-  }
-  return result;
-}
 
 std::string rows_toml(std::span<const double> cells, std::size_t columns, std::string_view indent) {
   std::string text;
@@ -95,10 +38,6 @@ std::string value_toml(const Tensor& tensor) {
     text += fmt::format("  [\n{}  ],\n", rows_toml(tensor.cells(m), tensor.columns(), "    "));
   }
   return text + "]";
-}
-
-std::string quoted_list(const std::vector<std::string>& names) {
-  return names.empty() ? "[]" : fmt::format("[\"{}\"]", fmt::join(names, "\", \""));
 }
 
 // Wraps at 100 columns; a live number is not broken.
@@ -133,54 +72,6 @@ std::string broken(std::string_view prose) {
   return text;
 }
 
-// Formats a word or a number for the file.
-std::string option_toml(const OptionValue& value) {
-  if (const double* number = std::get_if<double>(&value)) return fmt::format("{}", *number);
-  return fmt::format("\"{}\"", std::get<std::string>(value));
-}
-
-const StepProse& prose_of(const NewStyle& style, std::string_view step) {
-  const auto own = std::ranges::find(style.words, step, &StepProse::step);
-  return own != style.words.end() ? *own
-                                  : *std::ranges::find(classic_style.words, step, &StepProse::step);
-}
-
-std::string step_toml(const StepRecipe& step, const NewStyle& style, const Marks& marks) {
-  const StepProse& said = prose_of(style, step.name);
-  std::string text = fmt::format("\n[[step]]\nname    = \"{}\"\nop      = \"{}\"\nof      = {}\n",
-                                 step.name, step.operation->name, quoted_list(step.of));
-  for (const auto& [name, value] : step.options.all()) {
-    text += fmt::format("{:<7} = {}\n", name, option_toml(value));
-  }
-  text += "general = true\n";
-  text += fmt::format("say     = \"\"\"\n{}\"\"\"\n", broken(filled_in(said.say, marks)));
-  text += fmt::format("notice  = \"\"\"\n{}\"\"\"\n", broken(filled_in(said.notice, marks)));
-  if (said.questions.empty()) return text;
-  return text + fmt::format("try     = \"\"\"\n{}\"\"\"\n", filled_in(said.questions, marks));
-}
-
-constexpr std::string_view how_it_is_written =
-    R"(# A lesson file. First the lesson itself; then [[given]], the numbers to start from; then [[step]],
-# each with an operation (op) and what it works on (of: givens and steps above it).
-#   qkv run FILE         walks it           qkv lint --ops        lists the operations
-#   qkv lint FILE        finds its faults   qkv lessons the-fat-cat --source   shows a longer one
-
-)";
-
-constexpr std::string_view about_givens = R"(
-# A given has a name and numbers: value = a list of rows, one matrix for each head in a list of its
-# own; or randn = [4, 3], eye = 4, file = "w.csv" and others. rows = [..] and columns = [..] name its
-# rows and columns.
-)";
-
-constexpr std::string_view about_steps = R"(
-# Numbers in braces are live: {Q[cat,1]} is a cell, {Q[head 1,2,1]} one with heads, {Q.shape} a size,
-# {d_k} a width, {scores.max} the largest number (also min, sum, mean, spread). say is what a step
-# tells, notice what to look for in its matrix, try asks at the end. general = true: the words hold
-# for any numbers, so they stay when one is changed. A published result goes into [[expect]], with
-# of, value and source; lint compares it.
-)";
-
 // Returns the command that draws this lesson again.
 std::string own_command(const NewLesson& request, const LessonSizes& sizes) {
   const bool is_llama = request.style == LessonStyle::llama;
@@ -190,117 +81,6 @@ std::string own_command(const NewLesson& request, const LessonSizes& sizes) {
                      is_llama ? fmt::format(" --kv-heads {}", sizes.key_heads) : std::string(),
                      request.causal && !is_llama ? " --causal" : "");
 }
-
-std::string title_of(const NewLesson& request, const NewStyle& style, const LessonSizes& sizes) {
-  const bool is_llama = request.style == LessonStyle::llama;
-  return fmt::format("{}: {}{}, {} tokens", style.title,
-                     sizes.heads == 1 ? "one head" : fmt::format("{} heads", sizes.heads),
-                     request.causal && !is_llama ? ", looking back only" : "", sizes.n);
-}
-
-/// Formats a drawn recipe as a lesson file: comments for whoever changes it, prose for every step,
-/// and questions at the end.
-std::string lesson_text(const NewLesson& request, const NewStyle& style, const LessonSizes& sizes,
-                        const Recipe& recipe) {
-  std::string text(how_it_is_written);
-  text += fmt::format(
-      "title   = \"{}\"\n"
-      "summary = \"{}\"\n"
-      "source  = \"Drawn by {}.\"\n"
-      "# The names of the rows of X, and of all that has a row for each token.\n"
-      "tokens  = {}\n",
-      title_of(request, style, sizes), style.summary, own_command(request, sizes),
-      quoted_list(recipe.tokens));
-  text += about_givens;
-  for (const Given& given : recipe.givens) {
-    text += fmt::format("{}[[given]]\nname  = \"{}\"\nvalue = {}\n",
-                        &given == recipe.givens.data() ? "" : "\n", given.name,
-                        value_toml(given.tensor));
-  }
-  text += about_steps;
-  const Marks marks = marks_of(request, style, sizes, recipe.tokens);
-  for (const StepRecipe& step : recipe.steps) {
-    const std::string table = step_toml(step, style, marks);
-    text += &step == recipe.steps.data() ? table.substr(1) : table;
-  }
-  return text;
-}
-
-// A row of zeros would hide every slip in the matrix that it is multiplied by.
-void fill_empty_rows(std::span<double> cells, std::size_t columns) {
-  for (std::size_t i = 0; i < cells.size() / columns; ++i) {
-    const std::span<double> row = cells.subspan(i * columns, columns);
-    if (std::ranges::all_of(row, [](double x) { return x == 0; })) row[i % columns] = 1;
-  }
-}
-
-}  // namespace
-
-Tensor drawn_weight(const Shape& shape, Dice& dice) {
-  constexpr std::array<double, 4> likely = {-1, 1, 1, 2};
-  Tensor tensor = tensor_of(shape, std::vector<double>(element_count(shape, "a weight")));
-  for (std::size_t m = 0; m < tensor.matrices(); ++m) {
-    const std::span<double> cells = tensor.mutable_cells(m);
-    for (std::size_t j = 0; j < tensor.columns(); ++j) {
-      const std::size_t terms = 2 + dice.below(2);
-      for (std::size_t t = 0; t < terms; ++t) {
-        cells[dice.below(tensor.rows()) * tensor.columns() + j] = dice.pick(likely);
-      }
-    }
-    fill_empty_rows(cells, tensor.columns());
-  }
-  return tensor;
-}
-
-bool has_equal_rows(const Tensor& tensor) {
-  const std::size_t columns = tensor.columns();
-  for (std::size_t i = 0; i < tensor.rows(); ++i) {
-    const auto row = tensor.cells(0).subspan(i * columns, columns);
-    for (std::size_t k = 0; k < i; ++k) {
-      if (std::ranges::equal(row, tensor.cells(0).subspan(k * columns, columns))) return true;
-    }
-  }
-  return false;
-}
-
-std::size_t zero_rows(const Tensor& tensor) {
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < tensor.values.size(); i += tensor.columns()) {
-    const auto row = std::span(tensor.values).subspan(i, tensor.columns());
-    if (std::ranges::all_of(row, [](double x) { return x == 0; })) ++count;
-  }
-  return count;
-}
-
-std::size_t equal_pairs(const Tensor& tensor) {
-  constexpr double nearly = 1e-9;
-  std::size_t count = 0;
-  for (std::size_t m = 0; m < tensor.matrices(); ++m) {
-    for (std::size_t j = 0; j < tensor.columns(); ++j) {
-      for (std::size_t i = 1; i < tensor.rows(); ++i) {
-        for (std::size_t k = 0; k < i; ++k) {
-          count += std::abs(tensor.at(m, i, j) - tensor.at(m, k, j)) < nearly ? 1 : 0;
-        }
-      }
-    }
-  }
-  return count;
-}
-
-std::size_t larger_than(const Tensor& tensor, double largest) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      tensor.values, [&](double value) { return std::abs(value) > largest; }));
-}
-
-std::size_t lopsided_weights(const Tensor& weights) {
-  constexpr double nearly_all = 0.985;
-  constexpr double nearly_nothing = 0.002;
-  return static_cast<std::size_t>(std::ranges::count_if(weights.values, [&](double weight) {
-    return (weight > nearly_all && weight < 1) || (weight > 0 && weight < nearly_nothing);
-  }));
-}
-
-namespace {
 
 // A sentence for each number of tokens, all words different, so that a word identifies its row.
 constexpr std::string_view sentences[] = {
@@ -315,6 +95,107 @@ constexpr std::string_view sentences[] = {
     "on quiet nights you can hear waves break against stones",
 };
 static_assert(std::size(sentences) == most_tokens - fewest_tokens + 1);
+
+// "2 heads, looking back only, 4 tokens".
+std::string sizes_text(const NewLesson& request, const LessonSizes& sizes) {
+  const bool is_llama = request.style == LessonStyle::llama;
+  return fmt::format("{}{}, {} tokens",
+                     sizes.heads == 1 ? "one head" : fmt::format("{} heads", sizes.heads),
+                     request.causal && !is_llama ? ", looking back only" : "", sizes.n);
+}
+
+// The conditions of the template: its lines between <if WORD> and <end> are for lessons that have
+// the word, and such parts may lie in others.
+std::set<std::string_view> conditions_of(const NewLesson& request, const NewStyle& style,
+                                         const LessonSizes& sizes) {
+  const bool causal = request.causal || request.style == LessonStyle::llama;
+  std::set<std::string_view> words = {style.word, causal ? "causal" : "full"};
+  if (sizes.heads > 1) words.insert("heads");
+  if (sizes.key_heads < sizes.heads) words.insert("grouped");
+  return words;
+}
+
+std::string parts_with(const std::set<std::string_view>& words, std::string_view text) {
+  constexpr std::string_view begins = "<if ";
+  std::string kept;
+  std::vector<bool> open;  // of the parts around a line, whether they are kept
+  for (const std::string_view line : split(text, '\n')) {
+    if (line == "<end>") {
+      open.pop_back();
+    } else if (line.starts_with(begins)) {
+      open.push_back(words.contains(line.substr(begins.size(), line.size() - begins.size() - 1)));
+    } else if (std::ranges::count(open, false) == 0) {
+      kept.append(line) += '\n';
+    }
+  }
+  kept.pop_back();  // what follows the last line break is no line
+  return kept;
+}
+
+// What the marks in the template stand for: other text in <>.
+using Marks = std::vector<std::pair<std::string, std::string>>;
+
+Marks marks_of(const NewLesson& request, const NewStyle& style, const LessonSizes& sizes,
+               const std::vector<std::string>& tokens) {
+  const bool has_heads = sizes.heads > 1;
+  const bool is_llama = request.style == LessonStyle::llama;
+  const std::string head = has_heads ? "head 1," : "";
+  std::string sum;
+  for (std::size_t j = 1; j <= sizes.d_k; ++j) {
+    sum += fmt::format("{0}{{{5}[{1}{2},{4}]}} · {{{6}[{1}{3},{4}]}}", j == 1 ? "" : " + ", head,
+                       tokens[1], tokens[0], j, style.query, style.key);
+  }
+  return {{"<sizes>", sizes_text(request, sizes)},
+          {"<command>", own_command(request, sizes)},
+          {"<tokens>", fmt::format("[\"{}\"]", fmt::join(tokens, "\", \""))},
+          {"<query>", std::string(style.query)},
+          {"<key>", std::string(style.key)},
+          {"<last scores>", request.causal || is_llama ? "masked_scores" : "scaled_scores"},
+          {"<joined>", has_heads ? "concat" : "context"},
+          {"<own>", tokens[1]},
+          {"<first>", tokens[0]},
+          {"<at>", head + tokens[1] + ","},
+          {"<head>", head},
+          {"<in head>", has_heads ? " in head 1" : ""},
+          {"<sum>", sum},
+          {"<are key heads>",
+           (sizes.key_heads == 1 ? "is " : "are ") + pluralise(sizes.key_heads, "head")},
+          {"<group>", fmt::to_string(sizes.heads / sizes.key_heads)},
+          {"<next heads>", sizes.key_heads == 1 ? "" : ", the next heads the next one"},
+          {"<further pairs>", sizes.d_k > 4 ? ", 16^(−4/{d_k}) for the third" : ""},
+          {"<file>", request.file}};
+}
+
+// Wraps what steps say and give to notice: marks were filled in.
+std::string rewrapped(std::string text) {
+  constexpr std::string_view quotes = "\"\"\"";
+  for (const std::string_view key : {"\nsay     = ", "\nnotice  = "}) {
+    for (std::size_t at = 0; (at = text.find(key, at)) != text.npos;) {
+      at += key.size() + quotes.size() + 1;
+      const std::size_t end = text.find(quotes, at);
+      std::string prose(trimmed(std::string_view(text).substr(at, end - at)));
+      std::ranges::replace(prose, '\n', ' ');
+      text.replace(at, end - at, broken(prose));
+    }
+  }
+  return text;
+}
+
+/// Returns the lesson file with these givens: comments for whoever changes it, prose for every
+/// step, and questions at the end.
+std::string lesson_text(const NewLesson& request, const NewStyle& style, const LessonSizes& sizes,
+                        const std::vector<Given>& givens) {
+  const std::string_view whole = LessonFiles(built_in_files()).built_in("new-lesson.in").value();
+  std::string text = parts_with(conditions_of(request, style, sizes), whole);
+  for (const auto& [mark, meaning] :
+       marks_of(request, style, sizes, words_of(sentences[sizes.n - fewest_tokens]))) {
+    text = replace_all(std::move(text), mark, meaning);
+  }
+  for (const Given& given : givens) {
+    text = replace_all(std::move(text), fmt::format("<{}>", given.name), value_toml(given.tensor));
+  }
+  return rewrapped(std::move(text));
+}
 
 // Evaluates a drawn recipe. Its faults are those of its numbers, not of the machine's memory.
 Evaluation evaluated_draw(const Recipe& recipe) {
@@ -339,33 +220,36 @@ std::size_t always_hidden(const Recipe& recipe, Dice& dice, const CountHidden& h
   return fewest;
 }
 
-// A drawn recipe and its faults.
+// Drawn givens and the faults of their numbers.
 struct Drawn {
-  Recipe recipe;
+  std::vector<Given> givens;
   std::size_t penalty = 1'000'000, hidden = 0;
 
   std::size_t faults() const { return penalty + 10 * hidden; }  // a hidden mistake weighs more
 };
 
 // Accepts a higher penalty the longer it takes, but no hidden mistake.
-Recipe best_draw(const NewLesson& request, const NewStyle& style, const LessonSizes& sizes,
-                 const CountHidden& hidden) {
+std::vector<Given> best_draw(const NewLesson& request, const NewStyle& style,
+                             const LessonSizes& sizes, const CountHidden& hidden) {
   Dice dice(request.seed);
   Dice others(request.seed);
-  const std::size_t always = always_hidden(style.draw(request, sizes, others), others, hidden);
+  const std::string any = lesson_text(request, style, sizes, style.draw(sizes, others));
+  Recipe recipe = read_lesson(any, request.file, {}).lesson.recipe;
+  const std::size_t always = always_hidden(recipe, others, hidden);
   Drawn best;
   const auto is_good = [&](std::size_t draws) {
     return best.hidden <= always && best.penalty <= draws / style.draws_per_penalty;
   };
   for (std::size_t k = 0; k < style.most_draws && !is_good(k); ++k) {
-    Drawn one{style.draw(request, sizes, dice)};
-    const Evaluation evaluation = evaluated_draw(one.recipe);
+    Drawn one{style.draw(sizes, dice)};
+    recipe.givens = one.givens;
+    const Evaluation evaluation = evaluated_draw(recipe);
     if (!evaluation.faults.empty()) continue;  // a row of zeros that a norm would divide by 0
     one.penalty = style.penalty(evaluation.trace);
     if (one.faults() < best.faults()) one.hidden = hidden(evaluation.trace);
     if (one.faults() < best.faults()) best = std::move(one);
   }
-  return std::move(best.recipe);
+  return std::move(best.givens);
 }
 
 void refuse_sizes(const NewLesson& request) {
@@ -377,10 +261,6 @@ void refuse_sizes(const NewLesson& request) {
 }
 
 }  // namespace
-
-std::vector<std::string> sentence_of(std::size_t tokens) {
-  return words_of(sentences[tokens - fewest_tokens]);
-}
 
 NewLesson default_lesson(LessonStyle style) {
   if (style == LessonStyle::classic) return {};

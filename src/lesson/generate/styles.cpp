@@ -1,12 +1,90 @@
+#include <array>
 #include <cmath>
 #include <numeric>
 
 #include "lesson/generate/style.hpp"
-#include "ops/catalogue.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline lesson {
 namespace {
+
+// A row of zeros would hide every slip in the matrix that it is multiplied by.
+void fill_empty_rows(std::span<double> cells, std::size_t columns) {
+  for (std::size_t i = 0; i < cells.size() / columns; ++i) {
+    const std::span<double> row = cells.subspan(i * columns, columns);
+    if (std::ranges::all_of(row, [](double x) { return x == 0; })) row[i % columns] = 1;
+  }
+}
+
+// Draws a weight with two or three nonzero numbers per column and no zero row. A product then has
+// as many terms for any model width.
+Tensor drawn_weight(const Shape& shape, Dice& dice) {
+  constexpr std::array<double, 4> likely = {-1, 1, 1, 2};
+  Tensor tensor = tensor_of(shape, std::vector<double>(element_count(shape, "a weight")));
+  for (std::size_t m = 0; m < tensor.matrices(); ++m) {
+    const std::span<double> cells = tensor.mutable_cells(m);
+    for (std::size_t j = 0; j < tensor.columns(); ++j) {
+      const std::size_t terms = 2 + dice.below(2);
+      for (std::size_t t = 0; t < terms; ++t) {
+        cells[dice.below(tensor.rows()) * tensor.columns() + j] = dice.pick(likely);
+      }
+    }
+    fill_empty_rows(cells, tensor.columns());
+  }
+  return tensor;
+}
+
+// True if two rows of the first matrix are equal.
+bool has_equal_rows(const Tensor& tensor) {
+  const std::size_t columns = tensor.columns();
+  for (std::size_t i = 0; i < tensor.rows(); ++i) {
+    const auto row = tensor.cells(0).subspan(i * columns, columns);
+    for (std::size_t k = 0; k < i; ++k) {
+      if (std::ranges::equal(row, tensor.cells(0).subspan(k * columns, columns))) return true;
+    }
+  }
+  return false;
+}
+
+// Returns the number of rows of zeros, which leave nothing to calculate.
+std::size_t zero_rows(const Tensor& tensor) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < tensor.values.size(); i += tensor.columns()) {
+    const auto row = std::span(tensor.values).subspan(i, tensor.columns());
+    if (std::ranges::all_of(row, [](double x) { return x == 0; })) ++count;
+  }
+  return count;
+}
+
+// Returns the number of equal pairs within columns: exchanging them would go unnoticed.
+std::size_t equal_pairs(const Tensor& tensor) {
+  constexpr double nearly = 1e-9;
+  std::size_t count = 0;
+  for (std::size_t m = 0; m < tensor.matrices(); ++m) {
+    for (std::size_t j = 0; j < tensor.columns(); ++j) {
+      for (std::size_t i = 1; i < tensor.rows(); ++i) {
+        for (std::size_t k = 0; k < i; ++k) {
+          count += std::abs(tensor.at(m, i, j) - tensor.at(m, k, j)) < nearly ? 1 : 0;
+        }
+      }
+    }
+  }
+  return count;
+}
+
+// Returns how many numbers have an absolute value above `largest`.
+std::size_t larger_than(const Tensor& tensor, double largest) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      tensor.values, [&](double value) { return std::abs(value) > largest; }));
+}
+
+// Returns how many attention weights are near 0 or near 1; exactly 0 and 1 do not count.
+std::size_t lopsided_weights(const Tensor& weights) {
+  constexpr double nearly_all = 0.985;
+  constexpr double nearly_nothing = 0.002;
+  return static_cast<std::size_t>(std::ranges::count_if(weights.values, [&](double weight) {
+    return (weight > nearly_all && weight < 1) || (weight > 0 && weight < nearly_nothing);
+  }));
+}
 
 // Chooses d_k near d_model's share per head, but so that √d_k, d_k and √d_model are three different
 // divisors, and a weight's shape shows whether it is transposed.
@@ -23,39 +101,17 @@ Tensor drawn_from(std::initializer_list<double> likely, const Shape& shape, Dice
   return tensor;
 }
 
-// Adds the steps from the last scores to the output of attention.
-void add_output(std::vector<StepRecipe>& steps, const LessonSizes& sizes) {
-  steps.push_back({"attention_weights", &softmax_operation, {steps.back().name}, {}});
-  steps.push_back({"context", &weighted_sum_operation, {"attention_weights", "V"}, {}});
-  if (sizes.heads > 1) steps.push_back({"concat", &concat_heads_operation, {"context"}, {}});
-  steps.push_back({"output", &project_operation, {steps.back().name, "W_O"}, {}});
-}
-
-Recipe draw(const NewLesson& request, const LessonSizes& sizes, Dice& dice) {
+std::vector<Given> drawn_givens(const LessonSizes& sizes, Dice& dice) {
   const auto shape = [&](std::size_t rows, std::size_t columns) {
     return sizes.heads == 1 ? Shape{rows, columns} : Shape{sizes.heads, rows, columns};
   };
-  Recipe recipe;
-  recipe.tokens = sentence_of(sizes.n);
-  recipe.givens.push_back(
-      {"X", drawn_from({-1, 0, 0, 1, 1, 2, 2}, {sizes.n, sizes.d_model}, dice)});
+  std::vector<Given> givens;
+  givens.push_back({"X", drawn_from({-1, 0, 0, 1, 1, 2, 2}, {sizes.n, sizes.d_model}, dice)});
   for (const char* name : {"W_Q", "W_K", "W_V"}) {
-    recipe.givens.push_back({name, drawn_weight(shape(sizes.d_model, sizes.d_k), dice)});
+    givens.push_back({name, drawn_weight(shape(sizes.d_model, sizes.d_k), dice)});
   }
-  recipe.givens.push_back({"W_O", drawn_weight({sizes.heads * sizes.d_k, sizes.d_model}, dice)});
-  recipe.steps = {
-      {"Q", &project_operation, {"X", "W_Q"}, {}},
-      {"K", &project_operation, {"X", "W_K"}, {}},
-      {"V", &project_operation, {"X", "W_V"}, {}},
-      {"scores", &score_operation, {"Q", "K"}, {}},
-      {"scaled_scores", &scale_operation, {"scores"}, Options::of("by", "sqrt(d_k)")},
-  };
-  if (request.causal) {
-    recipe.steps.push_back(
-        {"masked_scores", &mask_operation, {"scaled_scores"}, Options::of("kind", "causal")});
-  }
-  add_output(recipe.steps, sizes);
-  return recipe;
+  givens.push_back({"W_O", drawn_weight({sizes.heads * sizes.d_k, sizes.d_model}, dice)});
+  return givens;
 }
 
 std::size_t unfit_rows(const Trace& trace, std::initializer_list<const char*> names) {
@@ -84,69 +140,13 @@ std::size_t penalty(const Trace& trace) {
          zeros_in_examples(trace, {"Q", "K", "V", "scores"});
 }
 
-constexpr StepProse llama_step_prose[] = {
-    {"Q",
-     "Each token looks for something. Its row of X times W_Q is its query, {d_k} numbers. For "
-     "\"<own>\"<in head> the first of them is {Q[<at>1]}.<of heads>",
-     "Q is {Q.shape}: a row for each token, as in X. Only its own row of X went into it."},
-    {"K",
-     "Each token also says what it has to offer: its row of X times W_K is its key. Keys are as "
-     "wide as queries, because the two will be multiplied. The key of \"<own>\"<in head> starts "
-     "with {K[<at>1]}.",
-     "The query of \"<own>\" starts with {Q[<at>1]}, its key with {K[<at>1]}: one row of X, two "
-     "weight matrices."},
-    {"V",
-     "Each token also gives something to those who look at it: its value, its row of X times W_V. "
-     "For \"<own>\"<in head> it starts with {V[<at>1]}.",
-     "The largest number in V is {V.max}, the smallest {V.min}. Keep them in mind for context."},
-    {"scores",
-     "A query times a key, number by number and added up, is a score. It is large where the two "
-     "agree.<sharing> For \"<own>\" and \"<first>\"<in head> it is <sum> = {scores[<at><first>]}.",
-     "The highest score is {scores.max}, the lowest {scores.min}. A row belongs to a query, a "
-     "column to a key."},
-    {"scaled_scores",
-     "We divide every score by √d_k, the square root of the width of a query. Here d_k is {d_k}, "
-     "and {scores[<at><first>]} becomes {scaled_scores[<at><first>]}.",
-     "The order in each row stays; only the gaps shrink. The highest is now {scaled_scores.max}."},
-    {"masked_scores",
-     "No token may look at later ones, so what lies above the diagonal becomes minus infinity. The "
-     "row of \"<own>\" keeps its first two numbers, {masked_scores[<at><first>]} and "
-     "{masked_scores[<at><own>]}.",
-     "The first row keeps one number, the last row all {n}."},
-    {"attention_weights",
-     "Softmax turns each row into attention weights: raise e to each number, then divide by the "
-     "row's sum. \"<own>\" gives {attention_weights[<at><first>]} to \"<first>\" and "
-     "{attention_weights[<at><own>]} to itself.",
-     "Each row sums to 1<of shares>"},
-    {"context",
-     "Each token adds up the values, each times its attention weight. The context of \"<own>\"<in "
-     "head> starts with {context[<at>1]}.",
-     "All of it lies between the smallest and the largest value: from {context.min} to "
-     "{context.max}, where V went from {V.min} to {V.max}."},
-    {"concat", "The heads go side by side, head 1 first: {concat.shape}. Nothing is computed here.",
-     "The row of \"<own>\" starts with {concat[<own>,1]}, as its row in head 1 did."},
-    {"output",
-     "A last weight matrix, W_O, mixes the columns and takes them back to the width of X, "
-     "{d_model}. \"<own>\" ends with {output[<own>,1]} in its first column.",
-     "The output has the shape of X, {output.shape}. In X, \"<own>\" had {X[<own>,1]} there.",
-     "How is one score worked out?\n\n"
-     "    qkv explain <file> 'scores[<head>2,1]'\n\n"
-     "Which rows of the output change if the first number of X does?\n\n"
-     "    qkv run <file> --set 'X[1,1]=3' --step output\n\n"
-     "And now by hand, on paper or in a spreadsheet:\n\n"
-     "    qkv worksheet <file> -o mine"},
-};
-
 }  // namespace
 
 constinit const NewStyle classic_style{
-    .title = "Attention by hand",
-    .summary =
-        "Small whole numbers to work through with pencil and paper, chosen so that a slip shows.",
+    .word = "classic",
     .sizes = sizes_of,
-    .draw = draw,
+    .draw = drawn_givens,
     .penalty = penalty,
-    .words = llama_step_prose,
     .query = "Q",
     .key = "K",
     .most_draws = 3000,
@@ -154,82 +154,6 @@ constinit const NewStyle classic_style{
 };
 
 namespace {
-
-// The prose of a LLaMA lesson's steps that the classic style lacks, or that have other operands.
-constexpr StepProse llama_words[] = {
-    {"norm1",
-     "A transformer repeats a block: attention, then a small network for each token by itself. "
-     "First, each token's row is brought to one size. Square its numbers, take their mean and the "
-     "root of that (the root mean square, RMS), and divide the row by it. Then each column is "
-     "multiplied by its gain. For \"<own>\", {X[<own>,1]} becomes {norm1[<own>,1]}.",
-     "Programs add a tiny number, eps, before they take the root, so that a row of zeros is not "
-     "divided by 0; on paper we leave it out. X stays as it is: it is needed again."},
-    {"Q",
-     "The queries: the normed rows times W_Q, {d_k} numbers for each token. For \"<own>\"<in head> "
-     "the first of them is {Q[<at>1]}.<of heads>",
-     "Q is {Q.shape}. No bias is added, here or anywhere else in the block."},
-    {"K",
-     "The keys: the normed rows times W_K, as wide as the queries, because the two will be "
-     "multiplied.<grouped> The key of \"<own>\"<in head> starts with {K[<at>1]}.",
-     "K is {K.shape}, where Q is {Q.shape}."},
-    {"V",
-     "The values, which tokens give to those who look at them. There are as many heads of them as "
-     "of keys. For \"<own>\"<in head> the first number is {V[<at>1]}.",
-     "The largest number in V is {V.max}, the smallest {V.min}. Keep them in mind for context."},
-    {"Q_rope",
-     "X does not say where a token stands. That comes in here (rotary positions, RoPE). Columns 1 "
-     "and 2 are a pair, 3 and 4 the next. Each pair is turned by an angle (in radians): the "
-     "token's position, counted from 0, times 1 for the first pair, times 16^(−2/{d_k}) for the "
-     "next<further pairs>. With θ for the angle, the pair (a, b) becomes (a·cos θ − b·sin θ, "
-     "b·cos θ + a·sin θ). LLaMA has 10000 where we have 16; our second pair turns enough to see.",
-     "\"<first>\" stands at position 0 and has not moved. \"<own>\"<in head> had {Q[<at>1]} in "
-     "its first place and has {Q_rope[<at>1]}."},
-    {"K_rope", "The keys are turned in the same way. The values are not.",
-     "The key of \"<own>\"<in head> started with {K[<at>1]} and starts with {K_rope[<at>1]}."},
-    {"output",
-     "W_O mixes the columns and takes them back to the width of X, {d_model}. \"<own>\" has "
-     "{output[<own>,1]} in its first column.",
-     "This is what attention adds to each token."},
-    {"residual1",
-     "The output is added to X itself, not to the normed rows. This is called a residual "
-     "connection. \"<own>\" had {X[<own>,1]} in its first place and now has {residual1[<own>,1]}.",
-     "The sum itself is never normed: the next step makes a copy of one size, as norm1 did."},
-    {"norm2",
-     "Now the small network, in which no token looks at another. Again the rows are brought to one "
-     "size first, with a gain of their own: {residual1[<own>,1]} becomes {norm2[<own>,1]}.",
-     "These roots are not round; three decimals will do."},
-    {"gate",
-     "Two projections start from here. The first is the gate, which will say how much to let "
-     "through: for \"<own>\" it starts with {gate[<own>,1]}.",
-     "The gate is {gate.shape}. LLaMA makes it about 2.7 times as wide as X; ours is small, so "
-     "that there is less to do."},
-    {"up",
-     "The second, up, is what may come through: the same rows, another matrix. For \"<own>\" it "
-     "starts with {up[<own>,1]}.",
-     "For each number of up there is one of the gate."},
-    {"silu",
-     "The gate goes through SiLU: x / (1 + e^(−x)). A large positive number stays nearly what it "
-     "is, a large negative one becomes nearly 0. {gate[<own>,1]} becomes {silu[<own>,1]}.",
-     "None is below −0.2785."},
-    {"gated",
-     "Gate and up are multiplied, number by number (SwiGLU): {silu[<own>,1]} · {up[<own>,1]} = "
-     "{gated[<own>,1]} for the first of \"<own>\".",
-     "Where the gate is near 0, little is left."},
-    {"mlp_out",
-     "W_down takes the rows back to the width of X. The change that it proposes for \"<own>\" "
-     "starts with {mlp_out[<own>,1]}.",
-     "mlp_out is {mlp_out.shape}, like X."},
-    {"residual2",
-     "The second residual: the change is added to what came out of the first half. \"<own>\" came "
-     "in with {X[<own>,1]} in its first place and goes out with {residual2[<own>,1]}.",
-     "This is the block's result, and the next block's X.",
-     "How is one score worked out, and which head of keys does it use?\n\n"
-     "    qkv explain <file> 'scores[<head>2,1]'\n\n"
-     "What if the first row is ten times as large: does its row of norm1 change?\n\n"
-     "    qkv run <file> --set 'X[1,1]=30' --step norm1\n\n"
-     "And now by hand, on paper or in a spreadsheet:\n\n"
-     "    qkv worksheet <file> -o mine"},
-};
 
 // d_k is even and at least 4: with only one rotated pair, neither base nor pairing would show. It
 // differs from the other sizes, so that dividing by a wrong one shows.
@@ -281,7 +205,7 @@ Tensor gain(const LessonSizes& sizes, Dice& dice) {
   return drawn_from({0.5, 1, 2, 2}, {sizes.d_model}, dice);
 }
 
-std::vector<Given> drawn_givens(const LessonSizes& sizes, Dice& dice) {
+std::vector<Given> llama_givens(const LessonSizes& sizes, Dice& dice) {
   const auto shape = [&](std::size_t heads) {
     return sizes.heads == 1 ? Shape{sizes.d_model, sizes.d_k}
                             : Shape{heads, sizes.d_model, sizes.d_k};
@@ -300,43 +224,6 @@ std::vector<Given> drawn_givens(const LessonSizes& sizes, Dice& dice) {
   return givens;
 }
 
-std::vector<StepRecipe> attention_steps(const LessonSizes& sizes) {
-  // With LLaMA's base of 10000 the second pair would hardly rotate within three tokens.
-  const Options rope_options = Options::of("base", 16.0);
-  std::vector<StepRecipe> steps = {
-      {"norm1", &rms_norm_operation, {"X", "gain1"}, Options::of("eps", 0.0)},
-      {"Q", &project_operation, {"norm1", "W_Q"}, {}},
-      {"K", &project_operation, {"norm1", "W_K"}, {}},
-      {"V", &project_operation, {"norm1", "W_V"}, {}},
-      {"Q_rope", &rope_operation, {"Q"}, rope_options},
-      {"K_rope", &rope_operation, {"K"}, rope_options},
-      {"scores", &score_operation, {"Q_rope", "K_rope"}, {}},
-      {"scaled_scores", &scale_operation, {"scores"}, Options::of("by", "sqrt(d_k)")},
-      {"masked_scores", &mask_operation, {"scaled_scores"}, Options::of("kind", "causal")},
-  };
-  add_output(steps, sizes);
-  steps.push_back({"residual1", &add_operation, {"X", "output"}, {}});
-  return steps;
-}
-
-Recipe draw_llama(const NewLesson&, const LessonSizes& sizes, Dice& dice) {
-  Recipe recipe;
-  recipe.tokens = sentence_of(sizes.n);
-  recipe.givens = drawn_givens(sizes, dice);
-  recipe.steps = attention_steps(sizes);
-  const std::vector<StepRecipe> network = {
-      {"norm2", &rms_norm_operation, {"residual1", "gain2"}, Options::of("eps", 0.0)},
-      {"gate", &project_operation, {"norm2", "W_gate"}, {}},
-      {"up", &project_operation, {"norm2", "W_up"}, {}},
-      {"silu", &silu_operation, {"gate"}, {}},
-      {"gated", &multiply_operation, {"silu", "up"}, {}},
-      {"mlp_out", &project_operation, {"gated", "W_down"}, {}},
-      {"residual2", &add_operation, {"residual1", "mlp_out"}, {}},
-  };
-  recipe.steps.insert(recipe.steps.end(), network.begin(), network.end());
-  return recipe;
-}
-
 // Penalises the same as `penalty`, and gates that are fully closed or open.
 std::size_t llama_penalty(const Trace& trace) {
   constexpr double largest_score = 15, largest_gate = 6, largest_result = 30;
@@ -352,14 +239,10 @@ std::size_t llama_penalty(const Trace& trace) {
 }  // namespace
 
 constinit const NewStyle llama_style{
-    .title = "A block as LLaMA has it, by hand",
-    .summary =
-        "RMSNorm, shared keys, rotary positions and SwiGLU in small numbers for pencil and "
-        "paper, chosen so that a slip shows.",
+    .word = "llama",
     .sizes = llama_sizes,
-    .draw = draw_llama,
+    .draw = llama_givens,
     .penalty = llama_penalty,
-    .words = llama_words,
     .query = "Q_rope",
     .key = "K_rope",
     .most_draws = 1000,

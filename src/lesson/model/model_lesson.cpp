@@ -100,18 +100,17 @@ std::optional<Model> read_model_table(const toml::table& table, const LessonFile
 
 namespace {
 
-constexpr ModelWords words_of_shift{
-    "Leave out the last row",
-    "Each row predicts the next token. What comes after the last token of the text is not known, "
-    "so its row is left out of the loss.",
-    "No number changes."};
-
-constexpr ModelWords words_of_loss{
-    "Make the loss",
-    "Softmax turns each row of logits into probabilities. The loss of a row is minus the logarithm "
-    "of its target's probability, and the loss of the text is the mean over its rows. The backward "
-    "pass starts here: each gradient says how much the loss would grow with a number.",
-    "If all k tokens had the same probability, the loss would be ln k."};
+// Returns the words for a step, by its name without the layer: LLaMA's relatives have some of their
+// own.
+ModelWords model_words(std::string_view step, bool is_llama) {
+  static const toml::table all =
+      toml::parse(LessonFiles(built_in_files()).built_in("model-steps.toml").value());
+  const std::string_view name = step.substr(step.rfind('.') + 1);  // npos + 1 is 0
+  const bool has_own = is_llama && all["llama"][name].is_table();
+  const auto words = all[has_own ? "llama" : "all"][name];
+  const auto text = [&](const char* key) { return words[key].value<std::string_view>().value(); };
+  return {text("title"), text("say"), text("notice")};
+}
 
 // Returns the text's ids, labelled with their tokens.
 Tensor read_ids(const Lesson& lesson) {
@@ -146,7 +145,8 @@ Tensor targets_as_written(const TokenisedText& cut, const Tensor& ids) {
   return {.axes = {Axis{"token", n, AxisLabels(cut.words)}}, .values = Values(cut.ids)};
 }
 
-void add_step(Lesson& lesson, StepRecipe step, const ModelWords& words, Place place = {}) {
+void add_step(Lesson& lesson, StepRecipe step, bool is_llama, Place place = {}) {
+  const ModelWords words = model_words(step.name, is_llama);
   lesson.recipe.steps.push_back(std::move(step));
   lesson.texts.push_back({.place = place,
                           .title = std::string(words.title),
@@ -192,12 +192,11 @@ void add_loss(Lesson& lesson, const Targets& targets, std::size_t vocabulary,
         Options::of("rows", OptionSpan{1, static_cast<double>(expected.values.size())});
     add_step(lesson,
              {"shift_logits", &take_operation, {std::exchange(logits, "shift_logits")}, rows},
-             words_of_shift);
+             false);
   }
   lesson.recipe.givens.push_back({"targets", std::move(expected)});
   lesson.given_places.emplace_back();
-  add_step(lesson, {"loss", &cross_entropy_operation, {std::move(logits), "targets"}, {}},
-           words_of_loss);
+  add_step(lesson, {"loss", &cross_entropy_operation, {std::move(logits), "targets"}, {}}, false);
   lesson.backward = BackwardSpec{.of = "loss"};
   for (StepRecipe& step : backward_steps(lesson.recipe, *lesson.backward)) {
     lesson.recipe.steps.push_back(std::move(step));
@@ -268,8 +267,8 @@ void add_model(Lesson& lesson, Model model, Place place) {
     lesson.given_places.push_back(place);
     lesson.recipe.givens.push_back(std::move(given));
   }
-  for (std::size_t s = 0; s < model.recipe.steps.size(); ++s) {
-    add_step(lesson, std::move(model.recipe.steps[s]), model.words[s], place);
+  for (StepRecipe& step : model.recipe.steps) {
+    add_step(lesson, std::move(step), model.architecture.llama.has_value(), place);
   }
   lesson.recipe.omitted_steps = model.recipe.omitted_steps;
   lesson.recipe.environment.vocabulary = std::move(model.recipe.environment.vocabulary);
