@@ -10,11 +10,9 @@
 #include <string_view>
 
 #include "cli/command.hpp"
-#include "cli/terminal.hpp"
 #include "formats/files/write_file.hpp"
-#include "tensor/memory.hpp"
-#include "text/error.hpp"
-#include "text/escape.hpp"
+#include "tensor/resources.hpp"
+#include "text/strings.hpp"
 #include "text/unicode.hpp"
 
 namespace {

@@ -13,12 +13,11 @@
 #include "check/judge/conventions.hpp"
 #include "check/judge/room.hpp"
 #include "check/tolerance/precision.hpp"
-#include "formats/handwork/numeral.hpp"
-#include "ops/backward_rule.hpp"
-#include "tensor/compare.hpp"
-#include "text/error.hpp"
+#include "formats/format.hpp"
+#include "ops/operation.hpp"
+#include "tensor/tensor.hpp"
 #include "text/strings.hpp"
-#include "trace/labels.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline check {
 namespace {

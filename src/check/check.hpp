@@ -12,7 +12,7 @@
 #include "check/intake/submission.hpp"
 #include "check/judge/judge.hpp"
 #include "lesson/lesson.hpp"
-#include "trace/cell_reference.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline check {
 
@@ -113,7 +113,7 @@ CheckReport check_submission(const Lesson& lesson, const Trace& trace, const Sub
 /// Notes the type of each step whose numbers are coarser than those of most steps.
 void note_coarser_types(std::vector<StepReport>& steps);
 
-/// Parses a typed answer, with the same notation as a handwritten cell (handwork/numeral.hpp). A
+/// Parses a typed answer, with the same notation as a handwritten cell (formats/format.hpp). A
 /// fraction of whole numbers is exact; another (0.5/1.41) has the decimals of its parts. Throws
 /// InputError with examples of what to write.
 Numeral parse_answer(std::string_view text);

@@ -14,15 +14,12 @@
 #include <vector>
 
 #include "cli/options.hpp"
-#include "lesson/file/given.hpp"
+#include "lesson/file/tables.hpp"
 #include "lesson/library.hpp"
-#include "tensor/memory.hpp"
-#include "tensor/parallel.hpp"
-#include "terminal/text_layout.hpp"
-#include "text/error.hpp"
-#include "text/escape.hpp"
-#include "text/suggest.hpp"
-#include "text/wrapping.hpp"
+#include "tensor/resources.hpp"
+#include "terminal/grid.hpp"
+#include "text/strings.hpp"
+#include "text/unicode.hpp"
 
 namespace qkv::inline cli {
 namespace {

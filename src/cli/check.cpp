@@ -13,11 +13,10 @@
 #include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "cli/screen.hpp"
-#include "cli/terminal.hpp"
-#include "formats/files/find_files.hpp"
-#include "text/error.hpp"
-#include "text/escape.hpp"
+#include "formats/files/read_file.hpp"
 #include "text/number.hpp"
+#include "text/strings.hpp"
+#include "text/unicode.hpp"
 #include "verdicts/checked.hpp"
 
 namespace qkv::inline cli {

@@ -9,13 +9,12 @@
 #include "check/intake/name_schemes.hpp"
 #include "cli/command.hpp"
 #include "cli/options.hpp"
-#include "formats/files/find_files.hpp"
+#include "formats/files/read_file.hpp"
 #include "formats/format.hpp"
 #include "lesson/library.hpp"
-#include "text/error.hpp"
-#include "text/escape.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"
+#include "text/unicode.hpp"
 #include "verdicts/compared.hpp"
 
 namespace qkv::inline cli {

@@ -6,7 +6,7 @@
 
 #include "cli/options.hpp"
 #include "lesson/library.hpp"
-#include "text/error.hpp"
+#include "text/strings.hpp"
 
 namespace qkv::inline cli {
 namespace {

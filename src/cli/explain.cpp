@@ -9,14 +9,12 @@
 
 #include "cli/command.hpp"
 #include "cli/options.hpp"
-#include "document/latex.hpp"
+#include "document/document.hpp"
 #include "exposition/arithmetic.hpp"
-#include "exposition/sensitivity.hpp"
 #include "exposition/step_words.hpp"
 #include "terminal/walk.hpp"
-#include "text/escape.hpp"
 #include "text/json.hpp"
-#include "text/wrapping.hpp"
+#include "text/unicode.hpp"
 #include "verdicts/checked.hpp"
 
 namespace qkv::inline cli {

@@ -10,11 +10,10 @@
 #include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "cli/screen.hpp"
-#include "formats/files/manifest.hpp"
-#include "formats/files/output_directory.hpp"
-#include "text/error.hpp"
-#include "text/escape.hpp"
+#include "formats/files/read_file.hpp"
+#include "formats/files/write_file.hpp"
 #include "text/strings.hpp"
+#include "text/unicode.hpp"
 
 namespace qkv::inline cli {
 namespace {

@@ -8,7 +8,7 @@
 #include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "terminal/model_views.hpp"
-#include "text/error.hpp"
+#include "text/strings.hpp"
 
 namespace qkv::inline cli {
 namespace {

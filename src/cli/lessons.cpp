@@ -9,10 +9,9 @@
 #include "cli/options.hpp"
 #include "exposition/step_words.hpp"
 #include "lesson/library.hpp"
-#include "text/error.hpp"
-#include "text/escape.hpp"
 #include "text/json.hpp"
-#include "text/wrapping.hpp"
+#include "text/strings.hpp"
+#include "text/unicode.hpp"
 
 namespace qkv::inline cli {
 namespace {

@@ -7,11 +7,10 @@
 #include "check/grading/advice.hpp"
 #include "cli/command.hpp"
 #include "cli/options.hpp"
-#include "cli/terminal.hpp"
 #include "lesson/library.hpp"
 #include "terminal/reference_tables.hpp"
-#include "text/error.hpp"
-#include "text/escape.hpp"
+#include "text/strings.hpp"
+#include "text/unicode.hpp"
 #include "trace/evaluate.hpp"
 
 namespace qkv::inline cli {

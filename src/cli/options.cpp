@@ -11,10 +11,8 @@
 
 #include "formats/files/read_file.hpp"
 #include "interactive/walkthrough.hpp"
-#include "text/error.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"
-#include "text/suggest.hpp"
 
 namespace qkv::inline cli {
 CLI::Validator one_of(const std::vector<std::string>& choices) {

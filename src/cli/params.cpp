@@ -7,9 +7,9 @@
 #include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "terminal/reference_tables.hpp"
-#include "text/error.hpp"
-#include "text/escape.hpp"
 #include "text/number.hpp"
+#include "text/strings.hpp"
+#include "text/unicode.hpp"
 
 namespace qkv::inline cli {
 namespace {

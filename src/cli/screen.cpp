@@ -13,10 +13,10 @@
 #include <cstdlib>
 #include <exception>
 
-#include "cli/terminal.hpp"
+#include "cli/command.hpp"
 #include "formats/files/write_file.hpp"
-#include "text/error.hpp"
 #include "text/number.hpp"
+#include "text/strings.hpp"
 
 namespace qkv::inline cli {
 namespace {

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "interactive/frame.hpp"
-#include "interactive/keys.hpp"
 
 namespace qkv::inline cli {
 

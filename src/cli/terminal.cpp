@@ -1,4 +1,4 @@
-#include "cli/terminal.hpp"
+#include "cli/command.hpp"
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -10,9 +10,9 @@
 #include <cstring>
 
 #include "formats/files/write_file.hpp"
-#include "text/error.hpp"
-#include "text/escape.hpp"
 #include "text/number.hpp"
+#include "text/strings.hpp"
+#include "text/unicode.hpp"
 
 namespace qkv::inline cli {
 namespace {

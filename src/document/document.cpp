@@ -7,9 +7,9 @@
 
 #include "exposition/arithmetic.hpp"
 #include "exposition/exposition.hpp"
-#include "text/escape.hpp"
 #include "text/strings.hpp"
-#include "trace/labels.hpp"
+#include "text/unicode.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline document {
 namespace {

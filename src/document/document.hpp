@@ -1,13 +1,13 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 #include "lesson/lesson.hpp"
 #include "text/number.hpp"
-#include "text/wrapping.hpp"
-#include "trace/cell_reference.hpp"
+#include "text/unicode.hpp"
 #include "trace/trace.hpp"
 
 namespace qkv::inline document {
@@ -50,5 +50,17 @@ std::string markdown_document(const Lesson& lesson, const Trace& trace, const Do
 /// Returns a complete LaTeX document, which needs only amsmath and graphicx. Letters that
 /// pdflatex's fonts lack print as code points; xelatex and lualatex show them.
 std::string latex_document(const Lesson& lesson, const Trace& trace, const DocumentStyle& look);
+
+/// Escapes sanitised text (text/unicode.hpp) for LaTeX's text mode or \text. √ and ᵀ become
+/// mathematics; characters that pdflatex's fonts lack become \unicodechar{732B}{猫}, a command that
+/// the document defines.
+std::string latex_text(std::string_view text);
+
+/// Escapes prose and headings as latex_text does, with straight quotes as `` and ''.
+std::string latex_prose(std::string_view text);
+
+/// Replaces non-ASCII characters in LaTeX code, such as a cell's arithmetic, and ASCII that the
+/// default fonts show as other characters. Commands stay.
+std::string latex_characters(std::string_view latex);
 
 }  // namespace qkv::inline document

@@ -1,4 +1,4 @@
-#include "document/latex.hpp"
+#include "document/document.hpp"
 
 #include <fmt/format.h>
 
@@ -6,11 +6,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include "document/document.hpp"
 #include "exposition/arithmetic.hpp"
-#include "text/escape.hpp"
 #include "text/unicode.hpp"
-#include "text/wrapping.hpp"
 
 namespace qkv::inline document {
 namespace {

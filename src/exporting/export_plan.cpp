@@ -13,12 +13,10 @@
 #include "formats/arrays/npy.hpp"
 #include "formats/arrays/npz.hpp"
 #include "formats/arrays/safetensors.hpp"
-#include "text/error.hpp"
-#include "text/escape.hpp"
 #include "text/json.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"
-#include "text/suggest.hpp"
+#include "text/unicode.hpp"
 
 namespace qkv::inline exporting {
 

@@ -9,12 +9,10 @@
 #include <vector>
 
 #include "exposition/selection.hpp"
-#include "formats/files/manifest.hpp"
+#include "formats/files/read_file.hpp"
 #include "formats/format.hpp"
 #include "formats/handwork/csv.hpp"
-#include "formats/io.hpp"
 #include "lesson/lesson.hpp"
-#include "trace/labels.hpp"
 #include "trace/trace.hpp"
 
 namespace qkv::inline exporting {

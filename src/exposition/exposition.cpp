@@ -6,12 +6,12 @@
 #include <cmath>
 
 #include "exposition/selection.hpp"
-#include "ops/code.hpp"
-#include "ops/result.hpp"
-#include "tensor/compare.hpp"
-#include "text/escape.hpp"
+#include "ops/cell.hpp"
+#include "ops/operation.hpp"
+#include "tensor/tensor.hpp"
 #include "text/number.hpp"
-#include "trace/labels.hpp"
+#include "text/unicode.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline exposition {
 namespace {

@@ -1,4 +1,4 @@
-#include "exposition/map.hpp"
+#include "exposition/exposition.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,7 +8,7 @@
 #include <optional>
 #include <set>
 
-#include "text/wrapping.hpp"
+#include "text/unicode.hpp"
 
 namespace qkv::inline exposition {
 namespace {

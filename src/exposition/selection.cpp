@@ -7,11 +7,10 @@
 #include <limits>
 
 #include "ops/cell.hpp"
-#include "tensor/parallel.hpp"
-#include "text/error.hpp"
+#include "tensor/resources.hpp"
 #include "text/number.hpp"
-#include "text/suggest.hpp"
-#include "trace/labels.hpp"
+#include "text/strings.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline exposition {
 namespace {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "lesson/lesson.hpp"
-#include "trace/cell_reference.hpp"
 #include "trace/trace.hpp"
 
 namespace qkv::inline exposition {

@@ -1,16 +1,16 @@
-#include "exposition/sensitivity.hpp"
+#include "exposition/arithmetic.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "lesson/model/interpretability.hpp"
-#include "ops/backward_rule.hpp"
+#include "lesson/model/predictions.hpp"
+#include "ops/operation.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"
-#include "text/wrapping.hpp"
-#include "trace/backward.hpp"
+#include "text/unicode.hpp"
+#include "trace/evaluate.hpp"
 
 namespace qkv::inline exposition {
 namespace {

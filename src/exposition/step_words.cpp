@@ -6,11 +6,11 @@
 #include <set>
 #include <utility>
 
-#include "lesson/model/next_tokens.hpp"
+#include "lesson/model/predictions.hpp"
 #include "lesson/prose.hpp"
 #include "text/number.hpp"
-#include "text/wrapping.hpp"
-#include "trace/labels.hpp"
+#include "text/unicode.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline exposition {
 namespace {

@@ -7,9 +7,8 @@
 #include "formats/arrays/safetensors.hpp"
 #include "formats/files/read_file.hpp"
 #include "formats/handwork/csv.hpp"
-#include "formats/handwork/printed_text.hpp"
-#include "tensor/row_kernels.hpp"
-#include "text/error.hpp"
+#include "tensor/matmul.hpp"
+#include "text/strings.hpp"
 #include "text/unicode.hpp"
 
 namespace qkv::inline formats {

@@ -9,13 +9,12 @@
 #include <set>
 
 #include "exposition/arithmetic.hpp"
-#include "tensor/compare.hpp"
-#include "terminal/text_layout.hpp"
-#include "text/escape.hpp"
+#include "tensor/tensor.hpp"
+#include "terminal/grid.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"
-#include "text/wrapping.hpp"
-#include "trace/labels.hpp"
+#include "text/unicode.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline interactive {
 namespace {

@@ -7,12 +7,9 @@
 #include <iterator>
 
 #include "interactive/stepper.hpp"
-#include "interactive/stepper_keys.hpp"
-#include "terminal/text_layout.hpp"
-#include "text/escape.hpp"
+#include "terminal/grid.hpp"
 #include "text/unicode.hpp"
-#include "text/wrapping.hpp"
-#include "trace/labels.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline interactive {
 namespace {

@@ -1,4 +1,4 @@
-#include "interactive/keys.hpp"
+#include "interactive/frame.hpp"
 
 #include <algorithm>
 #include <iterator>

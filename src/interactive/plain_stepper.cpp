@@ -1,14 +1,13 @@
-#include "interactive/plain_stepper.hpp"
+#include "interactive/stepper.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "exposition/arithmetic.hpp"
-#include "terminal/text_layout.hpp"
-#include "text/error.hpp"
-#include "text/escape.hpp"
+#include "terminal/grid.hpp"
 #include "text/strings.hpp"
+#include "text/unicode.hpp"
 
 namespace qkv::inline interactive {
 namespace {

@@ -13,13 +13,11 @@
 #include "exposition/arithmetic.hpp"
 #include "exposition/step_words.hpp"
 #include "lesson/library.hpp"
-#include "terminal/text_layout.hpp"
-#include "text/error.hpp"
-#include "text/escape.hpp"
+#include "terminal/grid.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"
-#include "text/wrapping.hpp"
-#include "trace/labels.hpp"
+#include "text/unicode.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline interactive {
 namespace {

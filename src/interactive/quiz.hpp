@@ -10,7 +10,7 @@
 #include "interactive/cell_view.hpp"
 #include "interactive/walkthrough.hpp"
 #include "lesson/lesson.hpp"
-#include "trace/cell_reference.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline interactive {
 

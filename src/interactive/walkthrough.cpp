@@ -6,11 +6,10 @@
 
 #include "exposition/selection.hpp"
 #include "exposition/step_words.hpp"
-#include "tensor/compare.hpp"
-#include "text/error.hpp"
+#include "tensor/tensor.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"
-#include "trace/labels.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline interactive {
 namespace {

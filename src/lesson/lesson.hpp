@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/parsed_array.hpp"
-#include "trace/backward.hpp"
+#include "formats/format.hpp"
+#include "trace/evaluate.hpp"
 #include "trace/trace.hpp"
 
 namespace qkv::inline lesson {

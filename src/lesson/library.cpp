@@ -6,11 +6,9 @@
 
 #include "formats/files/read_file.hpp"
 #include "lesson/change/overrides.hpp"
-#include "lesson/model/next_tokens.hpp"
+#include "lesson/model/predictions.hpp"
 #include "lesson/prose.hpp"
-#include "text/error.hpp"
 #include "text/strings.hpp"
-#include "text/suggest.hpp"
 #include "text/unicode.hpp"
 
 namespace qkv::inline lesson {

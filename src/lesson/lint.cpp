@@ -5,10 +5,10 @@
 #include "lesson/file/tables.hpp"
 #include "lesson/library.hpp"
 #include "lesson/prose.hpp"
-#include "tensor/memory.hpp"
-#include "text/error.hpp"
+#include "tensor/resources.hpp"
+#include "text/strings.hpp"
 #include "text/unicode.hpp"
-#include "trace/cell_reference.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline lesson {
 namespace {

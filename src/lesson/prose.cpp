@@ -4,12 +4,10 @@
 
 #include "lesson/change/overrides.hpp"
 #include "lesson/lesson.hpp"
-#include "lesson/model/next_tokens.hpp"
-#include "text/error.hpp"
+#include "lesson/model/predictions.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"
-#include "text/suggest.hpp"
-#include "trace/cell_reference.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline lesson {
 namespace {

@@ -2,13 +2,316 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
-#include "formats/handwork/numeral.hpp"
-#include "text/error.hpp"
+#include <algorithm>
+#include <array>
+#include <atomic>
+
+#include "formats/format.hpp"
+#include "tensor/matmul.hpp"
+#include "tensor/resources.hpp"
 #include "text/number.hpp"
-#include "text/suggest.hpp"
+#include "text/strings.hpp"
 
 namespace qkv::inline model {
+namespace {
+
+using Path = std::filesystem::path;
+
+constexpr std::string_view single_name = "model.safetensors";
+constexpr std::size_t largest_index = std::size_t{64} << 20;
+
+bool is_there(const Path& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+// Reads which tensor is in which file. The files must be in the directory of the index.
+std::map<std::string, std::string> weight_map(const Path& index, const std::string& where) {
+  const auto json = nlohmann::json::parse(read_bytes(index, largest_index), nullptr, false);
+  const auto found = json.is_object() ? json.find("weight_map") : json.end();
+  if (!json.is_object() || found == json.end() || !found->is_object() || found->empty()) {
+    refuse(where,
+           "this is no index of a model's files: it has no weight_map, which says in which "
+           "file each tensor is");
+  }
+  std::map<std::string, std::string> listed;
+  for (const auto& [tensor, file] : found->items()) {
+    const std::string name = file.is_string() ? file.get<std::string>() : "";
+    if (name.empty() || Path(name).filename() != Path(name)) {
+      refuse(where, fmt::format("weight_map: {} is not in a file beside the index; its value must "
+                                "be the file's name alone",
+                                printable(tensor)));
+    }
+    listed[tensor] = name;
+  }
+  return listed;
+}
+
+ModelFiles from_index(const Path& index, const std::string& where) {
+  ModelFiles files{
+      .weights = {}, .directory = index.parent_path(), .listed = weight_map(index, where)};
+  std::set<std::string> names;
+  for (const auto& [tensor, file] : files.listed) names.insert(file);
+  std::vector<std::string> missing;
+  for (const std::string& name : names) {
+    files.weights.push_back(files.directory / name);
+    if (!is_there(files.weights.back())) missing.push_back(printable(name));
+  }
+  if (missing.empty()) return files;
+  refuse(where,
+         fmt::format("the index lists {} {}, and {} not beside it: {}; fetch the model whole",
+                     names.size(), names.size() == 1 ? "file" : "files",
+                     missing.size() == 1 ? "one is" : fmt::format("{} are", missing.size()),
+                     abbreviated_list(missing)));
+}
+
+// Explains what a directory without .safetensors files has instead.
+std::string other_weights(const std::vector<std::string>& names) {
+  const auto has = [&](std::string_view ending) {
+    return std::ranges::any_of(names, [&](const auto& name) { return name.ends_with(ending); });
+  };
+  if (has(".gguf")) {
+    return "it has GGUF files, as llama.cpp reads them; qkv reads .safetensors files";
+  }
+  for (const std::string_view ending : {".bin", ".pth", ".pt"}) {
+    if (!has(ending)) continue;
+    return fmt::format(
+        "it has PyTorch's own files ({}); write the tensors out with safetensors.torch.save_file",
+        ending);
+  }
+  return "a model's directory has model.safetensors, or model.safetensors.index.json and the files "
+         "that it lists";
+}
+
+ModelFiles from_directory(const Path& directory, const std::string& where) {
+  if (is_there(directory / model_index_name)) {
+    return from_index(directory / model_index_name, (Path(where) / model_index_name).string());
+  }
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(
+           directory, std::filesystem::directory_options::skip_permission_denied)) {
+    names.push_back(entry.path().filename().string());
+  }
+  std::ranges::sort(names);
+  std::vector<std::string> weights;
+  std::ranges::copy_if(names, std::back_inserter(weights),
+                       [](const std::string& name) { return name.ends_with(".safetensors"); });
+  if (std::ranges::find(weights, single_name) != weights.end()) {
+    weights = {std::string(single_name)};
+  }
+  if (weights.empty()) {
+    refuse(where, fmt::format("there is no .safetensors file in this directory: {}",
+                              other_weights(names)));
+  }
+  if (weights.size() > 1) {
+    refuse(where, fmt::format("there are {} .safetensors files in this directory and no {} to say "
+                              "which belong together; name one of them, or fetch the index",
+                              weights.size(), model_index_name));
+  }
+  return {.weights = {directory / weights.front()}, .directory = directory, .listed = {}};
+}
+
+}  // namespace
+
+bool is_model_index(const std::string& path) { return path.ends_with("safetensors.index.json"); }
+
+ModelFiles model_files(const Path& path, const std::string& where) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) return from_directory(path, where);
+  if (path.extension() == ".json") return from_index(path, where);
+  return {.weights = {path}, .directory = path.parent_path(), .listed = {}};
+}
+
+namespace {
+
+// "transformer.h.12.attn" → "12": a suggestion must be of the same layer.
+std::string digits_of(std::string_view name) {
+  std::string digits;
+  std::ranges::copy_if(name, std::back_inserter(digits),
+                       [](char c) { return c >= '0' && c <= '9'; });
+  return digits;
+}
+
+std::string nearest_tensor(const std::string& name,
+                           const std::map<std::string_view, const SafetensorsEntry*>& all) {
+  std::vector<std::string_view> names;
+  for (const auto& [known, ignored] : all) {
+    if (digits_of(known) == digits_of(name)) names.push_back(known);
+  }
+  return suggest(name, names);
+}
+
+struct LineReader {
+  std::shared_ptr<const MappedFile> file;  // keeps the mapping; nullptr if built in
+  std::string_view bytes;
+  const Dtype* dtype;
+  Strides strides;
+
+  void operator()(std::size_t line, std::span<double> cells) const {
+    dtype->load(bytes.data() + strides.place(line) * dtype->size, strides.cell_step * dtype->size,
+                ByteOrder::little, cells);
+  }
+};
+
+// Returns the index of the first NaN or infinity, or the count of numbers.
+std::size_t first_broken(std::string_view bytes, const Dtype& dtype) {
+  constexpr std::size_t at_a_time = std::size_t{1} << 16;
+  constexpr std::size_t in_cache = std::size_t{1} << 11;
+  const std::size_t count = bytes.size() / dtype.size;
+  std::atomic<std::size_t> first = count;
+  parallel_for(count, at_a_time, 2, [&](std::size_t begin, std::size_t end) {
+    std::array<double, in_cache> room;
+    for (std::size_t i = begin; i < end; i += in_cache) {
+      const auto numbers = std::span(room).first(std::min(in_cache, end - i));
+      dtype.load(bytes.data() + i * dtype.size, dtype.size, ByteOrder::little, numbers);
+      if (all_finite(numbers)) continue;
+      const auto broken =
+          std::ranges::find_if(numbers, [](double value) { return !std::isfinite(value); });
+      const std::size_t place = i + static_cast<std::size_t>(broken - numbers.begin());
+      std::size_t known = first;
+      while (place < known && !first.compare_exchange_weak(known, place)) {
+      }
+      return;
+    }
+  });
+  return first;
+}
+
+// The same in pieces, so that only one piece of a large tensor is in memory at a time.
+std::size_t first_broken(const SafetensorsEntry& entry, const Dtype& dtype,
+                         const MappedFile* file) {
+  constexpr std::size_t piece = std::size_t{1} << 24;  // bytes, a multiple of each number's size
+  for (std::size_t begin = 0; begin < entry.data.size(); begin += piece) {
+    const std::string_view bytes = entry.data.substr(begin, piece);
+    const std::size_t place = first_broken(bytes, dtype);
+    if (place < bytes.size() / dtype.size) return begin / dtype.size + place;
+    if (file && entry.data.size() > piece) file->forget(bytes);
+  }
+  return entry.data.size() / dtype.size;
+}
+
+// Each of several files may hold only the tensors that the index lists for it.
+void refuse_unlisted(const SafetensorsEntry& entry, const std::filesystem::path& path,
+                     const std::string& where, const std::map<std::string, std::string>& listed) {
+  if (listed.empty()) return;
+  const auto found = listed.find(entry.name);
+  if (found != listed.end() && found->second == path.filename().string()) return;
+  throw InputError(fmt::format(
+      "{}: {} is in it, and the index {}; fetch the model again", where, printable(entry.name),
+      found == listed.end() ? "does not list that tensor"
+                            : "says it is in " + printable(found->second)));
+}
+
+}  // namespace
+
+Weights::Weights(const ModelFiles& files, std::string where) : where_(std::move(where)) {
+  const bool is_one = files.weights.size() == 1 && files.listed.empty();
+  for (const std::filesystem::path& path : files.weights) {
+    const std::string name = is_one ? where_ : printable(path.string());
+    files_.push_back(std::make_shared<const MappedFile>(path));
+    SafetensorsIndex index = safetensors_index(files_.back()->bytes(), name);
+    for (SafetensorsEntry& entry : index.tensors) {
+      refuse_unlisted(entry, path, name, files.listed);
+      tensors_.push_back(std::move(entry));
+    }
+    metadata_.merge(index.metadata);
+    ends_.push_back(tensors_.size());
+  }
+  list_names();
+  for (const auto& [tensor, file] : files.listed) {
+    if (by_name_.contains(tensor)) continue;
+    throw InputError(
+        fmt::format("{}: the index says that {} is in {}, and it is not there; fetch "
+                    "the model again",
+                    where_, printable(tensor), printable(file)));
+  }
+}
+
+Weights::Weights(std::string_view bytes, std::string where) : where_(std::move(where)) {
+  SafetensorsIndex index = safetensors_index(bytes, where_);
+  tensors_ = std::move(index.tensors);
+  metadata_ = std::move(index.metadata);
+  list_names();
+}
+
+void Weights::list_names() {
+  for (const SafetensorsEntry& entry : tensors_) by_name_[entry.name] = &entry;
+}
+
+const std::shared_ptr<const MappedFile>& Weights::file_of(const SafetensorsEntry& entry) const {
+  static const std::shared_ptr<const MappedFile> built_in;
+  const auto place = static_cast<std::size_t>(&entry - tensors_.data());
+  const auto file = std::ranges::upper_bound(ends_, place) - ends_.begin();
+  return files_.empty() ? built_in : files_[static_cast<std::size_t>(file)];
+}
+
+const SafetensorsEntry* Weights::find(std::string_view name) const {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : found->second;
+}
+
+const SafetensorsEntry& Weights::checked(const std::string& name, const Shape& shape) const {
+  const SafetensorsEntry* entry = find(name);
+  if (entry == nullptr) {
+    const std::string near = nearest_tensor(name, by_name_);
+    throw InputError(fmt::format(
+        "{}: there is no tensor {}, which must be {}{}", where_, name, shape_text(shape),
+        near.empty() ? "" : fmt::format("; is it \"{}\"?", printable(near))));
+  }
+  if (entry->shape != shape) {
+    throw InputError(
+        fmt::format("{}: {} must be {}, and is {}", where_, name, shape_text(shape),
+                    entry->shape.empty() ? "a single number" : shape_text(entry->shape)));
+  }
+  constexpr std::string_view floats[] = {"F64", "F32", "F16", "BF16"};
+  if (std::ranges::find(floats, entry->dtype) == std::end(floats)) {
+    throw InputError(fmt::format(
+        "{}: {} is stored as {}; weights are read as F64, F32, F16 or BF16, so write the model out "
+        "unquantised",
+        where_, name, printable(entry->dtype)));
+  }
+  return *entry;
+}
+
+void Weights::refuse_broken(const SafetensorsEntry& entry, const Dtype& dtype) const {
+  if (!checked_.insert(&entry).second) return;
+  const std::size_t place = first_broken(entry, dtype, file_of(entry).get());
+  if (place == entry.data.size() / dtype.size) return;
+  double value = 0;
+  dtype.load(entry.data.data() + place * dtype.size, dtype.size, ByteOrder::little, {&value, 1});
+  const std::size_t width = entry.shape.back();
+  const std::string cell = entry.shape.size() == 2
+                               ? fmt::format("{}, {}", place / width, place % width)
+                               : std::to_string(place);
+  throw InputError(fmt::format("{}: {} holds {} at [{}]; the file is damaged, or training failed",
+                               where_, entry.name, std::isnan(value) ? "NaN" : "an infinity",
+                               cell));
+}
+
+Values Weights::values(const std::string& name, const Shape& shape) const {
+  const std::size_t width = shape.back();
+  const std::size_t lines = shape.size() == 1 ? 1 : shape.front();
+  return values(name, shape, {.lines = lines, .width = width, .line_step = width});
+}
+
+Values Weights::values(const std::string& name, const Shape& shape, const Strides& strides) const {
+  const SafetensorsEntry& entry = checked(name, shape);
+  const Dtype& dtype = safetensor_dtype(entry, where_);
+  refuse_broken(entry, dtype);
+  const LineReader reader{file_of(entry), entry.data, &dtype, strides};
+  if (strides.count() > small_tensor_limit) {
+    return Values::lazy(strides.count(), strides.width, reader);
+  }
+  Values values = Values::uninitialised(strides.count());
+  const std::span<double> cells = values.mutable_span();
+  for (std::size_t line = 0; line < strides.matrices * strides.lines; ++line) {
+    reader(line, cells.subspan(line * strides.width, strides.width));
+  }
+  return values;
+}
+
 namespace {
 
 using Storage = Family::Storage;

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
+#include "model/architecture.hpp"
 #include "model/model.hpp"
-#include "model/weights.hpp"
-#include "ops/catalogue.hpp"
+#include "ops/operation.hpp"
 
 namespace qkv::inline model {
 namespace {

@@ -2,11 +2,10 @@
 #include <nlohmann/json.hpp>
 
 #include "formats/files/read_file.hpp"
-#include "formats/handwork/numeral.hpp"
+#include "formats/format.hpp"
 #include "model/architecture.hpp"
-#include "text/error.hpp"
 #include "text/number.hpp"
-#include "text/suggest.hpp"
+#include "text/strings.hpp"
 
 namespace qkv::inline model {
 namespace {

@@ -1,9 +1,8 @@
 #include <fmt/format.h>
 
-#include "formats/handwork/numeral.hpp"
+#include "formats/format.hpp"
 #include "model/architecture.hpp"
-#include "text/error.hpp"
-#include "text/suggest.hpp"
+#include "text/strings.hpp"
 
 namespace qkv::inline model {
 namespace {

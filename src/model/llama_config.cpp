@@ -1,11 +1,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "formats/handwork/numeral.hpp"
+#include "formats/format.hpp"
 #include "model/architecture.hpp"
-#include "ops/options.hpp"
-#include "text/error.hpp"
-#include "text/suggest.hpp"
+#include "ops/operation.hpp"
+#include "text/strings.hpp"
 
 namespace qkv::inline model {
 namespace {

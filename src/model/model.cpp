@@ -3,8 +3,7 @@
 #include <fmt/format.h>
 
 #include "formats/files/read_file.hpp"
-#include "formats/handwork/numeral.hpp"
-#include "text/error.hpp"
+#include "formats/format.hpp"
 #include "text/strings.hpp"
 #include "tokens/bpe.hpp"
 #include "tokens/words.hpp"

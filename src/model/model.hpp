@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "model/architecture.hpp"
-#include "model/weights.hpp"
-#include "ops/options.hpp"
+#include "ops/operation.hpp"
 #include "tensor/tensor.hpp"
 #include "trace/trace.hpp"
 

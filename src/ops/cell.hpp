@@ -2,14 +2,18 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
-#include "ops/numbers/decimal.hpp"
-#include "ops/numbers/expression.hpp"
-#include "ops/numbers/interval.hpp"
+#include "ops/attention/visible_keys.hpp"
+#include "ops/numbers/numbers.hpp"
 #include "ops/operation.hpp"
+#include "tensor/tensor.hpp"
 
 namespace qkv::inline ops {
 
@@ -94,5 +98,66 @@ N sum(std::size_t count, Term term) {
     return total;
   }
 }
+
+/// The call's axis for each axis name of a form.
+using Bindings = std::map<std::string, Axis, std::less<>>;
+
+/// Matches the operands with the form: the same axis name must have the same size everywhere.
+/// Throws InputError naming the axis, both sizes and both operands, as in
+/// `scores: d_k is 2 in Q (7×2) but 3 in K (7×3)`
+Bindings bind(const Call& call, const Form& form);
+
+/// Returns the axes of a call's result as `output_of` does, without values.
+Tensor frame_of(const Call& call, const Form& form);
+
+/// Returns a tensor with the form's output axes, uninitialised, with the operands' labels. Leading
+/// axes broadcast as in NumPy (sizes equal, 1, or missing). Throws InputError as `bind`.
+Tensor output_of(const Call& call, const Form& form);
+
+/// Returns the operands' leading axes, broadcast as in NumPy, or shared if the form shares heads.
+/// Throws InputError if they do not fit.
+std::vector<Axis> leading_axes(const Call& call, const Form& form);
+
+/// Returns the two axis names of "query d_k".
+std::pair<std::string_view, std::string_view> axis_names(std::string_view matrix);
+
+/// True for `row`, `column` and `inner`: these take the name of the operand's own axis.
+bool is_placeholder(std::string_view axis);
+
+/// An intermediate matrix worth showing, such as softmax's exponentials. Its operation, with the
+/// step's options, takes the intermediate before it; the first takes the step's operands.
+struct Intermediate {
+  std::string title;
+  const Operation* operation;
+  Tensor tensor;
+};
+
+/// Cells of one row of a tensor, from column `first` on.
+struct RowPart {
+  std::size_t matrix = 0;
+  std::size_t row = 0;
+  std::size_t first = 0;
+  std::span<double> cells;
+};
+
+/// Computes each row of a result in place of the first operand's: cheaper than fresh memory.
+struct InPlaceKernel {
+  Tensor frame;  ///< the result's axes, without values
+  std::function<void(const RowPart&)> work;
+  bool cell_by_cell = false;             ///< cells are independent: a part of a row can be computed
+  std::optional<MaskPattern> seen = {};  ///< if known in advance: all other cells become -inf
+};
+
+/// The lowest and highest value of each cell of a tensor.
+struct Range {
+  Tensor low;
+  Tensor high;
+};
+
+/// Returns the operation's result; lazy, recomputed for each reader, if it is large and cheap.
+Tensor result_of(const Operation& operation, const Call& call);
+
+/// Returns `output`, computed cell by cell: fast enough for operations of few additions per cell.
+Tensor cell_by_cell(const Call& call, Tensor output, double (*cell)(const Cell<double>&));
 
 }  // namespace qkv::inline ops

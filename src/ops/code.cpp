@@ -1,4 +1,4 @@
-#include "ops/code.hpp"
+#include "ops/operation.hpp"
 
 #include <fmt/ranges.h>
 

@@ -1,8 +1,7 @@
-#include "ops/mistake.hpp"
+#include "ops/operation.hpp"
 
-#include "ops/backward_rule.hpp"
 #include "ops/kinds/formula.hpp"
-#include "text/error.hpp"
+#include "text/strings.hpp"
 
 namespace qkv::inline ops {
 namespace {

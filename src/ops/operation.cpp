@@ -1,9 +1,127 @@
 #include "ops/operation.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/cell.hpp"
 #include "ops/kinds/formula.hpp"
-#include "text/error.hpp"
+#include "text/strings.hpp"
 
 namespace qkv::inline ops {
+namespace {
+
+std::string shown(const OptionValue& value) {
+  if (const auto* word = std::get_if<std::string>(&value)) return '"' + *word + '"';
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
+  if (const auto* span = std::get_if<OptionSpan>(&value)) {
+    return fmt::format("[{}, {}]", (*span)[0], (*span)[1]);
+  }
+  return fmt::format("{}", std::get<double>(value));
+}
+
+struct NumberRule {
+  OptionRule::Numbers numbers;
+  std::string_view help;
+  bool (*fits)(double);
+};
+
+constexpr NumberRule number_rules[] = {
+    {OptionRule::Numbers::any, "a number", [](double) { return true; }},
+    {OptionRule::Numbers::whole, "a whole number", [](double x) { return x == std::floor(x); }},
+    {OptionRule::Numbers::positive, "a number above 0", [](double x) { return x > 0; }},
+    {OptionRule::Numbers::not_negative, "a number from 0 up", [](double x) { return x >= 0; }},
+};
+
+const NumberRule* number_rule(const OptionRule& rule) {
+  const auto* found = std::ranges::find(number_rules, rule.numbers, &NumberRule::numbers);
+  return found == std::end(number_rules) ? nullptr : found;
+}
+
+bool fits(const OptionRule& rule, const OptionValue& value) {
+  if (const auto* word = std::get_if<std::string>(&value)) {
+    return rule.words == OptionRule::Words::any ||
+           std::find(rule.list.begin(), rule.list.end(), *word) != rule.list.end();
+  }
+  if (std::holds_alternative<bool>(value)) return rule.flag;
+  if (const auto* span = std::get_if<OptionSpan>(&value)) {
+    const auto is_place = [](double x) { return x >= 1 && x == std::floor(x) && x < 1e15; };
+    return rule.span && is_place((*span)[0]) && is_place((*span)[1]) && (*span)[0] <= (*span)[1];
+  }
+  const double number = std::get<double>(value);
+  const NumberRule* numbers = number_rule(rule);
+  return numbers && std::isfinite(number) && numbers->fits(number);
+}
+
+}  // namespace
+
+Options Options::of(std::string_view name, OptionValue value) {
+  Options options;
+  options.set(std::string(name), std::move(value));
+  return options;
+}
+
+const OptionValue* Options::find(std::string_view name) const {
+  const auto found = values_.find(name);
+  return found == values_.end() ? nullptr : &found->second;
+}
+
+void Options::rename(const Options& written, std::string_view from, std::string_view to) {
+  const OptionValue* value = written.find(from);
+  if (value) {
+    set(std::string(to), *value);
+  } else if (const auto found = values_.find(to); found != values_.end()) {
+    values_.erase(found);
+  }
+}
+
+const double* Options::if_number(std::string_view name) const {
+  return std::get_if<double>(find(name));
+}
+
+std::string_view Options::contents(std::string_view name) const {
+  const auto found = contents_.find(name);
+  return found == contents_.end() ? std::string_view() : std::string_view(*found->second);
+}
+
+void Options::set_contents(std::string name, std::string bytes) {
+  contents_[std::move(name)] = std::make_shared<const std::string>(std::move(bytes));
+}
+
+bool Options::flag(std::string_view name, bool otherwise) const {
+  const OptionValue* value = find(name);
+  return value ? std::get<bool>(*value) : otherwise;
+}
+
+double Options::number(std::string_view name, double otherwise) const {
+  const OptionValue* value = find(name);
+  return value ? std::get<double>(*value) : otherwise;
+}
+
+std::string_view Options::word(std::string_view name, std::string_view otherwise) const {
+  const OptionValue* value = find(name);
+  return value ? std::string_view(std::get<std::string>(*value)) : otherwise;
+}
+
+std::string choices(const OptionRule& rule) {
+  std::string text;
+  const auto add = [&](std::string_view choice) {
+    text += text.empty() ? "" : " or ";
+    text += choice;
+  };
+  for (const std::string_view word : rule.list) add(fmt::format("\"{}\"", word));
+  if (rule.words == OptionRule::Words::any && rule.list.empty()) add("a word in quotes");
+  if (const NumberRule* numbers = number_rule(rule)) add(numbers->help);
+  if (rule.flag) add("true or false");
+  if (rule.span) add("[from, to], counted from 1");
+  return text;
+}
+
+std::string complaint(const OptionRule& rule, const OptionValue& value) {
+  if (fits(rule, value)) return {};
+  return fmt::format("{} is {}, not {}", rule.name, choices(rule), shown(value));
+}
 
 std::string operand_text(const Call& call, std::size_t k) {
   return fmt::format("{} ({})", call.names[k], shown_shape(*call.inputs[k], call.token_layout));
@@ -151,6 +269,126 @@ std::span<const Operation* const> catalogue() { return every_operation; }
 const Operation* find_operation(std::string_view name) {
   const auto* found = std::ranges::find(every_operation, name, &Operation::name);
   return found == std::end(every_operation) ? nullptr : *found;
+}
+
+namespace {
+
+std::string axis_text(std::string_view symbol, const Axis& axis) {
+  if (!is_placeholder(symbol) || axis.name.empty()) return std::string(symbol);
+  return axis.name;
+}
+
+// An axis and the operand that bound its name first, so that an error can name both.
+struct Bound {
+  Axis axis;
+  std::size_t operand = 0;
+};
+
+[[noreturn]] void refuse_sizes(const Call& call, std::string_view name, const Bound& first,
+                               const Bound& other) {
+  refuse(call, fmt::format("{} is {} in {} but {} in {}", name, first.axis.size,
+                           operand_text(call, first.operand), other.axis.size,
+                           operand_text(call, other.operand)));
+}
+
+// An axis called "1" must have size 1.
+void refuse_several(const Call& call, std::string_view symbol, const Axis& axis,
+                    std::size_t operand, std::string_view wanted) {
+  if (symbol != "1" || axis.size == 1) return;
+  refuse(call, fmt::format("{} must be {}", operand_text(call, operand), wanted));
+}
+
+void meet(std::map<std::string, Bound, std::less<>>& bound, std::string_view symbol, Axis axis,
+          const Call& call, std::size_t operand) {
+  if (symbol == "1") return;
+  const auto found = bound.find(symbol);
+  if (found == bound.end()) {
+    bound.emplace(symbol, Bound{std::move(axis), operand});
+    return;
+  }
+  Axis& first = found->second.axis;
+  if (first.size != axis.size) {
+    refuse_sizes(call, axis_text(symbol, first), {first, found->second.operand}, {axis, operand});
+  }
+  if (first.labels.empty()) first.labels = std::move(axis.labels);
+  if (first.name.empty()) first.name = std::move(axis.name);
+}
+
+// True if fewer heads of the second operand may be shared among all heads of the first.
+bool may_share(const Form& form, const Axis& all, const Axis& few) {
+  return form.shares_heads && all.name != "batch" && few.name != "batch" && few.size > 0 &&
+         few.size < all.size && all.size % few.size == 0;
+}
+
+}  // namespace
+
+bool is_placeholder(std::string_view axis) {
+  return axis == "row" || axis == "column" || axis == "inner";
+}
+
+std::pair<std::string_view, std::string_view> axis_names(std::string_view matrix) {
+  const std::size_t blank = matrix.find(' ');
+  return {matrix.substr(0, blank), matrix.substr(blank + 1)};
+}
+
+Bindings bind(const Call& call, const Form& form) {
+  std::map<std::string, Bound, std::less<>> bound;
+  for (std::size_t k = 0; k < call.inputs.size(); ++k) {
+    const auto [rows, columns] = axis_names(form.operands[std::min(k, form.operands.size() - 1)]);
+    const Axis row = call.inputs[k]->row_axis();
+    const Axis& column = call.inputs[k]->axes.back();
+    refuse_several(call, rows, row, k, "a vector or a matrix of one row");
+    refuse_several(call, columns, column, k, "a matrix of one column");
+    meet(bound, rows, row, call, k);
+    meet(bound, columns, column, call, k);
+  }
+  Bindings result;
+  for (auto& [symbol, meeting] : bound) {
+    if (!is_placeholder(symbol) || meeting.axis.name.empty()) meeting.axis.name = symbol;
+    result.emplace(symbol, std::move(meeting.axis));
+  }
+  return result;
+}
+
+std::vector<Axis> leading_axes(const Call& call, const Form& form) {
+  std::vector<Bound> met;
+  for (std::size_t k = 0; k < call.inputs.size(); ++k) {
+    const Tensor& operand = *call.inputs[k];
+    const std::size_t count = operand.leading_axes();
+    if (count > met.size()) {
+      met.insert(met.begin(), count - met.size(), Bound{{.name = "", .size = 1}, k});
+    }
+    for (std::size_t a = 0; a < count; ++a) {
+      Bound& bound = met[met.size() - count + a];
+      const Axis& own = operand.axes[a];
+      if (own.size == 1 && bound.axis.size != 1) continue;
+      if (k == 1 && a + 1 == count && may_share(form, bound.axis, own)) continue;
+      if (bound.axis.size != 1 && bound.axis.size != own.size) {
+        const std::string& name = bound.axis.name;
+        refuse_sizes(call, name.empty() ? "the leading axis" : name, bound, {own, k});
+      }
+      if (bound.axis.size != own.size || bound.axis.name.empty()) bound = {own, k};
+    }
+  }
+  std::vector<Axis> axes;
+  for (Bound& bound : met) axes.push_back(std::move(bound.axis));
+  return axes;
+}
+
+Tensor frame_of(const Call& call, const Form& form) {
+  const Bindings bound = bind(call, form);
+  std::vector<Axis> axes = leading_axes(call, form);
+  const auto [rows, columns] = axis_names(form.output);
+  for (const std::string_view axis : {rows, columns}) {
+    axes.push_back(axis == "1" ? Axis{.name = "", .size = 1} : bound.find(axis)->second);
+  }
+  return {.axes = std::move(axes), .values = {}};
+}
+
+Tensor output_of(const Call& call, const Form& form) {
+  Tensor frame = frame_of(call, form);
+  element_count(frame.shape(), call.step);  // throws, naming the step, if too large
+  return uninitialised(std::move(frame.axes));
 }
 
 }  // namespace qkv::inline ops

@@ -1,19 +1,198 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <limits>
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
-#include "ops/mistake.hpp"
-#include "ops/options.hpp"
 #include "tensor/tensor.hpp"
 
 namespace qkv::inline ops {
+
+/// The first and the last index, both included, counted from 1.
+using OptionSpan = std::array<double, 2>;
+
+using OptionValue = std::variant<bool, double, std::string, OptionSpan>;
+
+/// One option of an operation: its name and its permitted values.
+struct OptionRule {
+  /// Which words the option accepts.
+  enum class Words { none, listed, any };
+  enum class Numbers { none, any, whole, positive, not_negative };
+
+  std::string_view name;
+  std::string_view help;                        ///< what it chooses, for messages and help
+  std::span<const std::string_view> list = {};  ///< the permitted words, if they are listed
+  Words words = Words::none;
+  Numbers numbers = Numbers::none;
+  bool swaps_with_layout = false;  ///< "rows" or "columns", which swap if tokens are columns
+  bool flag = false;               ///< may be true or false
+  bool span = false;               ///< is [from, to], counted from 1
+  /// The option that it swaps with if tokens are columns: its name follows the file's matrices.
+  std::string_view swapped_name = {};
+  bool required = false;
+  bool file = false;  ///< names a file that the operation reads
+};
+
+/// A step's options, checked against its operation's rules.
+class Options {
+ public:
+  /// Returns options with one entry.
+  static Options of(std::string_view name, OptionValue value);
+  void set(std::string name, OptionValue value) { values_[std::move(name)] = std::move(value); }
+  /// Sets `to` to the value of `from` in `written`; removes `to` if `written` has no `from`.
+  void rename(const Options& written, std::string_view from, std::string_view to);
+  bool has(std::string_view name) const { return values_.find(name) != values_.end(); }
+  bool flag(std::string_view name, bool otherwise) const;
+  double number(std::string_view name, double otherwise) const;
+  std::string_view word(std::string_view name, std::string_view otherwise) const;
+  const OptionValue* find(std::string_view name) const;
+  /// Returns the option's number; nullptr if it is missing or no number.
+  const double* if_number(std::string_view name) const;
+  /// Returns the contents of the file that the option names; empty if it names none.
+  std::string_view contents(std::string_view name) const;
+  void set_contents(std::string name, std::string bytes);
+  const std::map<std::string, OptionValue, std::less<>>& all() const { return values_; }
+
+ private:
+  std::map<std::string, OptionValue, std::less<>> values_;
+  std::map<std::string, std::shared_ptr<const std::string>, std::less<>> contents_;
+};
+
+/// Returns the permitted values in words: `"in-out" or "out-in"`.
+std::string choices(const OptionRule& rule);
+
+/// Returns what is wrong with `value` for this option; empty if nothing is.
+/// Example: `layout is "in-out" or "out-in", not "inout"`.
+std::string complaint(const OptionRule& rule, const OptionValue& value);
+
+class Operands;
+struct Call;
+struct Environment;
+struct Operation;
+template <class N>
+struct Cell;
+
+/// A step as a mistake sees it: the learner's tensor and the steps that it was computed from. Some
+/// mistakes look at those: which scores were masked, which other weights exist.
+struct StepView {
+  std::string_view name;
+  const Tensor* tensor = nullptr;
+  const Operation* operation = nullptr;  ///< nullptr for a given
+  const Options* options = nullptr;
+  const Environment* environment = nullptr;
+  std::vector<const StepView*> inputs = {};
+  std::span<const StepView> all = {};  ///< all steps of the lesson, the givens first
+  /// The submitted matrix, for mistakes that can only be found from it; nullptr if there is none.
+  const Tensor* written = nullptr;
+
+  const Tensor& operand(std::size_t k = 0) const { return *inputs[k]->tensor; }
+};
+
+/// Returns the call of the step on the learner's operands.
+Call call_of(const StepView& step);
+
+/// Returns the nearest step of that operation along first operands, `from` included, or nullptr.
+const StepView* upstream(const StepView* from, const Operation& operation);
+
+/// Returns the step's result with another tensor as operand `k`.
+Tensor with_operand(const StepView& step, std::size_t k, const Tensor& other);
+
+/// Returns the step's result with another value of an option.
+Tensor with_option(const StepView& step, std::string_view name, OptionValue value);
+
+/// Returns the step's result without the nearest step of `skipped`: see SkipUpstream.
+std::vector<Tensor> without_upstream(const StepView& step, const Operation& skipped);
+
+/// What counts as evidence for a mistake, beside finite numbers other than 0: many mistakes produce
+/// zeros and infinities.
+struct Evidence {
+  bool zeros = false;  ///< the mistake produces them, so they count
+  bool infinities = false;
+  /// How many cells must support it: a mistake with a free number fits any single cell.
+  std::size_t least = 1;
+  bool is_fitted = false;  ///< its numbers are fitted to the submission: which bias, whose head
+  bool yields = false;     ///< it is not named where a mistake of a whole matrix fits as well
+};
+inline constexpr Evidence zeros_evidence{.zeros = true};
+inline constexpr Evidence fitted_evidence{.is_fitted = true};
+inline constexpr Evidence masking_evidence{.zeros = true, .infinities = true};
+
+/// The wrong results, or operands, of one mistake: none where it is impossible, one for each
+/// variant.
+using Versions = std::vector<Tensor>;
+
+/// The step was skipped, if `when` holds: its first operand is its result.
+struct Skip {
+  bool (*when)(const Call&) = nullptr;
+};
+
+/// Operand `k` was left out.
+struct SkipOperand {
+  std::size_t k = 0;
+};
+
+/// The nearest step of an operation was skipped, between the scores and this step along first
+/// operands.
+struct SkipUpstream {
+  const Operation* operation;
+};
+
+/// An option had another value: another word of its list, the other flag, or another of `numbers`.
+/// The default comes first.
+struct With {
+  std::string_view option;
+  std::array<double, 3> numbers = {};
+  std::size_t count = 0;
+
+  template <class... Numbers>
+  explicit constexpr With(std::string_view its_name, Numbers... its_numbers)
+      : option(its_name), numbers{its_numbers...}, count(sizeof...(Numbers)) {}
+};
+
+/// Another tensor stood in place of operand `k`: one of those that `role` returns.
+struct Operand {
+  std::size_t k = 0;
+  Versions (*role)(const StepView& step) = nullptr;
+};
+
+/// Another operation was computed on the same operands, or another form of the same one: each word
+/// of its option's list.
+struct Instead {
+  const Operation* operation;
+};
+
+/// The step and one of these operations, which made an operand of it, have changed places.
+struct Exchange {
+  std::array<const Operation*, 2> before;
+};
+
+/// What was changed. The last three are the mistake's own maths: of a cell or of a matrix, where
+/// the result has the axes of the operation's form; or of the whole step.
+using Change = std::variant<Skip, SkipOperand, SkipUpstream, With, Operand, Instead, Exchange,
+                            double (*)(const Cell<double>&), Matrix (*)(const Operands&),
+                            Versions (*)(const StepView&)>;
+
+/// Returns the results of a step with a change. A variant whose shapes do not fit is left out.
+Versions versions_of(const Change& change, const StepView& step);
+
+/// A wrong version of an operation's maths that learners are known to compute.
+struct Mistake {
+  std::string_view id;  ///< "scale.skipped"
+  /// "The scores were not divided by √d_k."; {0}, {1} are operands, {formula} is the step's own.
+  std::string_view says;
+  std::string_view hint;  ///< what to look at again
+  Change change;
+  Evidence evidence = {};
+};
 
 /// A text that is tokenised already: its ids and the token of each.
 struct TokenisedText {
@@ -119,10 +298,10 @@ struct Operation {
   /// they store more or less; nullptr if no cell is.
   double (*single_precision_error)(const Call&, const Tensor& result, std::size_t cell) = nullptr;
   std::span<const Mistake> mistakes = {};  ///< the wrong versions that learners compute
-  /// The backward rule of each operand (ops/backward_rule.hpp); nullptr for gradient operations.
+  /// The backward rule of each operand (BackwardRule); nullptr for gradient operations.
   BackwardRule (*backward)(const OperandRef&) = nullptr;
 
-  /// The lines of NumPy and of PyTorch that perform a step, as a template (ops/code.hpp), with a
+  /// The lines of NumPy and of PyTorch that perform a step, as a template (code_line), with a
   /// line break between them if they differ. Empty: the formula says it.
   std::string_view code = {};
   std::string (*code_of)(const Call&) = nullptr;  ///< returns it, if it depends on the call
@@ -195,5 +374,90 @@ constexpr Operation operation_of(Operation words) {
   if constexpr (requires { Maths::remark; }) words.remark = Maths::remark;
   return words;
 }
+
+/// One operand of a step, whose gradient is wanted.
+struct OperandRef {
+  std::size_t operand = 0;
+  std::size_t operands = 1;  ///< the step's number of operands
+  const Options* options = nullptr;
+};
+
+/// A tensor that a gradient is computed from: operand k is `Role{k}`.
+enum class Role : std::size_t {
+  output = static_cast<std::size_t>(-1),  ///< the step's result
+  other = static_cast<std::size_t>(-2),   ///< of two operands, the one whose gradient is not wanted
+  self = static_cast<std::size_t>(-3),    ///< the operand whose gradient is wanted
+};
+
+/// The backward rule for one operand: the gradient operation and the tensors that it takes, as in
+/// gradient(dY, X, …). These are the result's gradient, the operand itself, then `saved`.
+struct BackwardRule {
+  const Operation* operation = nullptr;  ///< nullptr if no gradient flows: to ids, masks
+  std::vector<Role> saved = {};          ///< operands of the step, or its output
+};
+
+/// Returns the rule of an operation through which no gradient flows.
+BackwardRule no_backward(const OperandRef& use);
+
+/// The name of every gradient operation, as lesson files write it.
+inline constexpr std::string_view backward_name = "backward";
+
+/// True if the operation computes a gradient, or accumulates several.
+inline bool is_gradient(const Operation& operation) { return operation.name == backward_name; }
+
+/// The gradient of the loss by itself, 1. Its operand is the loss.
+extern const Operation grad_seed_operation;
+
+/// The gradient of a tensor that several steps use: the sum of its operands, one for each use.
+extern const Operation accumulate_grad_operation;
+
+/// All operations that a lesson can name, in teaching order: a new one is listed here alone.
+// clang-format off
+#define QKV_OPERATIONS \
+  QKV_OPERATION(tokenise) QKV_OPERATION(embed) QKV_OPERATION(positions) QKV_OPERATION(add) \
+  QKV_OPERATION(project) QKV_OPERATION(split_heads) QKV_OPERATION(repeat_kv) QKV_OPERATION(rope) \
+  QKV_OPERATION(score) QKV_OPERATION(scale) QKV_OPERATION(softcap) QKV_OPERATION(alibi) \
+  QKV_OPERATION(relative_bias) QKV_OPERATION(mask) QKV_OPERATION(softmax) QKV_OPERATION(shift) \
+  QKV_OPERATION(exp) QKV_OPERATION(normalise) QKV_OPERATION(weighted_sum) \
+  QKV_OPERATION(concat_heads) QKV_OPERATION(sum_heads) QKV_OPERATION(switch_off) \
+  QKV_OPERATION(layer_norm) QKV_OPERATION(rms_norm) QKV_OPERATION(gelu) QKV_OPERATION(relu) \
+  QKV_OPERATION(silu) QKV_OPERATION(multiply) QKV_OPERATION(transpose) QKV_OPERATION(matmul) \
+  QKV_OPERATION(append) QKV_OPERATION(take) QKV_OPERATION(subtract) QKV_OPERATION(divide) \
+  QKV_OPERATION(maximum) QKV_OPERATION(log) QKV_OPERATION(sqrt) QKV_OPERATION(sigmoid) \
+  QKV_OPERATION(tanh) QKV_OPERATION(row_max) QKV_OPERATION(row_sum) QKV_OPERATION(row_mean) \
+  QKV_OPERATION(running_max) QKV_OPERATION(tile_weights) QKV_OPERATION(running_sum) \
+  QKV_OPERATION(running_output) QKV_OPERATION(log_sum_exp) QKV_OPERATION(merge) \
+  QKV_OPERATION(cross_entropy) QKV_OPERATION(gradient_step)
+// clang-format on
+
+#define QKV_OPERATION(name) extern const Operation name##_operation;
+QKV_OPERATIONS
+#undef QKV_OPERATION
+
+/// Returns the operations of the list.
+std::span<const Operation* const> catalogue();
+
+/// Returns the operation of that name, or nullptr.
+const Operation* find_operation(std::string_view name);
+
+/// An option of alibi that no lesson writes. Its value, "first" or "last", is the end of the keys
+/// from which a program counts the distances.
+inline constexpr std::string_view alibi_counted = "counted";
+
+/// A library that computes with arrays.
+enum class Library { numpy, pytorch };
+
+/// Returns the line of Python that computes the step `call` by its operation from arrays with the
+/// operands' names: `scores = Q @ np.swapaxes(K, -1, -2)`. The arrays are those of an export: with
+/// tokens as columns they are transposed. Dots in names become underscores. It is a comment if no
+/// line can do it.
+std::string code_line(const Operation& operation, const Call& call, const Tensor& result,
+                      Library library);
+
+/// Returns sizes as code: `1, 2, 3`.
+std::string code_list(std::span<const std::size_t> sizes);
+
+/// Returns the sizes of the leading axes as code, each with a comma: `2, 3, `.
+std::string code_leading(const Tensor& tensor);
 
 }  // namespace qkv::inline ops

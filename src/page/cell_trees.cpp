@@ -14,7 +14,7 @@
 
 #include "exposition/arithmetic.hpp"
 #include "ops/cell.hpp"
-#include "tensor/parallel.hpp"
+#include "tensor/resources.hpp"
 
 namespace qkv::inline page {
 namespace {

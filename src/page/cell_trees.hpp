@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "ops/numbers/expression.hpp"
+#include "ops/numbers/numbers.hpp"
 #include "trace/trace.hpp"
 
 namespace qkv::inline page {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "text/escape.hpp"
 #include "text/strings.hpp"
 #include "text/unicode.hpp"
 

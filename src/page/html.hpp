@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "exposition/step_words.hpp"
-#include "text/wrapping.hpp"
+#include "text/unicode.hpp"
 
 namespace qkv::inline page {
 

@@ -15,9 +15,9 @@
 #include "page/html.hpp"
 #include "page/report_data.hpp"
 #include "page/report_view.hpp"
-#include "tensor/parallel.hpp"
+#include "tensor/resources.hpp"
 #include "text/strings.hpp"
-#include "text/wrapping.hpp"
+#include "text/unicode.hpp"
 
 namespace qkv::inline page {
 namespace {

@@ -9,10 +9,10 @@
 
 #include "page/cell_trees.hpp"
 #include "page/html.hpp"
-#include "text/escape.hpp"
 #include "text/json.hpp"
 #include "text/number.hpp"
-#include "trace/cell_reference.hpp"
+#include "text/unicode.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline page {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "exposition/map.hpp"
+#include "exposition/exposition.hpp"
 #include "page/report_view.hpp"
 #include "trace/trace.hpp"
 

@@ -6,12 +6,12 @@
 #include <cmath>
 
 #include "exposition/step_words.hpp"
-#include "ops/result.hpp"
+#include "ops/cell.hpp"
 #include "page/html.hpp"
-#include "tensor/row_kernels.hpp"
+#include "tensor/matmul.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"
-#include "trace/labels.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline page {
 namespace {

@@ -8,13 +8,12 @@
 
 #include "exposition/arithmetic.hpp"
 #include "exposition/exposition.hpp"
-#include "exposition/map.hpp"
-#include "formats/handwork/numeral.hpp"
+#include "formats/format.hpp"
 #include "page/html.hpp"
-#include "text/escape.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"
-#include "trace/labels.hpp"
+#include "text/unicode.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline page {
 namespace {

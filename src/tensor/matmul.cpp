@@ -6,8 +6,8 @@
 
 #include <cstdlib>
 
-#include "tensor/parallel.hpp"
-#include "text/error.hpp"
+#include "tensor/resources.hpp"
+#include "text/strings.hpp"
 
 // xtensor-blas declares BLAS itself and clashes with <cblas.h>, which declares this function.
 extern "C" void openblas_set_num_threads(int threads);

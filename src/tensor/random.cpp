@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "tensor/tensor.hpp"
-#include "text/error.hpp"
+#include "text/strings.hpp"
 
 // Every rounding counts here, so this file needs -ffp-contract=off. Where PyTorch's compiled code
 // rounds a multiplication and an addition once, std::fma does so.

@@ -1,4 +1,4 @@
-#include "tensor/row_kernels.hpp"
+#include "tensor/matmul.hpp"
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tensor/parallel.hpp"
+#include "tensor/resources.hpp"
 
 namespace qkv::inline tensor {
 namespace {

@@ -11,16 +11,45 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <new>
 #include <span>
 #include <utility>
-
-#include "tensor/huge_pages.hpp"
 
 // No other file includes xtensor's headers. Containers and views have a static rank, since dynamic
 // rank is broken in C++20 (xtensor 0.24.3). Reductions go through the functions below, which return
 // containers: a lazy reducer in an expression reads out of bounds.
 
 namespace qkv::inline tensor {
+
+/// Allocates memory in huge pages where available, and reuses freed blocks. The first touch of a
+/// page costs more than filling it, and is most of the time of a large attention otherwise. Throws
+/// std::bad_alloc if the system or `memory_limit` (for all such arrays) allows no more.
+void* allocate_huge_pages(std::size_t bytes);
+void deallocate_huge_pages(void* memory, std::size_t bytes) noexcept;
+
+/// An allocator for containers of numbers: from a megabyte on they get huge pages.
+template <class T>
+struct HugePages {
+  using value_type = T;
+
+  HugePages() = default;
+  template <class Other>
+  HugePages(const HugePages<Other>&) {}
+
+  T* allocate(std::size_t count) {
+    if (count > SIZE_MAX / sizeof(T)) throw std::bad_alloc();
+    return static_cast<T*>(allocate_huge_pages(count * sizeof(T)));
+  }
+  void deallocate(T* memory, std::size_t count) {
+    deallocate_huge_pages(memory, count * sizeof(T));
+  }
+
+  template <class Other>
+  bool operator==(const HugePages<Other>&) const {
+    return true;
+  }
+};
 
 /// An array that owns its memory. `from_shape` leaves it uninitialised.
 template <std::size_t N>

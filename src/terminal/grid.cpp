@@ -7,11 +7,9 @@
 #include <map>
 #include <stdexcept>
 
-#include "tensor/parallel.hpp"
-#include "tensor/row_kernels.hpp"
-#include "terminal/pattern_glyphs.hpp"
-#include "text/escape.hpp"
-#include "text/wrapping.hpp"
+#include "tensor/matmul.hpp"
+#include "tensor/resources.hpp"
+#include "text/unicode.hpp"
 
 namespace qkv::inline terminal {
 namespace {

@@ -7,12 +7,10 @@
 #include <span>
 #include <utility>
 
-#include "terminal/pattern_glyphs.hpp"
-#include "terminal/text_layout.hpp"
-#include "text/escape.hpp"
+#include "terminal/grid.hpp"
 #include "text/json.hpp"
-#include "text/wrapping.hpp"
-#include "trace/labels.hpp"
+#include "text/unicode.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline terminal {
 namespace {

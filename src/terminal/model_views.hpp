@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lesson/lesson.hpp"
-#include "lesson/model/interpretability.hpp"
+#include "lesson/model/predictions.hpp"
 
 namespace qkv::inline terminal {
 

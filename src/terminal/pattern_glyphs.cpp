@@ -1,4 +1,4 @@
-#include "terminal/pattern_glyphs.hpp"
+#include "terminal/grid.hpp"
 
 #include <fmt/format.h>
 
@@ -7,10 +7,8 @@
 #include <cctype>
 #include <cmath>
 
-#include "tensor/row_kernels.hpp"
-#include "terminal/text_layout.hpp"
-#include "text/escape.hpp"
-#include "text/wrapping.hpp"
+#include "tensor/matmul.hpp"
+#include "text/unicode.hpp"
 #include "tokens/words.hpp"
 
 namespace qkv::inline terminal {

@@ -7,12 +7,11 @@
 #include <cmath>
 #include <limits>
 
-#include "ops/backward_rule.hpp"
-#include "ops/catalogue.hpp"
-#include "text/error.hpp"
+#include "ops/operation.hpp"
 #include "text/json.hpp"
 #include "text/number.hpp"
-#include "text/wrapping.hpp"
+#include "text/strings.hpp"
+#include "text/unicode.hpp"
 
 namespace qkv::inline terminal {
 namespace {

@@ -1,8 +1,8 @@
-#include "terminal/text_layout.hpp"
+#include "terminal/grid.hpp"
 
 #include <algorithm>
 
-#include "text/wrapping.hpp"
+#include "text/unicode.hpp"
 
 namespace qkv::inline terminal {
 namespace {

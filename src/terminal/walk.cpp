@@ -7,16 +7,13 @@
 
 #include "exposition/exposition.hpp"
 #include "exposition/selection.hpp"
-#include "tensor/compare.hpp"
-#include "tensor/parallel.hpp"
+#include "tensor/resources.hpp"
+#include "tensor/tensor.hpp"
 #include "terminal/grid.hpp"
-#include "terminal/pattern_glyphs.hpp"
-#include "terminal/text_layout.hpp"
-#include "text/escape.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"
-#include "trace/cell_reference.hpp"
-#include "trace/labels.hpp"
+#include "text/unicode.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline terminal {
 namespace {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "exposition/arithmetic.hpp"
-#include "exposition/map.hpp"
+#include "exposition/exposition.hpp"
 #include "lesson/lesson.hpp"
-#include "text/wrapping.hpp"
+#include "text/unicode.hpp"
 #include "trace/trace.hpp"
 
 namespace qkv::inline terminal {

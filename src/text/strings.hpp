@@ -1,13 +1,30 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace qkv::inline text {
+
+/// Invalid input from outside. Its message says in one line what is wrong, where, and what to write
+/// instead. main prints it on stderr and exits with status 2.
+class InputError : public std::runtime_error {
+ public:
+  explicit InputError(std::string message);
+};
+
+/// Returns a name with its line breaks written as \n, since each line on stderr is a message of its
+/// own.
+std::string on_one_line(std::string name);
+
+/// Throws InputError: `where`, a file or a place in it, then why it is refused.
+[[noreturn]] void refuse(std::string where, std::string_view why);
 
 /// Returns `text` without `blanks` at both ends.
 constexpr std::string_view trimmed(std::string_view text, std::string_view blanks = " \t\r\n") {
@@ -52,5 +69,35 @@ class NameIndex {
   std::vector<std::string> all_;
   std::map<std::string, std::size_t, std::less<>> places_;
 };
+
+/// Names in any container of strings, to which it refers.
+struct NameViews : std::vector<std::string_view> {
+  template <class Names>
+  NameViews(const Names& names) : vector(std::begin(names), std::end(names)) {}  // NOLINT: implicit
+  /// The names that `name` returns of each item: `NameViews(recipe.steps, &StepRecipe::name)`.
+  template <class Items, class Name>
+  NameViews(const Items& items, Name name) {
+    add(items, name);
+  }
+
+  template <class Items, class Name>
+  void add(const Items& items, Name name) {
+    for (const auto& item : items) push_back(std::invoke(name, item));
+  }
+};
+
+/// Returns the known name that `wanted` probably means, or an empty string. It is equal but for
+/// capitals, about one edit per three characters away, or the only name that contains `wanted`. An
+/// edit is a wrong, missing or extra letter, or two swapped. Searches the first 500 names, and only
+/// for up to 500 bytes. Example: among "softmax" and "score", "sofmtax" means "softmax".
+std::string suggest(std::string_view wanted, const NameViews& names);
+
+/// Returns the remedy for an unknown name: `did you mean "softmax"?`. If no name is close, returns
+/// `otherwise`, or by default `there are softmax, score`.
+std::string did_you_mean(std::string_view wanted, const NameViews& names,
+                         std::string_view otherwise = {});
+
+/// Joins names with commas. Of more than 24 it lists 16 and the number of the rest.
+std::string abbreviated_list(const NameViews& names);
 
 }  // namespace qkv::inline text

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace qkv::inline text {
 
@@ -109,5 +110,63 @@ std::string ascii_lowercase(std::string text);
 /// Returns the text in lower case, code point by code point, in every alphabet that has it. Bytes
 /// that are not UTF-8 are unchanged.
 std::string lowercase(std::string_view text);
+
+/// Returns a label or name that is safe on a terminal: it can't move the cursor, reverse the text
+/// direction or hide. Control characters become their pictures (␛, ␊), bytes that are not UTF-8
+/// become `�`. A combining mark without a base gets a `◌`; other invisible code points become
+/// `<U+202E>`. Idempotent. Example: `sanitise("a\x1b[2Jb")` is `a␛[2Jb`.
+std::string sanitise(std::string_view text);
+
+/// The same for a token. Blanks at both ends become `␣`: " cat" and "cat" are two tokens.
+std::string sanitise_label(std::string_view text);
+
+/// The same for prose: line breaks stay, and a tab becomes four spaces.
+std::string sanitise_prose(std::string_view text);
+
+/// Returns JSON that is safe on a terminal and parses to the same text: an invisible code point
+/// becomes a \u escape. Example: `"\u202E"` for U+202E.
+std::string sanitise_json(std::string_view json);
+
+/// A paragraph, list item or code block of prose.
+struct Passage {
+  enum class Kind { paragraph, item, code };
+  Kind kind = Kind::paragraph;
+  std::vector<std::string> lines = {};  ///< without an item's "- " and a code block's margin
+  bool apart = false;                   ///< a blank line stands before it
+
+  /// Joins the lines with blanks.
+  std::string on_one_line() const;
+  /// Joins the lines with line breaks.
+  std::string as_written() const;
+};
+
+/// Splits prose into sanitised passages. A blank line ends a passage, "- " begins a list item, a
+/// line that starts with four blanks is code.
+std::vector<Passage> passages_of(std::string_view prose);
+
+/// Puts words before the first passage: `Notice: ` and a paragraph make one paragraph.
+std::vector<Passage> with_lead(std::string_view lead, std::vector<Passage> passages);
+
+/// Breaks prose into sanitised lines of at most `columns`. Blank lines stay as one empty line;
+/// other line breaks become blanks. Chinese and Japanese break between characters; a word longer
+/// than a line is broken. Code is unchanged, however long.
+std::vector<std::string> wrapped(std::string_view prose, std::size_t columns);
+std::vector<std::string> wrapped(const std::vector<Passage>& passages, std::size_t columns);
+
+/// A no-break space, at which no line may end.
+inline constexpr std::string_view no_break_space = "\u00a0";
+/// Replaces the no-break spaces of a finished line by plain blanks.
+std::string with_plain_blanks(std::string line);
+
+/// Returns the columns that sanitised text takes on a terminal, by grapheme cluster. "é" is 1
+/// however it is encoded; "猫", "👩‍👩‍👧", "🇩🇪" and "❤️" are 2.
+std::size_t width(std::string_view text);
+
+/// Pads sanitised text with blanks to `columns`. Text that is wider is unchanged.
+std::string padded_left(std::string_view text, std::size_t columns);   ///< blanks on its left
+std::string padded_right(std::string_view text, std::size_t columns);  ///< blanks on its right
+
+/// Truncates sanitised text to `columns` at a cluster boundary; `…` replaces the rest.
+std::string shortened(std::string_view text, std::size_t columns);
 
 }  // namespace qkv::inline text

@@ -1,10 +1,8 @@
-#include "text/wrapping.hpp"
+#include "text/unicode.hpp"
 
 #include <algorithm>
 
-#include "text/escape.hpp"
 #include "text/strings.hpp"
-#include "text/unicode.hpp"
 
 namespace qkv::inline text {
 namespace {

@@ -8,7 +8,7 @@
 #include <queue>
 #include <tuple>
 
-#include "text/error.hpp"
+#include "text/strings.hpp"
 #include "text/unicode.hpp"
 #include "tokens/words.hpp"
 

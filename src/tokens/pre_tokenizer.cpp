@@ -1,4 +1,4 @@
-#include "tokens/pre_tokenizer.hpp"
+#include "tokens/bpe.hpp"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "text/error.hpp"
+#include "text/strings.hpp"
 #include "text/unicode.hpp"
 #include "tokens/words.hpp"
 

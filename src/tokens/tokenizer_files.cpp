@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "text/error.hpp"
+#include "text/strings.hpp"
 
 namespace qkv::inline tokens {
 

@@ -1,6 +1,6 @@
 #include "tokens/words.hpp"
 
-#include "text/error.hpp"
+#include "text/strings.hpp"
 
 namespace qkv::inline tokens {
 namespace {

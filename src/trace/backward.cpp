@@ -1,12 +1,11 @@
-#include "trace/backward.hpp"
+#include "trace/evaluate.hpp"
 
 #include <fmt/format.h>
 
 #include <set>
 
-#include "ops/backward_rule.hpp"
-#include "text/error.hpp"
-#include "text/suggest.hpp"
+#include "ops/operation.hpp"
+#include "text/strings.hpp"
 
 namespace qkv::inline trace {
 namespace {

@@ -1,14 +1,11 @@
-#include "trace/cell_reference.hpp"
+#include "trace/trace.hpp"
 
 #include <fmt/format.h>
 
 #include <unordered_map>
 
-#include "text/error.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"
-#include "text/suggest.hpp"
-#include "trace/labels.hpp"
 
 namespace qkv::inline trace {
 namespace {

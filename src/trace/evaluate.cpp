@@ -5,16 +5,14 @@
 #include <atomic>
 #include <cmath>
 
-#include "ops/attention/fused_attention.hpp"
-#include "ops/backward_rule.hpp"
+#include "ops/attention/softmax.hpp"
+#include "ops/cell.hpp"
 #include "ops/operation.hpp"
-#include "ops/result.hpp"
-#include "tensor/memory.hpp"
-#include "tensor/parallel.hpp"
-#include "tensor/row_kernels.hpp"
+#include "tensor/matmul.hpp"
+#include "tensor/resources.hpp"
 #include "tensor/tensor.hpp"
-#include "text/error.hpp"
-#include "trace/labels.hpp"
+#include "text/strings.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline trace {
 namespace {

@@ -4,8 +4,7 @@
 
 #include <set>
 
-#include "text/error.hpp"
-#include "text/suggest.hpp"
+#include "text/strings.hpp"
 
 namespace qkv::inline trace {
 namespace {
@@ -176,6 +175,222 @@ std::optional<std::size_t> symbol(const Trace& trace, std::string_view name) {
     return queries ? queries : size_of("token");
   }
   return name.starts_with("d_") ? size_of(name) : std::nullopt;
+}
+
+namespace {
+
+struct Word {
+  std::string_view name;
+  std::string_view axes;
+};
+
+constexpr Word words[] = {
+    {"token_ids", "1 token"},
+    {"token_embeddings", "token d_model"},
+    {"position_embeddings", "token d_model"},
+    {"X", "token d_model"},
+    {"W_Q", "d_model d_k"},
+    {"W_K", "d_model d_k"},
+    {"W_V", "d_model d_v"},
+    {"W_O", "h·d_v d_model"},
+    {"Q", "token d_k"},
+    {"K", "token d_k"},
+    {"V", "token d_v"},
+    {"scores", "query key"},
+    {"scaled_scores", "query key"},
+    {"masked_scores", "query key"},
+    {"attention_weights", "query key"},
+    {"context", "token d_v"},
+    {"concat", "token h·d_v"},
+    {"output", "token d_model"},
+};
+
+/// Returns the axes of a conventional name: "W_Q" → "d_model d_k"; empty for other names.
+std::string_view known_axes(std::string_view name) {
+  const auto* word = std::ranges::find(words, name, &Word::name);
+  return word == std::end(words) ? std::string_view() : word->axes;
+}
+
+/// True for names of weights: W, W_Q, Wq, W1, w_out.
+bool is_name_of_weight(std::string_view name) {
+  name.remove_prefix(name.rfind('.') + 1);  // h0.W_Q
+  if (!name.starts_with('W') && !name.starts_with('w')) return false;
+  const bool is_word = name.size() > 2 && name[1] >= 'a' && name[1] <= 'z';
+  return !is_word;
+}
+
+/// True for names of queries, keys or values, whose leading axis is the heads: Q, K, V, past_K,
+/// V_new.
+bool is_name_of_heads(std::string_view name) {
+  constexpr std::string_view past = "past_";
+  constexpr std::string_view added = "_new";
+  if (name.starts_with(past)) name.remove_prefix(past.size());
+  if (name.ends_with(added)) name.remove_suffix(added.size());
+  return name == "Q" || name == "K" || name == "V";
+}
+
+void name_axis(Axis& axis, std::string_view name) {
+  if (axis.name.empty() && name != "1" && !is_placeholder(name)) axis.name = name;
+}
+
+void name_matrix(Tensor& tensor, std::string_view axes) {
+  if (axes.empty()) return;
+  const auto [rows, columns] = axis_names(axes);
+  name_axis(tensor.axes.back(), columns);
+  if (tensor.rank() > 1) name_axis(tensor.axes[tensor.rank() - 2], rows);
+}
+
+// A weight stored out × in has the conventional axes of its name swapped.
+void swap_usual_axes(Given& given, std::string_view axes) {
+  Tensor& tensor = given.tensor;
+  if (axes.empty() || tensor.rank() < 2) return;
+  const auto [rows, columns] = axis_names(axes);
+  if (rows != "column" || columns != "inner") return;
+  const auto [usual_rows, usual_columns] = axis_names(known_axes(given.name));
+  Axis& row = tensor.axes[tensor.rank() - 2];
+  Axis& column = tensor.axes.back();
+  if (row.name == usual_rows && column.name == usual_columns) std::swap(row.name, column.name);
+}
+
+void name_leading(Tensor& tensor, std::string_view innermost) {
+  const std::size_t leading = tensor.leading_axes();
+  if (leading > 0) name_axis(tensor.axes[leading - 1], innermost);
+  if (leading > 1) name_axis(tensor.axes[leading - 2], "batch");
+}
+
+bool counts_tokens(const Axis& axis) {
+  return axis.name.empty() || axis.name == "token" || axis.name == "query" || axis.name == "key";
+}
+
+// Labels tensors with one row per token, and token ids, which are a vector.
+void label_tokens(Tensor& tensor, const AxisLabels& tokens) {
+  const bool is_ids = tensor.rank() == 1 && tensor.axes[0].name == "token";
+  if (tokens.empty() || (tensor.rank() == 1 && !is_ids)) return;
+  Axis& axis = is_ids ? tensor.axes[0] : tensor.axes[tensor.rank() - 2];
+  if (axis.labels.empty() && axis.size == tokens.size() && counts_tokens(axis))
+    axis.labels = tokens;
+}
+
+// True if the rows of operand `k` may be tokens. Rows of weights are features, even if there are as
+// many, unless the columns that they meet are tokens.
+bool may_have_tokens(const Call& call, const Form& form, std::size_t k) {
+  if (is_name_of_weight(call.names[k])) return false;
+  const auto rows = axis_names(form.operands[std::min(k, form.operands.size() - 1)]).first;
+  const bool is_vector = call.inputs[k]->rank() < 2;
+  if (rows != "inner") return is_vector || (rows != "1" && rows != "column");
+  const Axis& met = call.inputs[0]->axes.back();
+  return !met.labels.empty() || met.name == "key" || met.name == "query";
+}
+
+}  // namespace
+
+void infer_axis_names(Trace& trace) {
+  for (Given& given : trace.givens) name_matrix(given.tensor, known_axes(given.name));
+}
+
+void learn_axes(Trace& trace, const Step& step, const AxisLabels& tokens) {
+  const Call call = trace.call(step);
+  const Form form = step.operation->form(call);
+  const bool plain_weights =
+      call.inputs.size() > 1 && std::all_of(call.inputs.begin() + 1, call.inputs.end(),
+                                            [](const Tensor* t) { return t->rank() < 3; });
+  const auto counts_sentences = [&](std::string_view name) {
+    return form.makes_heads || (plain_weights && !form.shares_heads && !is_name_of_heads(name));
+  };
+  std::set<std::size_t> met;
+  for (std::size_t k = 0; k < step.of.size(); ++k) {
+    const auto place = trace.given_names.place(step.of[k]);
+    if (!place || !met.insert(*place).second) continue;  // its first position decides
+    Given& given = trace.givens[*place];
+    if (!form.operands.empty()) {
+      const std::string_view axes = form.operands[std::min(k, form.operands.size() - 1)];
+      swap_usual_axes(given, axes);
+      name_matrix(given.tensor, axes);
+    }
+    name_leading(given.tensor, k == 0 && counts_sentences(given.name) ? "batch" : "head");
+    if (form.operands.empty() || may_have_tokens(call, form, k)) label_tokens(given.tensor, tokens);
+  }
+}
+
+void name_remaining_axes(Trace& trace, const AxisLabels& tokens) {
+  for (Given& given : trace.givens) {
+    name_leading(given.tensor, "head");
+    if (trace.first_consumers.contains(given.name) || is_name_of_weight(given.name)) continue;
+    label_tokens(given.tensor, tokens);
+  }
+}
+
+namespace {
+
+std::vector<std::string> labels_of(const Axis& axis, std::size_t batch) {
+  std::vector<std::string> labels;
+  if (axis.labels.empty()) return labels;
+  for (std::size_t i = 0; i < axis.size; ++i) labels.emplace_back(axis.label(i, batch));
+  return labels;
+}
+
+void fill(std::vector<std::string>& labels, std::size_t count) {
+  labels.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (labels[i].empty()) labels[i] = std::to_string(i + 1);
+  }
+}
+
+std::string name_of_sentence(std::size_t row) { return fmt::format("batch {}", row + 1); }
+
+}  // namespace
+
+bool words_differ_by_row(const Tensor& tensor) {
+  return tensor.leading_axes() == 0 && tensor.axes.back().labels.size() > tensor.columns();
+}
+
+MatrixLabels labels_of_sentence(const Tensor& ids, std::size_t row) {
+  MatrixLabels labels{{name_of_sentence(row)}, {}};
+  for (std::size_t i = 0; i < ids.columns(); ++i) {
+    labels.columns.emplace_back(ids.axes.back().label(i, row));
+  }
+  return labels;
+}
+
+MatrixLabels own_labels(const Tensor& tensor, std::size_t index, TokenLayout token_layout) {
+  const std::vector<std::size_t> leading = leading_index(tensor, index);
+  const std::size_t batch = leading.empty() ? 0 : leading.front();
+  MatrixLabels labels{labels_of(tensor.row_axis(), batch), {}};
+  if (!words_differ_by_row(tensor)) labels.columns = labels_of(tensor.axes.back(), batch);
+  if (is_shown_transposed(tensor, token_layout)) std::swap(labels.rows, labels.columns);
+  return labels;
+}
+
+MatrixLabels full_labels(const Tensor& tensor, std::size_t index, TokenLayout token_layout) {
+  MatrixLabels labels = own_labels(tensor, index, token_layout);
+  if (words_differ_by_row(tensor)) {
+    for (std::size_t row = 0; row < tensor.rows(); ++row) {
+      labels.rows.push_back(name_of_sentence(row));
+    }
+  }
+  const bool is_transposed = is_shown_transposed(tensor, token_layout);
+  fill(is_transposed ? labels.columns : labels.rows, tensor.rows());
+  fill(is_transposed ? labels.rows : labels.columns, tensor.columns());
+  return labels;
+}
+
+std::optional<std::size_t> head_of(const Tensor& tensor, std::size_t index) {
+  const std::vector<std::size_t> leading = leading_index(tensor, index);
+  for (std::size_t a = 0; a < leading.size(); ++a) {
+    if (tensor.axes[a].name == "head") return leading[a];
+  }
+  return {};
+}
+
+std::string matrix_name(const Tensor& tensor, std::size_t index) {
+  std::string name;
+  const std::vector<std::size_t> leading = leading_index(tensor, index);
+  for (std::size_t a = 0; a < leading.size(); ++a) {
+    const std::string& axis = tensor.axes[a].name;
+    name +=
+        fmt::format("{}{} {}", a == 0 ? "" : ", ", axis.empty() ? "head" : axis, leading[a] + 1);
+  }
+  return name;
 }
 
 }  // namespace qkv::inline trace

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ops/shape_rule.hpp"
+#include "ops/cell.hpp"
 #include "text/strings.hpp"
 
 namespace qkv::inline trace {
@@ -85,5 +85,94 @@ std::size_t numbers_of(const Trace& trace, const std::vector<std::size_t>& place
 
 /// Returns the size that a letter of the shape rules has in this trace: "d_k" → 2, "n" → 7.
 std::optional<std::size_t> symbol(const Trace& trace, std::string_view name);
+
+/// The row and column labels of one matrix, as displayed.
+struct MatrixLabels {
+  std::vector<std::string> rows;  ///< empty if the lesson has no words for them
+  std::vector<std::string> columns;
+};
+
+/// Returns the lesson's own labels of matrix `index`.
+MatrixLabels own_labels(const Tensor& tensor, std::size_t index, TokenLayout token_layout);
+
+/// The same, with the index from 1 for each missing label. These names are used on the screen, in
+/// files and in cell references.
+MatrixLabels full_labels(const Tensor& tensor, std::size_t index, TokenLayout token_layout);
+
+/// True if each row has its own words, so that columns have none: the ids of a batch, a sentence
+/// per row.
+bool words_differ_by_row(const Tensor& tensor);
+
+/// Returns the labels of one such row: "batch 2", its words.
+MatrixLabels labels_of_sentence(const Tensor& ids, std::size_t row);
+
+/// Returns the head of matrix `index`; nothing if the tensor has no heads.
+std::optional<std::size_t> head_of(const Tensor& tensor, std::size_t index);
+
+/// Returns "head 2" or "batch 1, head 2"; empty if the tensor is one matrix.
+std::string matrix_name(const Tensor& tensor, std::size_t index);
+
+/// Names the axes of givens with conventional names (Q, W_Q, …).
+void infer_axis_names(Trace& trace);
+
+/// Infers axis names of a given from the first step that uses it, if its name does not tell. Its
+/// leading axis is the batch if it is data that meets weights without heads, or is to be split into
+/// heads. Otherwise it is the heads, as for Q, K and V, whose norms have one gain for all heads.
+void learn_axes(Trace& trace, const Step& step, const AxisLabels& tokens);
+
+/// Names the other axes: heads, and tokens of unused givens.
+void name_remaining_axes(Trace& trace, const AxisLabels& tokens);
+
+/// A reference to a cell: `scores[3,2]`, `scores[cat,fat]`, `scores[head 2,3,2]`.
+struct CellReference {
+  std::string name;        ///< the matrix
+  std::size_t matrix = 0;  ///< index over heads and batch
+  std::size_t row = 0;     ///< internally, where a token is a row
+  std::size_t column = 0;
+};
+
+/// `scores[cat,fat]`, parsed to "scores" and {"cat", "fat"}. A label with commas needs quotes.
+struct ReferenceText {
+  std::string name;
+  std::vector<std::string> indices;
+};
+
+/// Throws InputError if the text is no reference, with what is missing and an example.
+ReferenceText parse_reference(std::string_view text);
+
+/// Returns the referenced cell. Indices count from 1 in the displayed matrix; labels may replace
+/// them, also generated ones ("d2", "token 3"). Throws InputError for an unknown name (with a
+/// suggestion), an index out of range (with the size), and an unknown or ambiguous label (with the
+/// candidates).
+CellReference resolve(const ReferenceText& text, const Trace& trace);
+
+/// The same, where * means all indices of an axis: `W_V[head 2,*,*]` is all of head 2.
+std::vector<CellReference> resolve_all(const ReferenceText& text, const Trace& trace);
+
+/// Returns the cell that `text` names. Throws InputError like the functions above; for a matrix
+/// without a cell, with one of its cells as the example.
+CellReference find_cell(std::string_view text, const Trace& trace);
+
+/// The same for a tensor that is not in a trace yet.
+CellReference resolve_in(const ReferenceText& text, const Tensor& tensor, TokenLayout token_layout);
+
+/// Returns the cell at `index` among the tensor's values.
+CellReference cell_at(std::string name, const Tensor& tensor, std::size_t index);
+
+/// Returns the reference text of a cell, with labels where they exist: `scores[cat,fat]`. An
+/// ambiguous label is replaced by its number.
+std::string reference_text(const CellReference& cell, const Tensor& tensor,
+                           TokenLayout token_layout);
+
+/// Returns the indices of a label along an axis, as displayed ("␣cat") or as it is (" cat").
+std::vector<std::size_t> places_of_label(std::string_view label, const Axis& axis,
+                                         std::size_t batch);
+
+/// Returns an index as written in a reference: its label, or its number if the label is missing,
+/// ambiguous, or can't be quoted.
+std::string index_word(const Axis& axis, std::size_t i, std::size_t batch);
+
+/// The same for every index of the axis.
+std::vector<std::string> index_words(const Axis& axis, std::size_t batch);
 
 }  // namespace qkv::inline trace

@@ -12,13 +12,12 @@
 #include "check/judge/conventions.hpp"
 #include "check/tolerance/precision.hpp"
 #include "exposition/arithmetic.hpp"
-#include "formats/handwork/numeral.hpp"
-#include "terminal/text_layout.hpp"
-#include "text/escape.hpp"
+#include "formats/format.hpp"
+#include "terminal/grid.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"
-#include "text/wrapping.hpp"
-#include "trace/labels.hpp"
+#include "text/unicode.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline verdicts {
 namespace {

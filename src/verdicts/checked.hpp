@@ -9,7 +9,7 @@
 
 #include "check/check.hpp"
 #include "check/grading/marks.hpp"
-#include "trace/cell_reference.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline verdicts {
 

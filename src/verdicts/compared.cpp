@@ -10,11 +10,10 @@
 
 #include "check/intake/layout.hpp"
 #include "check/tolerance/precision.hpp"
-#include "formats/files/manifest.hpp"
-#include "tensor/row_kernels.hpp"
-#include "text/escape.hpp"
-#include "text/wrapping.hpp"
-#include "trace/cell_reference.hpp"
+#include "formats/files/read_file.hpp"
+#include "tensor/matmul.hpp"
+#include "text/unicode.hpp"
+#include "trace/trace.hpp"
 #include "verdicts/checked.hpp"
 
 namespace qkv::inline verdicts {

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "formats/handwork/csv.hpp"
-#include "text/escape.hpp"
 #include "text/json.hpp"
-#include "trace/labels.hpp"
+#include "text/unicode.hpp"
+#include "trace/trace.hpp"
 #include "verdicts/compared.hpp"
 
 namespace qkv::inline verdicts {

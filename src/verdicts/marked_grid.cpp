@@ -7,11 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "text/escape.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"
-#include "text/wrapping.hpp"
-#include "trace/labels.hpp"
+#include "text/unicode.hpp"
+#include "trace/trace.hpp"
 #include "verdicts/checked.hpp"
 
 namespace qkv::inline verdicts {

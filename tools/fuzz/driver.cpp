@@ -11,8 +11,8 @@
 #include <string_view>
 
 #include "target.hpp"
-#include "text/error.hpp"
-#include "text/escape.hpp"
+#include "text/strings.hpp"
+#include "text/unicode.hpp"
 
 // What every fuzzer does with its target: calls it with libFuzzer's bytes, counts the memory that
 // it takes, and looks at what it says where it refuses.

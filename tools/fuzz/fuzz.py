@@ -23,7 +23,7 @@ import sys
 import seeds
 
 HERE = pathlib.Path(__file__).parent
-CATALOGUE = HERE.parent.parent / "src/ops/catalogue.hpp"
+CATALOGUE = HERE.parent.parent / "src/ops/operation.hpp"
 LONGEST = {"lesson": 8192, "walk": 8192, "reference": 100, "set": 100, "name": 100, "npy": 600,
            "csv": 400, "csv_size": 400, "keys": 200, "npz": 1200, "model": 6000,
            "checkpoint": 10000, "submission": 1500, "patch": 200, "shapes": 1024, "dumps": 1024}

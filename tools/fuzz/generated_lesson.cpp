@@ -8,7 +8,7 @@
 
 #include "lesson/lesson.hpp"
 #include "lessons.hpp"
-#include "ops/catalogue.hpp"
+#include "ops/operation.hpp"
 #include "trace/evaluate.hpp"
 
 namespace qkv::fuzz {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/parsed_array.hpp"
+#include "formats/format.hpp"
 #include "tensor/tensor.hpp"
 
 /// What each fuzzer is: a reader to call with any bytes at all, and the laws that hold whatever

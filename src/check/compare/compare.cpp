@@ -10,10 +10,8 @@
 #include "check/intake/layout.hpp"
 #include "check/judge/masks.hpp"
 #include "check/tolerance/precision.hpp"
-#include "formats/handwork/numeral.hpp"
-#include "text/error.hpp"
+#include "formats/format.hpp"
 #include "text/strings.hpp"
-#include "text/suggest.hpp"
 
 namespace qkv::inline check {
 namespace {

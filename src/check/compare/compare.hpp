@@ -6,8 +6,8 @@
 
 #include "check/check.hpp"
 #include "check/compare/side.hpp"
-#include "formats/parsed_array.hpp"
-#include "tensor/compare.hpp"
+#include "formats/format.hpp"
+#include "tensor/tensor.hpp"
 
 namespace qkv::inline check {
 

@@ -11,10 +11,9 @@
 #include "check/intake/layout.hpp"
 #include "check/intake/step_names.hpp"
 #include "formats/arrays/dtype.hpp"
-#include "ops/catalogue.hpp"
-#include "tensor/compare.hpp"
-#include "text/error.hpp"
-#include "text/suggest.hpp"
+#include "ops/operation.hpp"
+#include "tensor/tensor.hpp"
+#include "text/strings.hpp"
 
 namespace qkv::inline check {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "check/intake/name_schemes.hpp"
 #include "check/tolerance/cell_tolerance.hpp"
-#include "formats/files/find_files.hpp"
-#include "formats/parsed_array.hpp"
+#include "formats/files/read_file.hpp"
+#include "formats/format.hpp"
 #include "text/strings.hpp"
 #include "trace/trace.hpp"
 

@@ -8,10 +8,9 @@
 #include <iterator>
 #include <limits>
 
-#include "ops/backward_rule.hpp"
 #include "ops/heads/head_axis.hpp"
-#include "ops/mistake.hpp"
-#include "trace/cell_reference.hpp"
+#include "ops/operation.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline check {
 namespace {

@@ -12,7 +12,7 @@
 #include "check/diagnose/diagnosis.hpp"
 #include "check/diagnose/hypothesis.hpp"
 #include "check/judge/judge.hpp"
-#include "ops/numbers/expression.hpp"
+#include "ops/numbers/numbers.hpp"
 #include "ops/operation.hpp"
 #include "tensor/tensor.hpp"
 

@@ -9,9 +9,9 @@
 
 #include "check/diagnose/candidates.hpp"
 #include "check/tolerance/precision.hpp"
-#include "ops/shape_rule.hpp"
+#include "ops/cell.hpp"
 #include "text/strings.hpp"
-#include "trace/labels.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline check {
 namespace {

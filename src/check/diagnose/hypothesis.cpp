@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <random>
 
-#include "ops/backward_rule.hpp"
 #include "ops/cell.hpp"
+#include "ops/operation.hpp"
 
 namespace qkv::inline check {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "check/judge/judge.hpp"
-#include "ops/numbers/expression.hpp"
+#include "ops/numbers/numbers.hpp"
 #include "ops/operation.hpp"
 
 namespace qkv::inline check {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <tuple>
 
-#include "tensor/row_kernels.hpp"
+#include "tensor/matmul.hpp"
 
 namespace qkv::inline check {
 namespace {

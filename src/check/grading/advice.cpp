@@ -7,9 +7,9 @@
 #include <random>
 
 #include "check/diagnose/hypothesis.hpp"
-#include "ops/mistake.hpp"
-#include "trace/cell_reference.hpp"
+#include "ops/operation.hpp"
 #include "trace/evaluate.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline check {
 namespace {

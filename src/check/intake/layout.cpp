@@ -12,9 +12,9 @@
 
 #include "check/intake/step_names.hpp"
 #include "check/tolerance/precision.hpp"
-#include "formats/handwork/numeral.hpp"
-#include "text/suggest.hpp"
-#include "trace/labels.hpp"
+#include "formats/format.hpp"
+#include "text/strings.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline check {
 namespace {

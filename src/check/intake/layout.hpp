@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "check/intake/submission.hpp"
-#include "formats/parsed_array.hpp"
+#include "formats/format.hpp"
 #include "trace/trace.hpp"
 
 namespace qkv::inline check {

@@ -10,11 +10,9 @@
 #include <span>
 
 #include "check/tolerance/cell_tolerance.hpp"
-#include "text/error.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"
-#include "text/suggest.hpp"
-#include "trace/backward.hpp"
+#include "trace/evaluate.hpp"
 
 namespace qkv::inline check {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/parsed_array.hpp"
+#include "formats/format.hpp"
 #include "trace/trace.hpp"
 
 namespace qkv::inline check {

@@ -7,12 +7,10 @@
 #include <cmath>
 
 #include "check/intake/layout.hpp"
-#include "formats/files/find_files.hpp"
-#include "ops/backward_rule.hpp"
-#include "ops/catalogue.hpp"
-#include "text/error.hpp"
+#include "formats/files/read_file.hpp"
+#include "ops/operation.hpp"
+#include "text/strings.hpp"
 #include "text/unicode.hpp"
-#include "trace/backward.hpp"
 #include "trace/evaluate.hpp"
 
 namespace qkv::inline check {

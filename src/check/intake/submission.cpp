@@ -15,10 +15,8 @@
 #include "check/tolerance/precision.hpp"
 #include "formats/files/read_file.hpp"
 #include "formats/format.hpp"
-#include "formats/handwork/numeral.hpp"
-#include "text/error.hpp"
-#include "text/suggest.hpp"
-#include "trace/labels.hpp"
+#include "text/strings.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline check {
 namespace {

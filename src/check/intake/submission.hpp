@@ -7,9 +7,8 @@
 #include <vector>
 
 #include "check/intake/name_schemes.hpp"
-#include "formats/files/find_files.hpp"
-#include "formats/files/manifest.hpp"
-#include "formats/parsed_array.hpp"
+#include "formats/files/read_file.hpp"
+#include "formats/format.hpp"
 #include "trace/trace.hpp"
 
 namespace qkv::inline check {

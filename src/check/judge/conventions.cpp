@@ -8,8 +8,7 @@
 #include <numbers>
 #include <utility>
 
-#include "ops/backward_rule.hpp"
-#include "ops/catalogue.hpp"
+#include "ops/operation.hpp"
 #include "ops/rope/rotation.hpp"
 
 namespace qkv::inline check {

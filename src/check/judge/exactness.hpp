@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "check/judge/judge.hpp"
-#include "ops/numbers/decimal.hpp"
+#include "ops/numbers/numbers.hpp"
 
 namespace qkv::inline check {
 

@@ -5,8 +5,8 @@
 
 #include "check/intake/layout.hpp"
 #include "check/judge/conventions.hpp"
-#include "ops/backward_rule.hpp"
-#include "tensor/compare.hpp"
+#include "ops/operation.hpp"
+#include "tensor/tensor.hpp"
 #include "trace/evaluate.hpp"
 
 namespace qkv::inline check {

@@ -11,8 +11,8 @@
 #include "check/judge/masks.hpp"
 #include "check/judge/room.hpp"
 #include "check/tolerance/precision.hpp"
-#include "ops/numbers/decimal.hpp"
-#include "text/error.hpp"
+#include "ops/numbers/numbers.hpp"
+#include "text/strings.hpp"
 
 namespace qkv::inline check {
 std::string_view verdict_name(Verdict verdict) {

@@ -8,7 +8,7 @@
 
 #include "check/judge/exactness.hpp"
 #include "check/judge/judge.hpp"
-#include "ops/result.hpp"
+#include "ops/cell.hpp"
 
 namespace qkv::inline check {
 

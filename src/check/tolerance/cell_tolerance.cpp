@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "check/tolerance/precision.hpp"
-#include "tensor/row_kernels.hpp"
+#include "tensor/matmul.hpp"
 
 namespace qkv::inline check {
 namespace {

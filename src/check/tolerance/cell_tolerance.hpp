@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "check/intake/layout.hpp"
-#include "tensor/compare.hpp"
+#include "tensor/tensor.hpp"
 
 namespace qkv::inline check {
 

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <utility>
 
-#include "formats/handwork/numeral.hpp"
-#include "text/error.hpp"
+#include "formats/format.hpp"
+#include "text/strings.hpp"
 
 namespace qkv::inline formats {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "formats/parsed_array.hpp"
-#include "tensor/values.hpp"
+#include "formats/format.hpp"
+#include "tensor/tensor.hpp"
 
 namespace qkv::inline formats {
 

@@ -9,7 +9,6 @@
 #include <span>
 #include <unordered_set>
 
-#include "text/error.hpp"
 #include "text/json.hpp"
 #include "text/strings.hpp"
 

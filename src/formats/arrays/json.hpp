@@ -5,8 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/io.hpp"
-#include "formats/parsed_array.hpp"
+#include "formats/format.hpp"
 
 namespace qkv::inline formats {
 

@@ -6,8 +6,7 @@
 #include <algorithm>
 
 #include "formats/arrays/dtype.hpp"
-#include "formats/handwork/numeral.hpp"
-#include "text/error.hpp"
+#include "formats/format.hpp"
 #include "text/strings.hpp"
 
 // Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "formats/parsed_array.hpp"
+#include "formats/format.hpp"
 #include "tensor/tensor.hpp"
 
 namespace qkv::inline formats {

@@ -10,8 +10,8 @@
 
 #include "formats/arrays/dtype.hpp"
 #include "formats/arrays/npy.hpp"
-#include "formats/handwork/numeral.hpp"
-#include "text/error.hpp"
+#include "formats/format.hpp"
+#include "text/strings.hpp"
 
 // Format: https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT, sections 4.3 and 4.4.
 // Readers rely on the central directory; local headers only locate the data.

@@ -9,8 +9,8 @@
 
 #include "formats/arrays/dtype.hpp"
 #include "formats/arrays/npz.hpp"
-#include "formats/handwork/numeral.hpp"
-#include "text/error.hpp"
+#include "formats/format.hpp"
+#include "text/strings.hpp"
 
 // The pickle is run on a stack of nodes in one array. A node refers to others by index, so that
 // neither deep nesting nor a cycle costs more than the walk that names the tensors allows.

@@ -8,9 +8,8 @@
 #include <cstdint>
 #include <set>
 
-#include "formats/handwork/numeral.hpp"
-#include "tensor/parallel.hpp"
-#include "text/error.hpp"
+#include "formats/format.hpp"
+#include "tensor/resources.hpp"
 #include "text/strings.hpp"
 
 // Format: https://huggingface.co/docs/safetensors, "Format", and the checks of its own reader.

@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "formats/arrays/dtype.hpp"
-#include "formats/io.hpp"
-#include "formats/parsed_array.hpp"
+#include "formats/format.hpp"
 #include "tensor/tensor.hpp"
 
 namespace qkv::inline formats {

@@ -1,4 +1,4 @@
-#include "formats/files/find_files.hpp"
+#include "formats/files/read_file.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,12 +12,10 @@
 
 #include "formats/arrays/dtype.hpp"
 #include "formats/arrays/npz.hpp"
-#include "formats/files/manifest.hpp"
-#include "formats/files/read_file.hpp"
-#include "formats/handwork/numeral.hpp"
+#include "formats/format.hpp"
 #include "tensor/tensor.hpp"
-#include "text/error.hpp"
 #include "text/number.hpp"
+#include "text/strings.hpp"
 #include "text/unicode.hpp"
 
 namespace qkv::inline formats {

@@ -22,9 +22,8 @@
 #include <utility>
 #include <vector>
 
-#include "formats/files/manifest.hpp"
-#include "formats/files/output_directory.hpp"
-#include "text/error.hpp"
+#include "formats/files/read_file.hpp"
+#include "text/strings.hpp"
 
 namespace qkv::inline formats {
 namespace {

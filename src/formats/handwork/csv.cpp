@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "formats/handwork/numeral.hpp"
-#include "text/error.hpp"
+#include "formats/format.hpp"
 #include "text/strings.hpp"
 
 namespace qkv::inline formats {

@@ -2,9 +2,9 @@
 #include <array>
 #include <stdexcept>
 
+#include "formats/format.hpp"
 #include "formats/handwork/csv.hpp"
-#include "formats/handwork/numeral.hpp"
-#include "tensor/parallel.hpp"
+#include "tensor/resources.hpp"
 #include "text/number.hpp"
 #include "text/unicode.hpp"
 

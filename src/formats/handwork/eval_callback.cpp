@@ -4,9 +4,8 @@
 #include <cmath>
 #include <map>
 
-#include "formats/handwork/numeral.hpp"
-#include "formats/handwork/printed_text.hpp"
-#include "text/error.hpp"
+#include "formats/format.hpp"
+#include "formats/handwork/csv.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"
 

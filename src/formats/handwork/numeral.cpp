@@ -1,4 +1,4 @@
-#include "formats/handwork/numeral.hpp"
+#include "formats/format.hpp"
 
 #include <fast_float/fast_float.h>
 #include <fmt/format.h>
@@ -9,8 +9,6 @@
 #include <cstdlib>
 #include <optional>
 
-#include "formats/io.hpp"
-#include "text/error.hpp"
 #include "text/strings.hpp"
 #include "text/unicode.hpp"
 

@@ -1,4 +1,4 @@
-#include "formats/handwork/printed_text.hpp"
+#include "formats/handwork/csv.hpp"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "formats/handwork/csv.hpp"
-#include "formats/handwork/numeral.hpp"
-#include "text/error.hpp"
+#include "formats/format.hpp"
 #include "text/strings.hpp"
 #include "text/unicode.hpp"
 

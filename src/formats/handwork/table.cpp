@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "formats/handwork/numeral.hpp"
-#include "text/error.hpp"
+#include "formats/format.hpp"
 #include "text/strings.hpp"
 #include "text/unicode.hpp"
 

@@ -3,17 +3,14 @@
 #include <fmt/format.h>
 
 #include "formats/files/read_file.hpp"
-#include "formats/handwork/numeral.hpp"
+#include "formats/format.hpp"
 #include "lesson/prose.hpp"
-#include "ops/backward_rule.hpp"
 #include "ops/operation.hpp"
-#include "tensor/compare.hpp"
-#include "text/error.hpp"
+#include "tensor/tensor.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"
-#include "text/suggest.hpp"
-#include "trace/cell_reference.hpp"
 #include "trace/evaluate.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline lesson {
 namespace {

@@ -1,15 +1,14 @@
-#include "lesson/file/given.hpp"
+#include "lesson/file/tables.hpp"
 
 #include <fmt/format.h>
 
 #include <atomic>
 #include <cctype>
 
-#include "formats/files/manifest.hpp"
 #include "formats/files/read_file.hpp"
 #include "formats/format.hpp"
-#include "formats/handwork/printed_text.hpp"
-#include "text/error.hpp"
+#include "formats/handwork/csv.hpp"
+#include "text/strings.hpp"
 
 namespace qkv::inline lesson {
 namespace {

@@ -1,15 +1,11 @@
 #include <fmt/format.h>
 
-#include "lesson/file/given.hpp"
 #include "lesson/file/tables.hpp"
 #include "lesson/file/toml_reader.hpp"
 #include "lesson/lesson.hpp"
 #include "lesson/model/model_lesson.hpp"
-#include "ops/backward_rule.hpp"
-#include "ops/catalogue.hpp"
-#include "text/error.hpp"
+#include "ops/operation.hpp"
 #include "text/strings.hpp"
-#include "text/suggest.hpp"
 
 namespace qkv::inline lesson {
 namespace {

@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include "formats/files/read_file.hpp"
-#include "formats/handwork/printed_text.hpp"
-#include "ops/backward_rule.hpp"
-#include "text/error.hpp"
-#include "text/suggest.hpp"
-#include "trace/cell_reference.hpp"
+#include "formats/handwork/csv.hpp"
+#include "ops/operation.hpp"
+#include "text/strings.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline lesson {
 namespace {

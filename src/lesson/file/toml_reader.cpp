@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "formats/handwork/numeral.hpp"
-#include "text/error.hpp"
-#include "text/suggest.hpp"
+#include "formats/format.hpp"
+#include "text/strings.hpp"
 #include "text/unicode.hpp"
 
 namespace qkv::inline lesson {

@@ -8,7 +8,7 @@
 
 #include "lesson/generate/style.hpp"
 #include "lesson/library.hpp"
-#include "tensor/memory.hpp"
+#include "tensor/resources.hpp"
 #include "text/strings.hpp"
 #include "tokens/words.hpp"
 #include "trace/evaluate.hpp"

@@ -1,13 +1,12 @@
-#include "lesson/model/interpretability.hpp"
+#include "lesson/model/predictions.hpp"
 
 #include <numeric>
 
 #include "lesson/prose.hpp"
-#include "ops/catalogue.hpp"
-#include "text/error.hpp"
-#include "trace/backward.hpp"
+#include "ops/operation.hpp"
+#include "text/strings.hpp"
 #include "trace/evaluate.hpp"
-#include "trace/labels.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline lesson {
 namespace {

@@ -4,14 +4,11 @@
 
 #include <charconv>
 
-#include "lesson/file/given.hpp"
-#include "lesson/model/next_tokens.hpp"
-#include "model/weights.hpp"
-#include "ops/backward_rule.hpp"
-#include "ops/catalogue.hpp"
-#include "text/error.hpp"
+#include "lesson/file/tables.hpp"
+#include "lesson/model/predictions.hpp"
+#include "model/architecture.hpp"
+#include "ops/operation.hpp"
 #include "text/strings.hpp"
-#include "trace/backward.hpp"
 #include "trace/evaluate.hpp"
 
 namespace qkv::inline lesson {

@@ -1,12 +1,12 @@
-#include "lesson/model/next_tokens.hpp"
+#include "lesson/model/predictions.hpp"
 
 #include <fmt/format.h>
 
 #include <numeric>
 
-#include "ops/catalogue.hpp"
-#include "ops/result.hpp"
-#include "text/error.hpp"
+#include "ops/cell.hpp"
+#include "ops/operation.hpp"
+#include "text/strings.hpp"
 #include "trace/evaluate.hpp"
 #include "trace/trace.hpp"
 

@@ -1,9 +1,7 @@
-#include "ops/attention/fused_attention.hpp"
-
 #include "ops/attention/softmax.hpp"
+
 #include "ops/heads/head_axis.hpp"
 #include "tensor/matmul.hpp"
-#include "tensor/row_kernels.hpp"
 
 namespace qkv::inline ops {
 namespace {

@@ -1,4 +1,4 @@
-#include "ops/attention/score.hpp"
+#include "ops/attention/softmax.hpp"
 #include "ops/kinds/cellwise.hpp"
 #include "ops/kinds/line.hpp"
 #include "text/number.hpp"

@@ -1,6 +1,5 @@
-#include "ops/attention/score.hpp"
-
 #include "ops/attention/softmax.hpp"
+
 #include "ops/heads/head_axis.hpp"
 #include "ops/kinds/product.hpp"
 

@@ -1,8 +1,7 @@
 #include "ops/attention/softmax.hpp"
 
-#include "ops/attention/score.hpp"
 #include "ops/heads/head_axis.hpp"
-#include "tensor/row_kernels.hpp"
+#include "tensor/matmul.hpp"
 
 namespace qkv::inline ops {
 namespace {

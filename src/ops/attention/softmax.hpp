@@ -4,12 +4,42 @@
 #include <span>
 #include <vector>
 
-#include "ops/backward_rule.hpp"
+#include "ops/cell.hpp"
 #include "ops/kinds/line.hpp"
 #include "ops/operation.hpp"
 #include "tensor/tensor.hpp"
 
 namespace qkv::inline ops {
+
+/// Mistakes between the scores and the weights. The chain is the step, the step that made its first
+/// operand, and so on, back to the scores.
+
+/// Return the mistakes of a chain without its scale, or its mask.
+constexpr Mistake unscaled(std::string_view hint) {
+  return {"softmax.unscaled", "The scores went in before they were scaled.", hint,
+          SkipUpstream{&scale_operation}};
+}
+constexpr Mistake unmasked(std::string_view hint) {
+  return {"softmax.unmasked", "The mask was ignored.", hint, SkipUpstream{&mask_operation}};
+}
+
+/// Returns the step's result from unmasked scores, its hidden cells then set to 0.
+Versions masked_afterwards(const StepView& step);
+
+/// Returns the scores with a causal mask: with the queries as the first tokens and, if fewer than
+/// the keys, as the last ones.
+Versions causally_masked_either_way(const Tensor& scores);
+/// Returns the step's result with a causal mask that the lesson does not have.
+Versions needless_causal_mask(const StepView& step);
+
+/// Returns the mistake of a mask that is not expected; `change` gives its numbers.
+constexpr Mistake needless_mask(const Change& change = needless_causal_mask) {
+  return {"mask.needless",
+          "Keys were hidden at a step that hides none.",
+          "Does this step have a mask?",
+          change,
+          {.infinities = true}};
+}
 
 /// True if the softmax has sinks, e^x / (Σ e^x + e^sink): a number per head that joins the sum of
 /// each of its lines and gets no weight itself.
@@ -45,5 +75,33 @@ BackwardRule softmax_backward(const OperandRef& use);
 
 /// Returns the backward rule of normalise: to its numbers, or to their sums if given.
 BackwardRule normalise_backward(const OperandRef& use);
+
+/// The role of an operation in attention; `result` is the weighted sum of the values.
+enum class AttentionPart { none, scores, between, weights, result };
+AttentionPart attention_part(const Operation& operation);
+
+/// One step of an attention block of which only the last result is needed. Its first operand, the
+/// result of the step before, has axes but no values.
+struct FusedStep {
+  const Operation* operation = nullptr;
+  Call call;
+  const InPlaceKernel* work = nullptr;  ///< of a step in between: from `fused_step`
+};
+
+/// Returns the axes of such a step's result and the kernel of a step in between. Nothing if the
+/// operation has no role, or if the scores are few enough to be stored. Throws InputError if the
+/// shapes do not fit.
+std::optional<InPlaceKernel> fused_step(const Operation& operation, const Call& call);
+
+/// The last step's result, and the weights, recomputed a row at a time on demand.
+struct FusedAttention {
+  Tensor result;
+  Values weights;
+};
+
+/// Computes attention some query rows at a time, without storing the scores and weights (as in Dao
+/// and others, 2022, FlashAttention, though whole rows fit here). Skips keys that a mask hides from
+/// all of these queries. Returns nothing if the scores may become infinite.
+std::optional<FusedAttention> fused_attention(std::span<const FusedStep> steps);
 
 }  // namespace qkv::inline ops

@@ -1,7 +1,7 @@
 #include "ops/attention/softmax.hpp"
 #include "ops/heads/head_axis.hpp"
 #include "ops/kinds/cellwise.hpp"
-#include "tensor/row_kernels.hpp"
+#include "tensor/matmul.hpp"
 
 namespace qkv::inline ops {
 namespace {

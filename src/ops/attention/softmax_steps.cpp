@@ -1,4 +1,3 @@
-#include "ops/attention/score.hpp"
 #include "ops/attention/softmax.hpp"
 #include "ops/heads/head_axis.hpp"
 #include "ops/kinds/cellwise.hpp"

@@ -3,7 +3,6 @@
 #include <cstddef>
 
 #include "ops/operation.hpp"
-#include "ops/options.hpp"
 
 namespace qkv::inline ops {
 

@@ -1,6 +1,6 @@
 #include "ops/kinds/cellwise.hpp"
 #include "ops/kinds/line.hpp"
-#include "tensor/row_kernels.hpp"
+#include "tensor/matmul.hpp"
 
 // Cell-wise functions of one number.
 

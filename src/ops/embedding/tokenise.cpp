@@ -1,11 +1,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "ops/backward_rule.hpp"
-#include "ops/catalogue.hpp"
 #include "ops/cell.hpp"
+#include "ops/operation.hpp"
 #include "text/strings.hpp"
-#include "text/suggest.hpp"
 #include "tokens/bpe.hpp"
 #include "tokens/words.hpp"
 

@@ -1,8 +1,8 @@
 #include "ops/heads/head_axis.hpp"
 
-#include "ops/code.hpp"
 #include "ops/kinds/cellwise.hpp"
 #include "ops/kinds/move.hpp"
+#include "ops/operation.hpp"
 
 namespace qkv::inline ops {
 namespace {

@@ -5,9 +5,8 @@
 #include <span>
 #include <type_traits>
 
-#include "ops/backward_rule.hpp"
 #include "ops/cell.hpp"
-#include "ops/result.hpp"
+#include "ops/operation.hpp"
 
 namespace qkv::inline ops {
 

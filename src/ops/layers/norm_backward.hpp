@@ -1,8 +1,8 @@
 #pragma once
 
-#include "ops/backward_rule.hpp"
 #include "ops/cell.hpp"
-#include "ops/numbers/functions.hpp"
+#include "ops/kinds/formula.hpp"
+#include "ops/operation.hpp"
 
 namespace qkv::inline ops {
 

@@ -1,5 +1,5 @@
-#include "ops/code.hpp"
 #include "ops/kinds/move.hpp"
+#include "ops/operation.hpp"
 
 namespace qkv::inline ops {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "ops/numbers/functions.hpp"
+#include "ops/kinds/formula.hpp"
 #include "ops/operation.hpp"
 
 namespace qkv::inline ops {

@@ -9,7 +9,7 @@
 #include "check/intake/step_names.hpp"
 #include "check/submissions.hpp"
 #include "lesson/library.hpp"
-#include "text/error.hpp"
+#include "text/strings.hpp"
 
 namespace check_submission_tests {
 

@@ -18,12 +18,10 @@
 #include "formats/arrays/npy.hpp"
 #include "formats/arrays/npz.hpp"
 #include "formats/arrays/safetensors.hpp"
-#include "formats/files/find_files.hpp"
-#include "formats/files/manifest.hpp"
+#include "formats/files/read_file.hpp"
 #include "formats/handwork/csv.hpp"
-#include "formats/handwork/printed_text.hpp"
-#include "ops/catalogue.hpp"
-#include "text/error.hpp"
+#include "ops/operation.hpp"
+#include "text/strings.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "document/latex.hpp"
+#include "document/document.hpp"
 
 #include <catch2/catch.hpp>
 

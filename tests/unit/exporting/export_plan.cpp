@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lesson/library.hpp"
-#include "text/error.hpp"
+#include "text/strings.hpp"
 
 namespace exporting_export_plan_tests {
 

@@ -1,4 +1,4 @@
-#include "exposition/map.hpp"
+#include "exposition/exposition.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

@@ -1,9 +1,9 @@
-#include "exposition/sensitivity.hpp"
+#include "exposition/arithmetic.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "text/escape.hpp"
+#include "text/unicode.hpp"
 #include "trace/evaluate.hpp"
 
 namespace exposition_sensitivity_tests {

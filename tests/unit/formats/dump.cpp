@@ -1,4 +1,4 @@
-#include "formats/files/find_files.hpp"
+#include "formats/files/read_file.hpp"
 
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 
 #include "formats/arrays/npy.hpp"
 #include "formats/files/write_file.hpp"
-#include "text/error.hpp"
+#include "text/strings.hpp"
 
 namespace formats_dump_tests {
 

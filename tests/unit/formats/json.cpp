@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "tensor/values.hpp"
-#include "text/error.hpp"
+#include "tensor/tensor.hpp"
+#include "text/strings.hpp"
 
 namespace formats_json_tests {
 

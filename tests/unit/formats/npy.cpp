@@ -7,8 +7,8 @@
 #include <vector>
 #include <xtensor/xnpy.hpp>
 
-#include "tensor/values.hpp"
-#include "text/error.hpp"
+#include "tensor/tensor.hpp"
+#include "text/strings.hpp"
 
 namespace formats_npy_tests {
 

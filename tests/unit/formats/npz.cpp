@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "formats/arrays/npy.hpp"
-#include "text/error.hpp"
+#include "text/strings.hpp"
 
 namespace formats_npz_tests {
 

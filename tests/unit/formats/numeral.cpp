@@ -1,11 +1,11 @@
-#include "formats/handwork/numeral.hpp"
+#include "formats/format.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 #include <string>
 
-#include "tensor/values.hpp"
+#include "tensor/tensor.hpp"
 
 namespace formats_numeral_tests {
 

@@ -1,12 +1,12 @@
-#include "formats/handwork/printed_text.hpp"
+#include "formats/handwork/csv.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <string>
 #include <vector>
 
-#include "tensor/values.hpp"
-#include "text/error.hpp"
+#include "tensor/tensor.hpp"
+#include "text/strings.hpp"
 
 namespace formats_printed_text_tests {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "text/error.hpp"
+#include "text/strings.hpp"
 
 namespace formats_safetensors_tests {
 

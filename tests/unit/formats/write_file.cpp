@@ -9,9 +9,8 @@
 #include <filesystem>
 #include <string>
 
-#include "formats/files/output_directory.hpp"
 #include "formats/files/read_file.hpp"
-#include "text/error.hpp"
+#include "text/strings.hpp"
 
 namespace formats_write_file_tests {
 

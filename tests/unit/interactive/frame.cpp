@@ -1,6 +1,6 @@
 #include "interactive/frame.hpp"
 
-#include "terminal/text_layout.hpp"
+#include "terminal/grid.hpp"
 
 #include <catch2/catch.hpp>
 

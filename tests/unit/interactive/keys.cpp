@@ -1,4 +1,4 @@
-#include "interactive/keys.hpp"
+#include "interactive/frame.hpp"
 
 #include <catch2/catch.hpp>
 #include <vector>

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "check/check.hpp"
-#include "ops/catalogue.hpp"
-#include "text/error.hpp"
+#include "ops/operation.hpp"
+#include "text/strings.hpp"
 #include "tiny.hpp"
 
 namespace interactive_quiz_tests {

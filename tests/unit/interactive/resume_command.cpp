@@ -1,4 +1,4 @@
-#include "interactive/plain_stepper.hpp"
+#include "interactive/stepper.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "terminal/text_layout.hpp"
-#include "text/error.hpp"
+#include "terminal/grid.hpp"
+#include "text/strings.hpp"
 #include "tiny.hpp"
 
 namespace interactive_stepper_tests {

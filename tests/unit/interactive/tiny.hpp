@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-#include "interactive/keys.hpp"
+#include "interactive/frame.hpp"
 #include "interactive/walkthrough.hpp"
 #include "lesson/lesson.hpp"
 #include "lesson/library.hpp"

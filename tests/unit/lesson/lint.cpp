@@ -12,7 +12,7 @@
 
 #include "formats/files/read_file.hpp"
 #include "lesson/library.hpp"
-#include "ops/catalogue.hpp"
+#include "ops/operation.hpp"
 
 namespace lesson_lint_tests {
 

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "ops/backward_rule.hpp"
+#include "ops/operation.hpp"
 #include "support/samples.hpp"
-#include "text/error.hpp"
+#include "text/strings.hpp"
 
 namespace ops_backward_tests {
 
@@ -260,7 +260,7 @@ bool has_exact_operands(const Operation& operation) {
 
 TEST_CASE("every operation has a backward rule") {
   for (const Operation* operation : catalogue()) {
-    INFO(operation->name << ": give it a `backward` (ops/backward_rule.hpp), or no_backward where "
+    INFO(operation->name << ": give it a `backward` (ops/operation.hpp), or no_backward where "
                             "no gradient flows");
     CHECK(operation->backward != nullptr);
   }

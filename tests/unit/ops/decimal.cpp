@@ -1,4 +1,4 @@
-#include "ops/numbers/decimal.hpp"
+#include "ops/numbers/numbers.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -9,10 +9,10 @@
 #include <cmath>
 #include <string>
 
-#include "ops/shape_rule.hpp"
+#include "ops/cell.hpp"
 #include "support/samples.hpp"
-#include "tensor/values.hpp"
-#include "text/error.hpp"
+#include "tensor/tensor.hpp"
+#include "text/strings.hpp"
 #include "trace/evaluate.hpp"
 
 namespace ops_laws_tests {

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "support/samples.hpp"
-#include "tensor/values.hpp"
+#include "tensor/tensor.hpp"
 
 namespace ops_numbers_tests {
 

@@ -1,4 +1,4 @@
-#include "ops/options.hpp"
+#include "ops/operation.hpp"
 
 #include <catch2/catch.hpp>
 #include <limits>

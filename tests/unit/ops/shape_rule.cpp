@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
-#include "ops/options.hpp"
-#include "ops/shape_rule.hpp"
+#include "ops/cell.hpp"
+#include "ops/operation.hpp"
 #include "support/calls.hpp"
 
 namespace ops_shape_rule_tests {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "text/error.hpp"
+#include "text/strings.hpp"
 
 namespace qkv::test {
 

@@ -6,9 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "ops/catalogue.hpp"
 #include "ops/cell.hpp"
-#include "ops/result.hpp"
+#include "ops/operation.hpp"
 
 /// Operations called on matrices written out in a test, and their results read cell by cell.
 namespace qkv::test {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "ops/shape_rule.hpp"
+#include "ops/cell.hpp"
 #include "support/sample_parts.hpp"
 
 namespace qkv::test {

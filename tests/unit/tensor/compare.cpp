@@ -1,11 +1,9 @@
-#include "tensor/compare.hpp"
+#include "tensor/tensor.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <stdexcept>
 #include <vector>
-
-#include "tensor/values.hpp"
 
 namespace tensor_compare_tests {
 

@@ -1,9 +1,9 @@
-#include "tensor/huge_pages.hpp"
+#include "tensor/xt.hpp"
 
 #include <catch2/catch.hpp>
 #include <vector>
 
-#include "tensor/memory.hpp"
+#include "tensor/resources.hpp"
 
 namespace tensor_huge_pages_tests {
 

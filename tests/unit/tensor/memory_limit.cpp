@@ -1,9 +1,9 @@
-#include "tensor/memory.hpp"
+#include "tensor/resources.hpp"
 
 #include <catch2/catch.hpp>
 #include <cstdint>
 
-#include "text/error.hpp"
+#include "text/strings.hpp"
 
 namespace tensor_memory_limit_tests {
 

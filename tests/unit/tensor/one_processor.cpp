@@ -2,7 +2,7 @@
 // could be called, and it takes the best that the machine has.
 #include "tensor/one_processor.hpp"
 
-#include "tensor/row_kernels.hpp"
+#include "tensor/matmul.hpp"
 
 #define qkv plain_processor
 #define QKV_FOR_EACH_PROCESSOR

@@ -1,4 +1,4 @@
-#include "tensor/parallel.hpp"
+#include "tensor/resources.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -14,7 +14,7 @@
 
 #include "support/calls.hpp"
 #include "support/samples.hpp"
-#include "tensor/row_kernels.hpp"
+#include "tensor/matmul.hpp"
 
 namespace tensor_parallel_tests {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "text/error.hpp"
+#include "text/strings.hpp"
 
 namespace tensor_random_tests {
 

@@ -1,4 +1,4 @@
-#include "tensor/values.hpp"
+#include "tensor/tensor.hpp"
 
 #include <catch2/catch.hpp>
 #include <thread>

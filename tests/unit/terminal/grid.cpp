@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "text/wrapping.hpp"
+#include "text/unicode.hpp"
 
 namespace terminal_grid_tests {
 

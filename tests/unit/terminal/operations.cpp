@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "ops/catalogue.hpp"
-#include "text/wrapping.hpp"
+#include "ops/operation.hpp"
+#include "text/unicode.hpp"
 
 namespace terminal_operations_tests {
 

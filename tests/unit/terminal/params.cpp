@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "text/error.hpp"
+#include "text/strings.hpp"
 
 namespace terminal_params_tests {
 

@@ -1,11 +1,9 @@
-#include "terminal/pattern_glyphs.hpp"
+#include "terminal/grid.hpp"
 
 #include <catch2/catch.hpp>
 #include <limits>
 #include <string>
 #include <vector>
-
-#include "terminal/grid.hpp"
 
 namespace terminal_pattern_glyphs_tests {
 

@@ -6,8 +6,8 @@
 
 #include "exposition/arithmetic.hpp"
 #include "lesson/lesson.hpp"
-#include "trace/cell_reference.hpp"
 #include "trace/evaluate.hpp"
+#include "trace/trace.hpp"
 
 namespace terminal_walk_tests {
 

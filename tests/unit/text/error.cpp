@@ -1,4 +1,4 @@
-#include "text/error.hpp"
+#include "text/strings.hpp"
 
 #include <catch2/catch.hpp>
 

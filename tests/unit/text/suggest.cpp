@@ -1,4 +1,4 @@
-#include "text/suggest.hpp"
+#include "text/strings.hpp"
 
 #include <array>
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-#include "text/escape.hpp"
+#include "text/unicode.hpp"
 
 #include <catch2/catch.hpp>
 

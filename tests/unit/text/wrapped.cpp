@@ -1,4 +1,4 @@
-#include "text/wrapping.hpp"
+#include "text/unicode.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

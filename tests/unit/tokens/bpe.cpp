@@ -4,8 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "text/error.hpp"
-#include "tokens/pre_tokenizer.hpp"
+#include "text/strings.hpp"
 
 namespace tokens_bpe_tests {
 

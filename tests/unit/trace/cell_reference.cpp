@@ -1,10 +1,10 @@
-#include "trace/cell_reference.hpp"
+#include "trace/trace.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>
 
 #include "support/calls.hpp"
-#include "text/error.hpp"
+#include "text/strings.hpp"
 #include "trace/evaluate.hpp"
 
 namespace trace_cell_reference_tests {

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "ops/attention/fused_attention.hpp"
+#include "ops/attention/softmax.hpp"
 #include "support/calls.hpp"
-#include "text/error.hpp"
-#include "trace/labels.hpp"
+#include "text/strings.hpp"
+#include "trace/trace.hpp"
 
 namespace trace_evaluate_tests {
 

@@ -12,7 +12,7 @@
 #include "formats/arrays/safetensors.hpp"
 #include "lessons.hpp"
 #include "target.hpp"
-#include "text/error.hpp"
+#include "text/strings.hpp"
 
 namespace qkv::fuzz {
 namespace {

@@ -3,8 +3,8 @@
 #include "lesson/library.hpp"
 #include "lessons.hpp"
 #include "target.hpp"
-#include "text/error.hpp"
-#include "text/escape.hpp"
+#include "text/strings.hpp"
+#include "text/unicode.hpp"
 
 namespace qkv::fuzz {
 namespace {

@@ -1,5 +1,5 @@
 #include "check/intake/step_names.hpp"
-#include "formats/files/find_files.hpp"
+#include "formats/files/read_file.hpp"
 #include "lessons.hpp"
 #include "target.hpp"
 

@@ -1,4 +1,4 @@
-#include "formats/handwork/printed_text.hpp"
+#include "formats/handwork/csv.hpp"
 
 #include "formats/arrays/json.hpp"
 #include "target.hpp"

@@ -1,4 +1,4 @@
-#include "trace/cell_reference.hpp"
+#include "trace/trace.hpp"
 
 #include "lessons.hpp"
 #include "target.hpp"

@@ -1,8 +1,8 @@
 #include "directory.hpp"
-#include "formats/files/manifest.hpp"
+#include "formats/files/read_file.hpp"
 #include "lessons.hpp"
 #include "target.hpp"
-#include "text/error.hpp"
+#include "text/strings.hpp"
 
 namespace qkv::fuzz {
 namespace {

@@ -1,13 +1,110 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
 
 namespace qkv::inline ops {
+
+/// All numbers from `low` to `high`: the possible values of a cell whose inputs are known to within
+/// a unit of their last digit.
+struct Interval {
+  double low = 0;
+  double high = 0;
+
+  constexpr Interval() = default;
+  constexpr Interval(double exact) : low(exact), high(exact) {}  // NOLINT: a number is an interval
+  constexpr Interval(double from, double to) : low(from), high(to) {}
+};
+
+inline constexpr Interval everything{-std::numeric_limits<double>::infinity(),
+                                     std::numeric_limits<double>::infinity()};
+
+inline Interval operator+(Interval a, Interval b) { return {a.low + b.low, a.high + b.high}; }
+inline Interval operator-(Interval a, Interval b) { return {a.low - b.high, a.high - b.low}; }
+
+/// Here 0 · ∞ is 0: an exact zero removes its other factor.
+inline Interval operator*(Interval a, Interval b) {
+  const auto times = [](double x, double y) { return x == 0 || y == 0 ? 0 : x * y; };
+  const auto [low, high] = std::minmax(
+      {times(a.low, b.low), times(a.low, b.high), times(a.high, b.low), times(a.high, b.high)});
+  return {low, high};
+}
+
+/// Returns `everything` if the divisor contains 0.
+inline Interval operator/(Interval a, Interval b) {
+  if (b.low <= 0 && b.high >= 0) return everything;
+  const auto [low, high] =
+      std::minmax({a.low / b.low, a.low / b.high, a.high / b.low, a.high / b.high});
+  return {low, high};
+}
+
+/// Returns x · x, which is never below 0 because both factors are one number.
+inline Interval square(Interval x) {
+  const auto [low, high] = std::minmax({x.low * x.low, x.high * x.high});
+  return {x.low < 0 && x.high > 0 ? 0 : low, high};
+}
+
+inline Interval exp(Interval x) { return {std::exp(x.low), std::exp(x.high)}; }
+/// Numbers not above 0 have no logarithm: there the range begins at minus infinity.
+inline Interval log(Interval x) {
+  constexpr double bottom = -std::numeric_limits<double>::infinity();
+  return {x.low > 0 ? std::log(x.low) : bottom, x.high > 0 ? std::log(x.high) : bottom};
+}
+inline Interval tanh(Interval x) { return {std::tanh(x.low), std::tanh(x.high)}; }
+inline Interval sqrt(Interval x) { return {std::sqrt(std::max(0.0, x.low)), std::sqrt(x.high)}; }
+
+inline Interval hull(Interval a, Interval b) {
+  return {std::min(a.low, b.low), std::max(a.high, b.high)};
+}
+
+/// An exact decimal number, or unknown. 0.5 · 1.5 is 0.75 without rounding; 1 / 3 is unknown, as is
+/// whatever was rounded before. It records the most decimals of all intermediate results. Numbers
+/// of more than 18 digits are unknown.
+class Decimal {
+ public:
+  Decimal(double number);  // NOLINT: a number is a decimal, if it has at most 12 decimals
+
+  /// Returns the value of a number that has no last decimal, or was rounded.
+  static Decimal unknown();
+
+  bool is_exact() const { return kind_ != Kind::unknown; }
+  /// NaN if not exact.
+  double value() const;
+  /// Returns the most decimals of the number and of its intermediate results.
+  int decimals() const { return std::max<int>(places_, most_); }
+
+  friend Decimal operator+(Decimal a, Decimal b);
+  friend Decimal operator-(Decimal a, Decimal b);
+  friend Decimal operator*(Decimal a, Decimal b);
+  friend Decimal operator/(Decimal a, Decimal b);
+  friend Decimal exp(Decimal x);   ///< known for 0 and -inf
+  friend Decimal log(Decimal x);   ///< known for 1
+  friend Decimal sqrt(Decimal x);  ///< known for squares
+  friend Decimal tanh(Decimal x);  ///< known for 0, like erf
+  friend Decimal erf(Decimal x);
+  friend Decimal positive_part(Decimal x);
+
+ private:
+  enum class Kind : std::uint8_t { finite, infinite, minus_infinite, unknown };
+
+  Decimal(Kind kind) : kind_(kind) {}
+  bool is_finite() const { return kind_ == Kind::finite; }
+  // The number digits / 10^places; its intermediate results have at most `most` decimals.
+  static Decimal of(std::int64_t digits, int places, int most);
+  Decimal made_of(Decimal part) const;  ///< with `part`'s decimals counted
+
+  std::int64_t digits_ = 0;
+  std::int8_t places_ = 0;
+  std::int8_t most_ = 0;
+  Kind kind_ = Kind::finite;
+};
 
 /// The cell that a term of the arithmetic reads, and why that one: with other numbers, the largest
 /// cell of a line may be another.
