@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "cli/options.hpp"
-#include "lesson/file/tables.hpp"
 #include "lesson/library.hpp"
 #include "tensor/resources.hpp"
 #include "terminal/grid.hpp"

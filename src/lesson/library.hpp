@@ -80,4 +80,7 @@ LoadedLesson load_model(const std::string& path, const LessonChanges& changes,
 LoadedLesson with_cell_set(const std::shared_ptr<const LoadedLesson>& loaded,
                            const std::string& change);
 
+/// Allows every lesson to name any file, for the whole process: only the user may decide so.
+void allow_outside_files();
+
 }  // namespace qkv::inline lesson

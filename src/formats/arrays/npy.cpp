@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
 #include "formats/arrays/dtype.hpp"
 #include "formats/format.hpp"
 #include "text/strings.hpp"
+#include "text/unicode.hpp"
 
 // Format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 
@@ -24,140 +26,70 @@ struct Header {
   const Dtype* dtype = nullptr;
   ByteOrder byte_order = ByteOrder::little;
   bool fortran_order = false;
-  Shape shape;
+  Shape shape = {};
 };
+
+using Json = nlohmann::json;
+
+/// Returns the header, a Python dict, as JSON: in quotes, brackets, words and last commas they
+/// differ.
+std::string as_json(std::string_view dict) {
+  std::string json;
+  for (const char c : dict) {
+    const bool closes = c == ')' || c == ']' || c == '}';
+    const std::size_t last = json.find_last_not_of(" \t\n");
+    if (closes && last != json.npos && json[last] == ',') json.erase(last);
+    if (c == 'L' && !json.empty() && is_digit(json.back())) continue;  // Python 2 wrote 3L
+    json += c == '\'' ? '"' : c == '(' ? '[' : c == ')' ? ']' : c;
+  }
+  return replace_all(replace_all(std::move(json), "False", "false"), "True", "true");
+}
+
+[[noreturn]] void refuse_header(const std::string& where) {
+  refuse(where, "the .npy header is broken: save the array again with numpy.save");
+}
+
+[[noreturn]] void refuse_dtype(std::string_view descr, const std::string& where) {
+  const bool object = descr.find('O') != std::string_view::npos;
+  refuse(where,
+         fmt::format("the array holds {}, not numbers that qkv reads: save "
+                     "array.astype(\"float64\")",
+                     object ? "Python objects" : fmt::format("dtype \"{}\"", printable(descr))));
+}
+
+/// Sets dtype and byte order from a text such as "<f8".
+void set_dtype(std::string_view descr, Header& header, const std::string& where) {
+  const bool has_order = !descr.empty() && std::string_view("<>|=").find(descr[0]) < 4;
+  const std::string_view code = descr.substr(has_order ? 1 : 0);
+  const auto found = std::ranges::find(dtypes(), code, &Dtype::npy);
+  if (code.empty() || found == dtypes().end()) refuse_dtype(descr, where);
+  header.dtype = &*found;
+  header.byte_order = descr[0] == '>' ? ByteOrder::big : ByteOrder::little;
+}
 
 /// Reads the header: a Python dict of three entries, such as
 /// {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }
-class HeaderReader {
- public:
-  HeaderReader(std::string_view text, const std::string& where) : rest_(text), where_(where) {}
-
-  Header read() {
-    expect('{');
-    while (!take('}')) {
-      read_entry();
-      if (take('}')) break;
-      expect(',');
-    }
-    if (!trimmed(rest_).empty()) broken();
-    if (header_.dtype == nullptr || !order_ || !shape_) broken();
-    header_.fortran_order = *order_;
-    header_.shape = *shape_;
-    return header_;
+Header read_dict(std::string_view dict, const std::string& where) {
+  const Json json = Json::parse(as_json(dict), nullptr, false);
+  if (!json.is_object() || !json.contains("descr")) refuse_header(where);
+  if (json["descr"].is_array()) {
+    refuse(where, "the array holds records, not numbers: save one field of it");
   }
-
- private:
-  [[noreturn]] void broken() const {
-    refuse(where_, "the .npy header is broken: save the array again with numpy.save");
+  if (json.size() != 3 || !json["descr"].is_string() || !json.contains("shape") ||
+      !json["shape"].is_array() || json["shape"].size() > max_rank ||
+      !json.contains("fortran_order") || !json["fortran_order"].is_boolean()) {
+    refuse_header(where);
   }
-
-  void skip_blanks() {
-    rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\n"), rest_.size()));
+  Header header{.fortran_order = json["fortran_order"].get<bool>()};
+  set_dtype(json["descr"].get_ref<const std::string&>(), header, where);
+  for (const Json& size : json["shape"]) {
+    const bool is_huge = size.is_number_float() && size.get<double>() > exceeds_any_file;
+    if (!size.is_number_unsigned() && !is_huge) refuse_header(where);
+    header.shape.push_back(is_huge ? exceeds_any_file
+                                   : std::min(size.get<std::size_t>(), exceeds_any_file));
   }
-
-  bool take(char c) {
-    skip_blanks();
-    if (!rest_.starts_with(c)) return false;
-    rest_.remove_prefix(1);
-    return true;
-  }
-
-  void expect(char c) {
-    if (!take(c)) broken();
-  }
-
-  std::string_view string() {
-    skip_blanks();
-    const char quote = rest_.empty() ? '\0' : rest_.front();
-    if (quote != '\'' && quote != '"') broken();
-    const std::size_t end = rest_.find(quote, 1);
-    if (end == std::string_view::npos) broken();
-    const std::string_view inside = rest_.substr(1, end - 1);
-    rest_.remove_prefix(end + 1);
-    return inside;
-  }
-
-  bool truth() {
-    skip_blanks();
-    for (const auto& [word, value] : {std::pair{"True", true}, std::pair{"False", false}}) {
-      if (!rest_.starts_with(word)) continue;
-      rest_.remove_prefix(std::string_view(word).size());
-      return value;
-    }
-    broken();
-  }
-
-  std::size_t size() {
-    skip_blanks();
-    const std::size_t digits = std::min(rest_.find_first_not_of("0123456789"), rest_.size());
-    if (digits == 0) broken();
-    std::size_t value = 0;
-    for (const char c : rest_.substr(0, digits)) {
-      // Already larger than any file: more digits would overflow.
-      if (value <= exceeds_any_file) value = value * 10 + static_cast<std::size_t>(c - '0');
-    }
-    rest_.remove_prefix(digits);
-    if (rest_.starts_with('L')) rest_.remove_prefix(1);  // Python 2 wrote 3L
-    return value;
-  }
-
-  Shape tuple() {
-    Shape shape;
-    expect('(');
-    while (!take(')')) {
-      if (shape.size() == max_rank) broken();
-      shape.push_back(size());
-      if (take(')')) break;
-      expect(',');
-    }
-    return shape;
-  }
-
-  void read_dtype() {
-    skip_blanks();
-    if (rest_.starts_with('[')) {
-      refuse(where_, "the array holds records, not numbers: save one field of it");
-    }
-    const std::string_view descr = string();
-    const bool has_order = !descr.empty() && std::string_view("<>|=").find(descr[0]) < 4;
-    const std::string_view code = descr.substr(has_order ? 1 : 0);
-    const auto found = std::find_if(dtypes().begin(), dtypes().end(), [code](const Dtype& dtype) {
-      return !code.empty() && dtype.npy == code;
-    });
-    if (found == dtypes().end()) refuse_dtype(descr);
-    header_.dtype = &*found;
-    header_.byte_order = descr[0] == '>' ? ByteOrder::big : ByteOrder::little;
-  }
-
-  [[noreturn]] void refuse_dtype(std::string_view descr) const {
-    const bool object = descr.find('O') != std::string_view::npos;
-    refuse(where_,
-           fmt::format("the array holds {}, not numbers that qkv reads: save "
-                       "array.astype(\"float64\")",
-                       object ? "Python objects" : fmt::format("dtype \"{}\"", printable(descr))));
-  }
-
-  void read_entry() {
-    const std::string_view key = string();
-    expect(':');
-    if (key == "descr") {
-      read_dtype();
-    } else if (key == "fortran_order") {
-      order_ = truth();
-    } else if (key == "shape") {
-      shape_ = tuple();
-    } else {
-      broken();
-    }
-  }
-
-  std::string_view rest_;
-  const std::string& where_;
-  Header header_;
-  std::optional<bool> order_;
-  std::optional<Shape> shape_;
-};
+  return header;
+}
 
 /// Removes magic, version and header from the front of `bytes`, and parses them.
 Header take_header(std::string_view& bytes, const std::string& where) {
@@ -177,7 +109,11 @@ Header take_header(std::string_view& bytes, const std::string& where) {
   const std::size_t length = from_little_endian(bytes.substr(0, length_size));
   bytes.remove_prefix(length_size);
   if (bytes.size() < length) refuse(where, truncated);
-  const Header header = HeaderReader(bytes.substr(0, length), where).read();
+  if (length > max_npy_header) {
+    refuse(where, fmt::format("the header has {} bytes, more than the {} that are read", length,
+                              max_npy_header));
+  }
+  const Header header = read_dict(bytes.substr(0, length), where);
   bytes.remove_prefix(length);
   return header;
 }

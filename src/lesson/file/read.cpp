@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include "lesson/file/tables.hpp"
-#include "lesson/file/toml_reader.hpp"
 #include "lesson/lesson.hpp"
 #include "lesson/model/model_lesson.hpp"
 #include "ops/operation.hpp"

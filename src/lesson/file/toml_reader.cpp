@@ -1,4 +1,4 @@
-#include "lesson/file/toml_reader.hpp"
+#include "lesson/file/tables.hpp"
 
 #include <fmt/format.h>
 

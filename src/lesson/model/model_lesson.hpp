@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "lesson/file/toml_reader.hpp"
 #include "lesson/lesson.hpp"
 #include "model/model.hpp"
 
@@ -59,13 +58,5 @@ void add_model(Lesson& lesson, Model model, Place place);
 
 /// True if the step belongs to the layer "h0", or is a gradient in it: "h0.Q", "d_h0.W_Q".
 bool is_in_layer(std::string_view step, std::string_view layer);
-
-/// Reads a lesson's [model] table and its model: `file`, beside the lesson; optionally `family`,
-/// `layers` (the first ones), `heads`, and `vocabulary` or `tokenizer`. Nothing, and a fault, if
-/// the table or the model is invalid. The argument `vocabulary` is the lesson's own: the model's
-/// tokens if the table names none.
-std::optional<Model> read_model_table(const toml::table& table, const LessonFiles& files,
-                                      const std::vector<std::string>& vocabulary,
-                                      TomlReader& reader);
 
 }  // namespace qkv::inline lesson
