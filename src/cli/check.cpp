@@ -17,7 +17,7 @@
 #include "text/number.hpp"
 #include "text/strings.hpp"
 #include "text/unicode.hpp"
-#include "verdicts/checked.hpp"
+#include "verdicts/verdicts.hpp"
 
 namespace qkv::inline cli {
 namespace {

@@ -15,7 +15,7 @@
 #include "text/number.hpp"
 #include "text/strings.hpp"
 #include "text/unicode.hpp"
-#include "verdicts/compared.hpp"
+#include "verdicts/verdicts.hpp"
 
 namespace qkv::inline cli {
 namespace {

@@ -15,7 +15,7 @@
 #include "terminal/walk.hpp"
 #include "text/json.hpp"
 #include "text/unicode.hpp"
-#include "verdicts/checked.hpp"
+#include "verdicts/verdicts.hpp"
 
 namespace qkv::inline cli {
 namespace {

@@ -8,7 +8,7 @@
 #include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "lesson/library.hpp"
-#include "terminal/reference_tables.hpp"
+#include "terminal/model_views.hpp"
 #include "text/strings.hpp"
 #include "text/unicode.hpp"
 #include "trace/evaluate.hpp"

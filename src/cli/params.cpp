@@ -6,7 +6,7 @@
 
 #include "cli/command.hpp"
 #include "cli/options.hpp"
-#include "terminal/reference_tables.hpp"
+#include "terminal/model_views.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"
 #include "text/unicode.hpp"

@@ -9,10 +9,7 @@
 #include <deque>
 
 #include "document/document.hpp"
-#include "formats/arrays/json.hpp"
-#include "formats/arrays/npy.hpp"
-#include "formats/arrays/npz.hpp"
-#include "formats/arrays/safetensors.hpp"
+#include "formats/arrays/arrays.hpp"
 #include "text/json.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"

@@ -1,10 +1,6 @@
 #include "formats/format.hpp"
 
-#include "formats/arrays/json.hpp"
-#include "formats/arrays/npy.hpp"
-#include "formats/arrays/npz.hpp"
-#include "formats/arrays/pytorch.hpp"
-#include "formats/arrays/safetensors.hpp"
+#include "formats/arrays/arrays.hpp"
 #include "formats/files/read_file.hpp"
 #include "formats/handwork/csv.hpp"
 #include "tensor/matmul.hpp"

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "formats/arrays/safetensors.hpp"
+#include "formats/arrays/arrays.hpp"
 #include "formats/files/read_file.hpp"
 #include "ops/operation.hpp"
 #include "tensor/tensor.hpp"

@@ -1,4 +1,4 @@
-#include "verdicts/checked.hpp"
+#include "verdicts/verdicts.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "verdicts/compared.hpp"
+#include "verdicts/verdicts.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,7 +14,6 @@
 #include "tensor/matmul.hpp"
 #include "text/unicode.hpp"
 #include "trace/trace.hpp"
-#include "verdicts/checked.hpp"
 
 namespace qkv::inline verdicts {
 namespace {

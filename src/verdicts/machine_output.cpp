@@ -1,4 +1,4 @@
-#include "verdicts/checked.hpp"
+#include "verdicts/verdicts.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,7 +11,6 @@
 #include "text/json.hpp"
 #include "text/unicode.hpp"
 #include "trace/trace.hpp"
-#include "verdicts/compared.hpp"
 
 namespace qkv::inline verdicts {
 namespace {

@@ -11,7 +11,7 @@
 #include "text/strings.hpp"
 #include "text/unicode.hpp"
 #include "trace/trace.hpp"
-#include "verdicts/checked.hpp"
+#include "verdicts/verdicts.hpp"
 
 namespace qkv::inline verdicts {
 namespace {

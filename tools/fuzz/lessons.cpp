@@ -14,8 +14,7 @@
 #include "text/strings.hpp"
 #include "text/unicode.hpp"
 #include "trace/evaluate.hpp"
-#include "verdicts/checked.hpp"
-#include "verdicts/compared.hpp"
+#include "verdicts/verdicts.hpp"
 
 namespace qkv::fuzz {
 namespace {

@@ -1,4 +1,4 @@
-#include "formats/arrays/json.hpp"
+#include "formats/arrays/arrays.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-#include "formats/arrays/npz.hpp"
+#include "formats/arrays/arrays.hpp"
 
 #include <fmt/format.h>
 #include <zlib.h>
@@ -9,7 +9,6 @@
 #include <unordered_set>
 
 #include "formats/arrays/dtype.hpp"
-#include "formats/arrays/npy.hpp"
 #include "formats/format.hpp"
 #include "text/strings.hpp"
 

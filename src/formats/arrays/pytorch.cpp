@@ -1,4 +1,4 @@
-#include "formats/arrays/pytorch.hpp"
+#include "formats/arrays/arrays.hpp"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,6 @@
 #include <unordered_map>
 
 #include "formats/arrays/dtype.hpp"
-#include "formats/arrays/npz.hpp"
 #include "formats/format.hpp"
 #include "text/strings.hpp"
 

@@ -1,4 +1,4 @@
-#include "formats/arrays/safetensors.hpp"
+#include "formats/arrays/arrays.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

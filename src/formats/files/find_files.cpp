@@ -10,8 +10,8 @@
 #include <set>
 #include <system_error>
 
+#include "formats/arrays/arrays.hpp"
 #include "formats/arrays/dtype.hpp"
-#include "formats/arrays/npz.hpp"
 #include "formats/format.hpp"
 #include "tensor/tensor.hpp"
 #include "text/number.hpp"

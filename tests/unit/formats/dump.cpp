@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "formats/arrays/npy.hpp"
+#include "formats/arrays/arrays.hpp"
 #include "formats/files/write_file.hpp"
 #include "text/strings.hpp"
 

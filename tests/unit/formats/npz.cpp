@@ -1,4 +1,4 @@
-#include "formats/arrays/npz.hpp"
+#include "formats/arrays/arrays.hpp"
 
 #include <zlib.h>
 
@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "formats/arrays/npy.hpp"
 #include "text/strings.hpp"
 
 namespace formats_npz_tests {

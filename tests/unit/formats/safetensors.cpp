@@ -1,4 +1,4 @@
-#include "formats/arrays/safetensors.hpp"
+#include "formats/arrays/arrays.hpp"
 
 #include <catch2/catch.hpp>
 #include <cmath>

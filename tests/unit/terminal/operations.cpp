@@ -1,4 +1,4 @@
-#include "terminal/reference_tables.hpp"
+#include "terminal/model_views.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>

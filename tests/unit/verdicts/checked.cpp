@@ -1,4 +1,4 @@
-#include "verdicts/checked.hpp"
+#include "verdicts/verdicts.hpp"
 
 #include <catch2/catch.hpp>
 

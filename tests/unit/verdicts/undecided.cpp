@@ -2,8 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "check/submissions.hpp"
-#include "verdicts/checked.hpp"
-#include "verdicts/compared.hpp"
+#include "verdicts/verdicts.hpp"
 
 namespace verdicts_undecided_tests {
 

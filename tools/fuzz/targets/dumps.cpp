@@ -7,9 +7,7 @@
 
 #include "choices.hpp"
 #include "directory.hpp"
-#include "formats/arrays/npy.hpp"
-#include "formats/arrays/npz.hpp"
-#include "formats/arrays/safetensors.hpp"
+#include "formats/arrays/arrays.hpp"
 #include "lessons.hpp"
 #include "target.hpp"
 #include "text/strings.hpp"

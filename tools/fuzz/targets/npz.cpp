@@ -1,4 +1,4 @@
-#include "formats/arrays/npz.hpp"
+#include "formats/arrays/arrays.hpp"
 
 #include <zlib.h>
 

@@ -1,6 +1,6 @@
 #include "formats/handwork/csv.hpp"
 
-#include "formats/arrays/json.hpp"
+#include "formats/arrays/arrays.hpp"
 #include "target.hpp"
 
 namespace qkv::fuzz {

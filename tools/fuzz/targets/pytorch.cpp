@@ -1,4 +1,4 @@
-#include "formats/arrays/pytorch.hpp"
+#include "formats/arrays/arrays.hpp"
 
 #include <zlib.h>
 
