@@ -251,7 +251,7 @@ std::string changes_text(const Step& step, const Trace& before, int digits) {
   const Tensor& now = step.output;
   const Tensor& then = own->output;
   if (now.shape() != then.shape()) {
-    return fmt::format("changed: {} in the original lesson",
+    return fmt::format("changed: {} here, {} in the lesson", shown_shape(now, before.token_layout),
                        shown_shape(then, before.token_layout));
   }
   if (!comparable(now, then)) return "changed: the words are not the lesson's";

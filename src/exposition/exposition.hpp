@@ -44,9 +44,9 @@ LessonMap map_of(const Trace& trace);
 /// from, unless they are just those before it.
 std::string map_text(const LessonMap& map, std::size_t columns);
 
-/// Returns where a step is on the map: `text → … → X → [Q] (also K, V) → scores → …`. Each arrow is
-/// one of the map; the step's own origins are all named, and the boxes beside it have the same
-/// first origin. Empty if the step has no box.
+/// Returns where a step is on the map: `text → … → X → [Q] (beside it: K, V) → …`. Each arrow is
+/// one of the map; the step's own origins are named where they fit, and the boxes beside it have
+/// the same first origin. Empty if the step has no box.
 std::string map_line(const LessonMap& map, std::string_view step, std::size_t columns);
 
 // A lesson's content as a sequence of blocks without layout. Terminal, document, page and worksheet

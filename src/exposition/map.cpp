@@ -128,12 +128,12 @@ Lines drawn_column(const LessonMap& map, const std::vector<std::size_t>& places,
     const MapBox& box = map.boxes[place];
     Lines& lines =
         inside.emplace_back(Lines{box.name + (box.shape.empty() ? "" : " " + box.shape)});
-    if (box.from != before) lines.push_back("← " + names_of_origins(map, box));
-    if (box.from.empty()) lines.resize(1);
+    if (!box.from.empty() && box.from != before) {
+      lines.push_back("← " + names_of_origins(map, box));
+    }
     for (const std::string& line : lines) room = std::max(room, width(line));
   }
-  std::string edge;
-  for (std::size_t i = 0; i < room + 2; ++i) edge += "─";
+  const std::string edge = fmt::format("{:─<{}}", "", room + 2);
   Lines drawn;
   for (const Lines& lines : inside) {
     drawn.push_back("┌" + edge + "┐");
@@ -143,7 +143,8 @@ Lines drawn_column(const LessonMap& map, const std::vector<std::size_t>& places,
   return drawn;
 }
 
-// Columns of boxes side by side, with an arrow between the first of each and the next column's.
+// Columns of boxes side by side. An arrow leads to the first box of a column, and to each further
+// box that names no origins: they are the first box's.
 Lines joined_columns(const std::vector<Lines>& columns, bool goes_on) {
   std::size_t height = 0;
   for (const Lines& column : columns) height = std::max(height, column.size());
@@ -151,7 +152,11 @@ Lines joined_columns(const std::vector<Lines>& columns, bool goes_on) {
   for (std::size_t row = 0; row < height; ++row) {
     std::string line = " ";
     for (std::size_t c = 0; c < columns.size(); ++c) {
-      line += c == 0 ? " " : row == 1 ? arrow : "   ";
+      const auto starts = [&](std::size_t at, std::string_view edge) {
+        return at < columns[c].size() && columns[c][at].starts_with(edge);
+      };
+      const bool shares = row > 1 && starts(row - 1, "┌") && starts(row + 1, "└");
+      line += c == 0 ? " " : row == 1 ? arrow : shares ? " ↳ " : "   ";
       line += row < columns[c].size() ? columns[c][row] : std::string(width(columns[c][0]), ' ');
     }
     if (goes_on && row == 1) line += " →";
@@ -275,6 +280,8 @@ class PlaceOnMap {
         after = {std::string(gap)};
       } else if (beside > 1) {
         beside = 1;
+      } else if (!before.empty() && before.back().find(", ") < before.back().rfind(", …")) {
+        before.back().replace(before.back().find(", "), before.back().npos, ", …");
       } else {
         return shortened(text, columns);
       }
@@ -333,7 +340,7 @@ class PlaceOnMap {
     for (const std::size_t other : beside) {
       if (other != place_) others += (others.empty() ? "" : ", ") + name_of(map_.boxes[other]);
     }
-    const std::string also = others.empty() ? "" : fmt::format(" (also {})", others);
+    const std::string also = others.empty() ? "" : fmt::format(" (beside it: {})", others);
     return fmt::format("[{}]{}", name_of(own), also);
   }
 

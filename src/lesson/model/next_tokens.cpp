@@ -50,6 +50,7 @@ std::vector<Prediction> top_tokens(const Tensor& probabilities, std::size_t coun
 std::string top_tokens_text(const Tensor& probabilities, std::size_t count) {
   std::string text;
   for (const Prediction& prediction : top_tokens(probabilities, count)) {
+    if (!text.empty() && prediction.share < 0.0005) break;  // would read 0.0 %
     text += fmt::format("{}{} ({:.1f} %)", text.empty() ? "" : ", ",
                         with_its_blanks(prediction.word), 100 * prediction.share);
   }

@@ -47,7 +47,7 @@ std::string word_of(std::string_view label, std::size_t id);
 /// last.
 std::vector<Prediction> top_tokens(const Tensor& probabilities, std::size_t count);
 
-/// Returns the same as one line: `B (97.5 %), A (2.4 %), " C" (0.1 %)`.
+/// Returns those above 0.0 % as one line: `B (97.5 %), A (2.4 %), " C" (0.1 %)`.
 std::string top_tokens_text(const Tensor& probabilities, std::size_t count);
 
 /// Returns the recipe of the steps after `step`. Everything up to it becomes a given, the step's

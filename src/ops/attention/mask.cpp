@@ -312,9 +312,11 @@ std::string why_hidden(const CellBase& c) {
   if (kind == "padding") return fmt::format("hidden: {} is padding", key);
   const std::string query = place_text("query", c.output->row_axis(), c.row, batch);
   if (is_positional_mask(kind)) {
-    const bool is_older = c.column < mask_pattern_of(*c.call, kind)(c.row).from;
-    return fmt::format("hidden: {} {} {}", key, is_older ? "is too far behind" : "comes after",
-                       query);
+    const MaskPattern seen = mask_pattern_of(*c.call, kind);
+    const auto* how = c.column < seen(c.row).from ? "is too far behind" : "comes after";
+    if (c.output->rows() == seen.keys) return fmt::format("hidden: {} {} {}", key, how, query);
+    return fmt::format("hidden: {} counts as token {} here; {} {} it", query,
+                       seen.first + c.row + 1, key, how);
   }
   return fmt::format("hidden: {} is 0 for {} and {}", c.call->names[1], query, key);
 }

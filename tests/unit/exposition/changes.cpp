@@ -49,7 +49,7 @@ TEST_CASE("a long list of changes ends after six") {
 
 TEST_CASE("what has another size or other words is not compared cell by cell") {
   CHECK(changes(trace_of("[[1, 2, 3], [4, 5, 6]]"), trace_of("[[1, 2], [3, 4]]")) ==
-        "changed: 2×2 in the original lesson");
+        "changed: 2×3 here, 2×2 in the lesson");
   CHECK(changes(trace_of("[[1, 2], [3, 4]]", R"(["cat", "dog"])"), trace_of("[[1, 2], [3, 4]]")) ==
         "changed: the words are not the lesson's");
 }

@@ -58,10 +58,10 @@ TEST_CASE("a short map is drawn as boxes, which name their origins where it is n
         "  │ X 2×3 │ → │ Q 2×2 │ → │ scores 2×2 │ → │ attention_weights 2×2 │ →\n"
         "  └───────┘   └───────┘   │ ← Q, K     │   └───────────────────────┘\n"
         "              ┌───────┐   └────────────┘\n"
-        "              │ K 2×2 │\n"
+        "            ↳ │ K 2×2 │\n"
         "              └───────┘\n"
         "              ┌───────┐\n"
-        "              │ V 2×2 │\n"
+        "            ↳ │ V 2×2 │\n"
         "              └───────┘\n"
         "  ┌────────────────────────┐\n"
         "  │ context 2×2            │\n"
@@ -82,14 +82,23 @@ TEST_CASE("where the boxes do not fit, the map is chains of them") {
 
 TEST_CASE("a step's place on the map is named between what comes before and after") {
   const LessonMap map = map_of_lesson(attention);
-  CHECK(map_line(map, "Q", 80) == "X → [Q] (also K, V) → scores → attention_weights → …");
-  CHECK(map_line(map, "K", 80) == "X → [K] (also Q, V) → scores → attention_weights → …");
+  CHECK(map_line(map, "Q", 80) == "X → [Q] (beside it: K, V) → scores → attention_weights → …");
+  CHECK(map_line(map, "K", 80) == "X → [K] (beside it: Q, V) → scores → attention_weights → …");
   CHECK(map_line(map, "context", 80) == "X → Q → scores → attention_weights, V → [context]");
   CHECK(map_line(map, "context", 44) == "X → … → attention_weights, V → [context]");
-  CHECK(map_line(map, "Q", 30) == "X → [Q] (also K, V) → …");
+  CHECK(map_line(map, "Q", 40) == "X → [Q] (beside it: K, V) → …");
   CHECK(map_line(map, "Q", 14) == "X → [Q] → …");
   CHECK(map_line(map, "attention_weights", 20) == "X → … → [attention_…");
   CHECK(map_line(map, "nothing", 80).empty());
+}
+
+TEST_CASE("where a step's origins do not fit, the step's own name still stands whole") {
+  const LessonMap map =
+      map_of_lesson(givens + step("first_long_name", "project", R"(["X", "W_Q"])") +
+                    step("second_long_name", "project", R"(["X", "W_Q"])") +
+                    step("sum", "add", R"(["first_long_name", "second_long_name"])"));
+  CHECK(map_line(map, "sum", 60) == "X → first_long_name, second_long_name → [sum]");
+  CHECK(map_line(map, "sum", 40) == "X → first_long_name, … → [sum]");
 }
 
 TEST_CASE("a given with tokens is data, also where a step meets it later") {

@@ -98,6 +98,14 @@ TEST_CASE("a statistic that is not there is told with those that are") {
         "scores[1,2].max: write * for a whole row or column: scores[1,*].max");
 }
 
+TEST_CASE("the likeliest tokens are named without those that would read 0.0 %") {
+  CHECK(read("{attention_weights.likeliest}", trace()) == "<1> (100.0 %)");
+  CHECK(read("{attention_weights.likeliest with attention_weights[2,1]=0.0004}", trace()) ==
+        "<1> (100.0 %)");
+  CHECK(read("{attention_weights.likeliest with attention_weights[2,1]=0.0006}", trace()) ==
+        "<1> (100.0 %), <0> (0.1 %)");
+}
+
 TEST_CASE("marks are no words, and what they name must be there") {
   CHECK(read("{any}All {scores.max}. {own scores, count}Some.", trace()) == "All 8. Some.");
   CHECK_THAT(fault("{own score}Some."), Catch::Contains("did you mean \"scores\"?"));

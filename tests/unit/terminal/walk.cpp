@@ -212,6 +212,15 @@ of = ["scores", "keep"]
   CHECK(arithmetic(it, "chosen[2,1]") == "-inf\nhidden: keep is 0 for query 2 (cat) and key 1");
 }
 
+TEST_CASE("where queries are fewer than keys, a hidden cell says which token the query counts as") {
+  const std::string scores = "[[given]]\nname = \"scores\"\nvalue = [[1, 2, 3], [4, 5, 6]]\n";
+  const std::string mask = "[[step]]\nname = \"masked\"\nop = \"mask\"\nof = [\"scores\"]\n";
+  CHECK(arithmetic(loaded(scores + mask), "masked[1,3]") ==
+        "-inf\nhidden: query 1 counts as token 2 here; key 3 comes after it");
+  CHECK(arithmetic(loaded(scores + mask + "align = \"start\"\n"), "masked[1,2]") ==
+        "-inf\nhidden: query 1 counts as token 1 here; key 2 comes after it");
+}
+
 TEST_CASE("the message for a matrix without a cell names one of its own cells") {
   CHECK_THROWS_WITH(find_cell("Y", loaded(product).trace),
                     "Y is a whole 2×2; write one of its cells: 'Y[2,2]'");
