@@ -257,7 +257,7 @@ struct GradScaled {
   static constexpr GradientWords words{
       "Back through the scale",
       "The scores were divided by a number, so the gradient is divided by the same number.",
-      "It is the same number as in the forward pass."};
+      "The divisor is the one of the forward pass."};
 
   static Divisor divisor(const Call& call) { return divisor_of(forward_call(call, {self})); }
 
