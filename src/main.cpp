@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -6,8 +5,6 @@
 #include <cstdlib>
 #include <exception>
 #include <new>
-#include <string>
-#include <string_view>
 
 #include "cli/command.hpp"
 #include "formats/files/write_file.hpp"

@@ -1,14 +1,5 @@
 #include "check/check.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <functional>
-#include <limits>
-#include <set>
-
 #include "check/intake/layout.hpp"
 #include "check/judge/conventions.hpp"
 #include "check/judge/room.hpp"

@@ -1,13 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <map>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "check/diagnose/diagnosis.hpp"
 #include "check/intake/submission.hpp"
 #include "check/judge/judge.hpp"

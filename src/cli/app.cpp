@@ -1,17 +1,6 @@
 #include "cli/command.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
-
-#include <algorithm>
-#include <array>
-#include <functional>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "cli/options.hpp"
 #include "lesson/library.hpp"

@@ -1,11 +1,7 @@
-#include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <memory>
-#include <set>
 #include <thread>
 
 #include "check/check.hpp"

@@ -1,9 +1,6 @@
 #pragma once
 
-#include <cstddef>
-#include <functional>
-#include <string>
-#include <string_view>
+#include "text/prelude.hpp"
 
 namespace CLI {
 class App;

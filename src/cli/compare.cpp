@@ -1,8 +1,4 @@
-#include <fmt/format.h>
-
-#include <cmath>
 #include <filesystem>
-#include <memory>
 
 #include "check/compare/compare.hpp"
 #include "check/compare/side.hpp"

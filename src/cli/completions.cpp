@@ -1,9 +1,3 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <optional>
-#include <string_view>
-
 #include "cli/options.hpp"
 #include "lesson/library.hpp"
 #include "text/strings.hpp"

@@ -1,11 +1,4 @@
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include <algorithm>
-#include <cstddef>
-#include <memory>
-#include <string>
-#include <utility>
 
 #include "cli/command.hpp"
 #include "cli/options.hpp"

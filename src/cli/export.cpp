@@ -1,12 +1,5 @@
 #include "cli/export.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <memory>
-#include <vector>
-
 #include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "cli/screen.hpp"

@@ -1,10 +1,3 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <functional>
-#include <memory>
-
 #include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "terminal/model_views.hpp"

@@ -1,9 +1,4 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
-
-#include <algorithm>
-#include <memory>
 
 #include "cli/command.hpp"
 #include "cli/options.hpp"

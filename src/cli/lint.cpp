@@ -1,8 +1,4 @@
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <iterator>
-#include <memory>
 
 #include "check/grading/advice.hpp"
 #include "cli/command.hpp"

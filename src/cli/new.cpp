@@ -1,12 +1,5 @@
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <limits>
-#include <memory>
-#include <optional>
-#include <string_view>
 
 #include "check/grading/advice.hpp"
 #include "cli/command.hpp"

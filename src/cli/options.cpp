@@ -1,13 +1,6 @@
 #include "cli/options.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
 #include <filesystem>
-#include <functional>
-#include <limits>
-#include <map>
 
 #include "formats/files/read_file.hpp"
 #include "interactive/walkthrough.hpp"

@@ -2,12 +2,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "check/intake/name_schemes.hpp"
 #include "lesson/library.hpp"
 

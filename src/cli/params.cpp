@@ -1,9 +1,3 @@
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <limits>
-#include <memory>
-
 #include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "terminal/model_views.hpp"

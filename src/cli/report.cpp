@@ -1,10 +1,5 @@
-#include <fmt/format.h>
-
 #include <filesystem>
 #include <fstream>
-#include <memory>
-#include <optional>
-#include <vector>
 
 #include "cli/command.hpp"
 #include "cli/export.hpp"

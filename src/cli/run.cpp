@@ -1,19 +1,10 @@
-#include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <limits>
-#include <memory>
-#include <optional>
-#include <set>
 #include <sstream>
-#include <string>
 #include <tuple>
-#include <vector>
 
 #include "cli/command.hpp"
 #include "cli/export.hpp"

@@ -1,9 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <cstddef>
-#include <optional>
-#include <string>
 
 #include "interactive/frame.hpp"
 

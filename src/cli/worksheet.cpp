@@ -1,9 +1,4 @@
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
 #include <filesystem>
-#include <memory>
 
 #include "cli/command.hpp"
 #include "cli/export.hpp"

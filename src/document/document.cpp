@@ -1,10 +1,5 @@
 #include "document/document.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <span>
-
 #include "exposition/arithmetic.hpp"
 #include "exposition/exposition.hpp"
 #include "text/strings.hpp"

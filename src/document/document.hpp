@@ -1,9 +1,6 @@
 #pragma once
 
-#include <string>
-#include <string_view>
 #include <variant>
-#include <vector>
 
 #include "lesson/lesson.hpp"
 #include "text/number.hpp"

@@ -1,11 +1,5 @@
 #include "document/document.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-
 #include "exposition/arithmetic.hpp"
 #include "text/unicode.hpp"
 

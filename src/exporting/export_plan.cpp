@@ -1,11 +1,7 @@
 #include "exporting/export_plan.hpp"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <array>
-#include <cmath>
 #include <deque>
 
 #include "document/document.hpp"

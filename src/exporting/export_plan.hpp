@@ -1,13 +1,5 @@
 #pragma once
 
-#include <functional>
-#include <map>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "exposition/selection.hpp"
 #include "formats/files/read_file.hpp"
 #include "formats/format.hpp"

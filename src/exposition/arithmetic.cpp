@@ -1,12 +1,5 @@
 #include "exposition/arithmetic.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <functional>
-#include <map>
-
 #include "ops/cell.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"

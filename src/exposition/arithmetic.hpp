@@ -1,11 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "lesson/library.hpp"
 #include "ops/numbers/numbers.hpp"
 #include "trace/trace.hpp"

@@ -1,10 +1,5 @@
 #include "exposition/exposition.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-
 #include "exposition/selection.hpp"
 #include "ops/cell.hpp"
 #include "ops/operation.hpp"

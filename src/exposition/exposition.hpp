@@ -1,13 +1,6 @@
 #pragma once
 
-#include <cstddef>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
 #include <variant>
-#include <vector>
 
 #include "exposition/step_words.hpp"
 #include "lesson/lesson.hpp"

@@ -1,13 +1,5 @@
 #include "exposition/exposition.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <map>
-#include <optional>
-#include <set>
-
 #include "text/unicode.hpp"
 
 namespace qkv::inline exposition {

@@ -1,11 +1,5 @@
 #include "exposition/selection.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
 #include "ops/cell.hpp"
 #include "tensor/resources.hpp"
 #include "text/number.hpp"

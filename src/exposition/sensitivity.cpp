@@ -1,10 +1,5 @@
 #include "exposition/arithmetic.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-
 #include "lesson/model/predictions.hpp"
 #include "ops/operation.hpp"
 #include "text/number.hpp"

@@ -1,11 +1,5 @@
 #include "exposition/step_words.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <set>
-#include <utility>
-
 #include "lesson/model/predictions.hpp"
 #include "lesson/prose.hpp"
 #include "text/number.hpp"

@@ -1,17 +1,6 @@
 #pragma once
 
-#include <array>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <filesystem>
-#include <functional>
-#include <limits>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "tensor/tensor.hpp"
 #include "tensor/xt.hpp"

@@ -1,12 +1,6 @@
 #include "interactive/cell_view.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <functional>
 #include <iterator>
-#include <set>
 
 #include "exposition/arithmetic.hpp"
 #include "tensor/tensor.hpp"

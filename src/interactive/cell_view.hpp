@@ -1,11 +1,5 @@
 #pragma once
 
-#include <map>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "interactive/frame.hpp"
 #include "interactive/walkthrough.hpp"
 #include "terminal/grid.hpp"

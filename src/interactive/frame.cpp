@@ -1,9 +1,5 @@
 #include "interactive/frame.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
 #include <iterator>
 
 #include "interactive/stepper.hpp"

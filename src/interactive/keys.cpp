@@ -1,6 +1,5 @@
 #include "interactive/frame.hpp"
 
-#include <algorithm>
 #include <iterator>
 
 #include "text/unicode.hpp"

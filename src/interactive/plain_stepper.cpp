@@ -1,9 +1,5 @@
 #include "interactive/stepper.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
 #include "exposition/arithmetic.hpp"
 #include "terminal/grid.hpp"
 #include "text/strings.hpp"

@@ -1,12 +1,7 @@
 #include "interactive/quiz.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <random>
-#include <set>
 #include <tuple>
 
 #include "check/check.hpp"

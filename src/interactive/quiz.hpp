@@ -1,12 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "interactive/cell_view.hpp"
 #include "interactive/walkthrough.hpp"
 #include "lesson/lesson.hpp"

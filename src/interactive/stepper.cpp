@@ -1,12 +1,5 @@
 #include "interactive/stepper.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-#include <utility>
-#include <vector>
-
 #include "text/strings.hpp"
 #include "text/unicode.hpp"
 

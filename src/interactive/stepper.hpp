@@ -1,13 +1,6 @@
 #pragma once
 
-#include <algorithm>
 #include <deque>
-#include <functional>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "interactive/cell_view.hpp"
 #include "interactive/frame.hpp"

@@ -1,9 +1,5 @@
 #include "interactive/walkthrough.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
 #include "exposition/selection.hpp"
 #include "exposition/step_words.hpp"
 #include "tensor/tensor.hpp"

@@ -2,11 +2,6 @@
 
 #include <compare>
 #include <filesystem>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "formats/format.hpp"
 #include "trace/evaluate.hpp"

@@ -1,7 +1,5 @@
 #include "lesson/library.hpp"
 
-#include <fmt/format.h>
-
 #include <system_error>
 
 #include "formats/files/read_file.hpp"

@@ -1,12 +1,5 @@
 #pragma once
 
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "lesson/lesson.hpp"
 #include "lesson/model/model_lesson.hpp"
 #include "trace/evaluate.hpp"

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <sstream>
 
 #include "lesson/file/tables.hpp"

@@ -1,7 +1,5 @@
 #include "lesson/prose.hpp"
 
-#include <fmt/format.h>
-
 #include "lesson/change/overrides.hpp"
 #include "lesson/lesson.hpp"
 #include "lesson/model/predictions.hpp"

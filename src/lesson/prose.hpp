@@ -1,12 +1,5 @@
 #pragma once
 
-#include <functional>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "trace/trace.hpp"
 
 namespace qkv::inline lesson {

@@ -1,11 +1,7 @@
 #include "model/architecture.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <array>
 #include <atomic>
 
 #include "formats/format.hpp"

@@ -1,15 +1,6 @@
 #pragma once
 
-#include <cstddef>
 #include <filesystem>
-#include <map>
-#include <memory>
-#include <optional>
-#include <set>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "formats/arrays/arrays.hpp"
 #include "formats/files/read_file.hpp"

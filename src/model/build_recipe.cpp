@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include "model/architecture.hpp"
 #include "model/model.hpp"
 #include "ops/operation.hpp"

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include "formats/format.hpp"
 #include "model/architecture.hpp"
 #include "text/strings.hpp"

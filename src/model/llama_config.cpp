@@ -1,6 +1,3 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include "formats/format.hpp"
 #include "model/architecture.hpp"
 #include "ops/operation.hpp"

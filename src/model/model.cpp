@@ -1,7 +1,5 @@
 #include "model/model.hpp"
 
-#include <fmt/format.h>
-
 #include "formats/files/read_file.hpp"
 #include "formats/format.hpp"
 #include "text/strings.hpp"

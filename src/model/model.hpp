@@ -1,10 +1,6 @@
 #pragma once
 
-#include <cstddef>
 #include <filesystem>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "model/architecture.hpp"
 #include "ops/operation.hpp"

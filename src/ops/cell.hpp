@@ -1,14 +1,6 @@
 #pragma once
 
-#include <cstddef>
-#include <functional>
-#include <map>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
 #include <type_traits>
-#include <vector>
 
 #include "ops/attention/visible_keys.hpp"
 #include "ops/numbers/numbers.hpp"

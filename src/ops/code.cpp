@@ -1,7 +1,5 @@
 #include "ops/operation.hpp"
 
-#include <fmt/ranges.h>
-
 #include <cctype>
 
 #include "ops/kinds/gradient.hpp"

@@ -1,10 +1,5 @@
 #include "ops/operation.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-
 #include "ops/cell.hpp"
 #include "ops/kinds/formula.hpp"
 #include "text/strings.hpp"

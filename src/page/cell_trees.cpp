@@ -1,14 +1,7 @@
 #include "page/cell_trees.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <functional>
 #include <iterator>
 #include <mutex>
-#include <set>
-#include <span>
 #include <tuple>
 #include <unordered_map>
 

@@ -1,14 +1,5 @@
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "ops/numbers/numbers.hpp"
 #include "trace/trace.hpp"
 

@@ -1,9 +1,5 @@
 #include "page/html.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
 #include "text/strings.hpp"
 #include "text/unicode.hpp"
 

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "exposition/step_words.hpp"
 #include "text/unicode.hpp"
 

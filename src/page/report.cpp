@@ -1,13 +1,8 @@
 #include "page/report.hpp"
 
-#include <fmt/format.h>
 #include <nettle/base16.h>
 #include <nettle/base64.h>
 #include <nettle/sha2.h>
-
-#include <algorithm>
-#include <array>
-#include <cstdint>
 
 #include "exposition/arithmetic.hpp"
 #include "exposition/exposition.hpp"

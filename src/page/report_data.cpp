@@ -1,11 +1,6 @@
 #include "page/report_data.hpp"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include <algorithm>
-#include <cmath>
-#include <set>
 
 #include "page/cell_trees.hpp"
 #include "page/html.hpp"

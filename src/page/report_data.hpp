@@ -1,8 +1,5 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "exposition/exposition.hpp"
 #include "page/report_view.hpp"
 #include "trace/trace.hpp"

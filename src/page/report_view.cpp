@@ -1,10 +1,5 @@
 #include "page/report_view.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-
 #include "exposition/step_words.hpp"
 #include "ops/cell.hpp"
 #include "page/html.hpp"

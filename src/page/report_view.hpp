@@ -1,10 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "exposition/selection.hpp"
 #include "lesson/lesson.hpp"
 #include "page/cell_trees.hpp"

@@ -1,11 +1,5 @@
 #include "page/worksheet.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <span>
-
 #include "exposition/arithmetic.hpp"
 #include "exposition/exposition.hpp"
 #include "formats/format.hpp"

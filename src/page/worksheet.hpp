@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string>
-
 #include "exposition/selection.hpp"
 #include "lesson/lesson.hpp"
 

@@ -1,6 +1,5 @@
 #include "tensor/matmul.hpp"
 
-#include <fmt/format.h>
 #include <sys/mman.h>
 #include <xtensor-blas/xblas.hpp>
 

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <functional>
-#include <span>
-
 #include "tensor/tensor.hpp"
 
 namespace qkv::inline tensor {

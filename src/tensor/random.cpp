@@ -1,7 +1,6 @@
 #include "tensor/random.hpp"
 
 #include <bit>
-#include <cmath>
 #include <numbers>
 
 #include "tensor/tensor.hpp"

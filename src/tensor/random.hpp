@@ -1,11 +1,8 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <optional>
+#include "text/prelude.hpp"
+
 #include <random>
-#include <span>
-#include <vector>
 
 namespace qkv::inline tensor {
 

@@ -1,26 +1,20 @@
 #include "tensor/resources.hpp"
 
-#include <fmt/format.h>
 #include <malloc.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <charconv>
-#include <cmath>
 #include <condition_variable>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <mutex>
 #include <system_error>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include "tensor/xt.hpp"
 #include "text/strings.hpp"

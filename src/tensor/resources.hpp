@@ -1,11 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <functional>
-#include <optional>
-#include <string>
-#include <string_view>
-
 #include "tensor/tensor.hpp"
 
 namespace qkv::inline tensor {

@@ -1,7 +1,6 @@
 #include "tensor/tensor.hpp"
 
 #include <atomic>
-#include <cmath>
 #include <mutex>
 #include <stdexcept>
 

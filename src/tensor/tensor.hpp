@@ -1,18 +1,7 @@
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <functional>
 #include <initializer_list>
 #include <iterator>
-#include <limits>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "tensor/xt.hpp"
 

@@ -1,6 +1,5 @@
 #include "tensor/xt.hpp"
 
-#include <algorithm>
 #include <numeric>
 
 #include "tensor/resources.hpp"

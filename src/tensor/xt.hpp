@@ -1,5 +1,7 @@
 #pragma once
 
+#include "text/prelude.hpp"
+
 #include <xtensor/xadapt.hpp>
 #include <xtensor/xbuilder.hpp>
 #include <xtensor/xmanipulation.hpp>
@@ -9,12 +11,7 @@
 #include <xtensor/xvectorize.hpp>
 #include <xtensor/xview.hpp>
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
 #include <new>
-#include <span>
-#include <utility>
 
 // No other file includes xtensor's headers. Containers and views have a static rank, since dynamic
 // rank is broken in C++20 (xtensor 0.24.3). Reductions go through the functions below, which return

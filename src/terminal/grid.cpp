@@ -1,10 +1,5 @@
 #include "terminal/grid.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <map>
 #include <stdexcept>
 
 #include "tensor/matmul.hpp"

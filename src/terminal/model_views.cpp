@@ -1,11 +1,6 @@
 #include "terminal/model_views.hpp"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include <algorithm>
-#include <span>
-#include <utility>
 
 #include "terminal/grid.hpp"
 #include "text/json.hpp"

@@ -1,11 +1,6 @@
 #include "terminal/grid.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
 #include <cctype>
-#include <cmath>
 
 #include "tensor/matmul.hpp"
 #include "text/unicode.hpp"

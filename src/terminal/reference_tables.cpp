@@ -1,11 +1,6 @@
 #include "terminal/model_views.hpp"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "ops/operation.hpp"
 #include "text/json.hpp"

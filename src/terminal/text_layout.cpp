@@ -1,7 +1,5 @@
 #include "terminal/grid.hpp"
 
-#include <algorithm>
-
 #include "text/unicode.hpp"
 
 namespace qkv::inline terminal {

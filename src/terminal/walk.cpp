@@ -1,10 +1,5 @@
 #include "terminal/walk.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <span>
-
 #include "exposition/exposition.hpp"
 #include "exposition/selection.hpp"
 #include "tensor/resources.hpp"

@@ -1,11 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "exposition/arithmetic.hpp"
 #include "exposition/exposition.hpp"
 #include "lesson/lesson.hpp"

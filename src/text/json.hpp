@@ -1,8 +1,8 @@
 #pragma once
 
+#include "text/prelude.hpp"
+
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
-#include <string>
 
 namespace qkv::inline text {
 

@@ -1,11 +1,6 @@
 #include "text/number.hpp"
 
 #include <fmt/compile.h>
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-#include <cmath>
 
 #include "text/unicode.hpp"
 

@@ -1,12 +1,8 @@
 #pragma once
 
+#include "text/prelude.hpp"
+
 #include <charconv>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
 
 namespace qkv::inline text {
 

@@ -1,12 +1,5 @@
 #include "text/strings.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <span>
-#include <utility>
-
 #include "text/unicode.hpp"
 
 namespace qkv::inline text {

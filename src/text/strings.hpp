@@ -1,14 +1,9 @@
 #pragma once
 
-#include <cstddef>
-#include <functional>
 #include <iterator>
-#include <map>
-#include <optional>
 #include <stdexcept>
-#include <string>
-#include <string_view>
-#include <vector>
+
+#include "text/prelude.hpp"
 
 namespace qkv::inline text {
 

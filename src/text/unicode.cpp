@@ -1,11 +1,6 @@
 #include "text/unicode.hpp"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include <algorithm>
-#include <array>
-#include <cmath>
 
 #include "text/json.hpp"
 #include "text/number.hpp"

@@ -1,11 +1,8 @@
 #pragma once
 
-#include <utf8proc.h>
+#include "text/prelude.hpp"
 
-#include <cstddef>
-#include <string>
-#include <string_view>
-#include <vector>
+#include <utf8proc.h>
 
 namespace qkv::inline text {
 

@@ -1,7 +1,5 @@
 #include "text/unicode.hpp"
 
-#include <algorithm>
-
 #include "text/strings.hpp"
 
 namespace qkv::inline text {

@@ -1,9 +1,5 @@
 #include "tokens/bpe.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
 #include <mutex>
 #include <queue>
 #include <tuple>

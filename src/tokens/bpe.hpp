@@ -1,13 +1,8 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
+#include "text/prelude.hpp"
+
 #include <unordered_map>
-#include <utility>
-#include <vector>
 
 struct pcre2_real_code_8;  // PCRE2's compiled expression
 

@@ -1,11 +1,6 @@
 #include "tokens/bpe.hpp"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include <algorithm>
-#include <string>
-#include <string_view>
 
 #include "text/strings.hpp"
 

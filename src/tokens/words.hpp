@@ -1,9 +1,5 @@
 #pragma once
 
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "text/unicode.hpp"
 
 namespace qkv::inline tokens {

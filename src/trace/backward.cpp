@@ -1,9 +1,5 @@
 #include "trace/evaluate.hpp"
 
-#include <fmt/format.h>
-
-#include <set>
-
 #include "ops/operation.hpp"
 #include "text/strings.hpp"
 

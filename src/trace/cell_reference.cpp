@@ -1,7 +1,5 @@
 #include "trace/trace.hpp"
 
-#include <fmt/format.h>
-
 #include <unordered_map>
 
 #include "text/number.hpp"

@@ -1,9 +1,6 @@
 #include "trace/evaluate.hpp"
 
-#include <fmt/format.h>
-
 #include <atomic>
-#include <cmath>
 
 #include "ops/attention/softmax.hpp"
 #include "ops/cell.hpp"

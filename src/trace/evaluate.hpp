@@ -1,13 +1,5 @@
 #pragma once
 
-#include <map>
-#include <optional>
-#include <set>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "trace/trace.hpp"
 
 namespace qkv::inline trace {

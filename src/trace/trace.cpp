@@ -1,9 +1,5 @@
 #include "trace/trace.hpp"
 
-#include <fmt/format.h>
-
-#include <set>
-
 #include "text/strings.hpp"
 
 namespace qkv::inline trace {

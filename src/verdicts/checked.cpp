@@ -1,12 +1,5 @@
 #include "verdicts/verdicts.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <cmath>
-#include <functional>
-#include <span>
 #include <stdexcept>
 
 #include "check/judge/conventions.hpp"

@@ -1,13 +1,5 @@
 #include "verdicts/verdicts.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <cmath>
-#include <functional>
-#include <utility>
-
 #include "check/intake/layout.hpp"
 #include "check/tolerance/precision.hpp"
 #include "formats/files/read_file.hpp"

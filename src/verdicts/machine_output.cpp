@@ -1,11 +1,6 @@
 #include "verdicts/verdicts.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
-
-#include <cmath>
-#include <utility>
 
 #include "formats/handwork/csv.hpp"
 #include "text/json.hpp"

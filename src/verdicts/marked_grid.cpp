@@ -1,11 +1,4 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <cmath>
 #include <numeric>
-#include <utility>
-#include <vector>
 
 #include "text/number.hpp"
 #include "text/strings.hpp"

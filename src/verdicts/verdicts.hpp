@@ -2,11 +2,6 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "check/check.hpp"
 #include "check/compare/compare.hpp"
 #include "check/grading/marks.hpp"

@@ -1,12 +1,5 @@
 #include "check/compare/compare.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <set>
-
 #include "check/intake/layout.hpp"
 #include "check/judge/masks.hpp"
 #include "check/tolerance/precision.hpp"

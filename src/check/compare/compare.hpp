@@ -1,9 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "check/check.hpp"
 #include "check/compare/side.hpp"
 #include "formats/format.hpp"

@@ -1,13 +1,5 @@
 #include "check/compare/side.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <set>
-
 #include "check/intake/layout.hpp"
 #include "check/intake/step_names.hpp"
 #include "formats/arrays/dtype.hpp"

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "check/intake/name_schemes.hpp"
 #include "check/tolerance/cell_tolerance.hpp"
 #include "formats/files/read_file.hpp"

@@ -1,12 +1,6 @@
 #include "check/diagnose/candidates.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <cmath>
 #include <iterator>
-#include <limits>
 
 #include "ops/heads/head_axis.hpp"
 #include "ops/operation.hpp"

@@ -1,13 +1,6 @@
 #pragma once
 
 #include <deque>
-#include <functional>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "check/diagnose/diagnosis.hpp"
 #include "check/diagnose/hypothesis.hpp"

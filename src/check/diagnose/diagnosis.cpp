@@ -1,12 +1,5 @@
 #include "check/diagnose/diagnosis.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <functional>
-#include <span>
-
 #include "check/diagnose/candidates.hpp"
 #include "check/tolerance/precision.hpp"
 #include "ops/cell.hpp"

@@ -1,6 +1,5 @@
 #include "check/diagnose/hypothesis.hpp"
 
-#include <algorithm>
 #include <random>
 
 #include "ops/cell.hpp"

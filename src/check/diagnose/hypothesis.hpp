@@ -1,12 +1,5 @@
 #pragma once
 
-#include <array>
-#include <cmath>
-#include <memory>
-#include <optional>
-#include <span>
-#include <vector>
-
 #include "check/judge/judge.hpp"
 #include "ops/numbers/numbers.hpp"
 #include "ops/operation.hpp"

@@ -1,8 +1,5 @@
 #include "check/diagnose/candidates.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <optional>
 #include <tuple>
 
 #include "tensor/matmul.hpp"

@@ -1,9 +1,5 @@
 #include "check/grading/advice.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
 #include <random>
 
 #include "check/diagnose/hypothesis.hpp"

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "lesson/lesson.hpp"
 #include "trace/trace.hpp"
 

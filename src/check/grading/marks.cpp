@@ -1,11 +1,5 @@
 #include "check/grading/marks.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <functional>
-#include <limits>
-#include <map>
-#include <optional>
 #include <random>
 
 #include "trace/trace.hpp"

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "check/check.hpp"
 
 namespace qkv::inline check {

@@ -1,14 +1,6 @@
 #include "check/intake/layout.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <functional>
-#include <limits>
-#include <map>
 #include <numeric>
-#include <set>
 
 #include "check/intake/step_names.hpp"
 #include "check/tolerance/precision.hpp"

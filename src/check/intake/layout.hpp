@@ -1,11 +1,5 @@
 #pragma once
 
-#include <array>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "check/intake/submission.hpp"
 #include "formats/format.hpp"
 #include "trace/trace.hpp"

@@ -1,13 +1,6 @@
 #include "check/intake/name_schemes.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <map>
 #include <numeric>
-#include <set>
-#include <span>
 
 #include "check/tolerance/cell_tolerance.hpp"
 #include "text/number.hpp"

@@ -1,10 +1,6 @@
 #include "check/intake/step_names.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <charconv>
-#include <cmath>
 
 #include "check/intake/layout.hpp"
 #include "formats/files/read_file.hpp"

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "lesson/library.hpp"
 #include "trace/trace.hpp"
 

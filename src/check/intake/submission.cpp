@@ -1,13 +1,5 @@
 #include "check/intake/submission.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <set>
-#include <span>
 #include <system_error>
 
 #include "check/intake/layout.hpp"

@@ -1,10 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
-#include <set>
-#include <string>
-#include <vector>
 
 #include "check/intake/name_schemes.hpp"
 #include "formats/files/read_file.hpp"

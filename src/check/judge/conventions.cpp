@@ -1,12 +1,6 @@
 #include "check/judge/conventions.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <map>
 #include <numbers>
-#include <utility>
 
 #include "ops/operation.hpp"
 #include "ops/rope/rotation.hpp"

@@ -1,12 +1,5 @@
 #pragma once
 
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "check/intake/layout.hpp"
 #include "check/judge/judge.hpp"
 #include "lesson/lesson.hpp"

@@ -1,8 +1,5 @@
 #include "check/judge/exactness.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 #include "check/tolerance/precision.hpp"
 #include "ops/cell.hpp"
 

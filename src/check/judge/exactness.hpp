@@ -1,9 +1,6 @@
 #pragma once
 
-#include <map>
-#include <span>
 #include <tuple>
-#include <vector>
 
 #include "check/judge/judge.hpp"
 #include "ops/numbers/numbers.hpp"

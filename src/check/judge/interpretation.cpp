@@ -1,8 +1,3 @@
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <optional>
-
 #include "check/intake/layout.hpp"
 #include "check/judge/conventions.hpp"
 #include "ops/operation.hpp"

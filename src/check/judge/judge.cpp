@@ -1,11 +1,5 @@
 #include "check/judge/judge.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <span>
-#include <utility>
-
 #include "check/judge/conventions.hpp"
 #include "check/judge/exactness.hpp"
 #include "check/judge/masks.hpp"

@@ -1,12 +1,5 @@
 #pragma once
 
-#include <functional>
-#include <limits>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "check/intake/layout.hpp"
 #include "check/tolerance/cell_tolerance.hpp"
 #include "trace/trace.hpp"

@@ -1,8 +1,5 @@
 #include "check/judge/masks.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 #include "check/tolerance/precision.hpp"
 
 namespace qkv::inline check {

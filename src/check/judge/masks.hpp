@@ -1,7 +1,5 @@
 #pragma once
 
-#include <vector>
-
 #include "check/judge/judge.hpp"
 
 namespace qkv::inline check {

@@ -1,12 +1,5 @@
 #include "check/judge/room.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <functional>
-#include <span>
-#include <utility>
-
 #include "ops/cell.hpp"
 
 namespace qkv::inline check {

@@ -1,10 +1,6 @@
 #pragma once
 
-#include <map>
-#include <set>
-#include <string>
 #include <tuple>
-#include <vector>
 
 #include "check/judge/exactness.hpp"
 #include "check/judge/judge.hpp"

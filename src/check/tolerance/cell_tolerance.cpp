@@ -1,8 +1,5 @@
 #include "check/tolerance/cell_tolerance.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 #include "check/tolerance/precision.hpp"
 #include "tensor/matmul.hpp"
 

@@ -1,12 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "check/intake/layout.hpp"
 #include "tensor/tensor.hpp"
 

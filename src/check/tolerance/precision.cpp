@@ -1,10 +1,6 @@
 #include "check/tolerance/precision.hpp"
 
 #include <bit>
-#include <cmath>
-#include <cstdint>
-#include <limits>
-#include <set>
 
 namespace qkv::inline check {
 namespace {

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <span>
-
 #include "check/intake/layout.hpp"
 #include "check/tolerance/cell_tolerance.hpp"
 #include "formats/arrays/dtype.hpp"

@@ -1,13 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "formats/arrays/dtype.hpp"
 #include "formats/format.hpp"
 #include "tensor/tensor.hpp"

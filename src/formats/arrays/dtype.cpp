@@ -1,13 +1,7 @@
 #include "formats/arrays/dtype.hpp"
 
-#include <fmt/format.h>
-
-#include <array>
 #include <bit>
-#include <cmath>
-#include <cstdint>
 #include <cstring>
-#include <utility>
 
 #include "formats/format.hpp"
 #include "text/strings.hpp"

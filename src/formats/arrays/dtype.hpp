@@ -1,12 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-
 #include "formats/format.hpp"
 #include "tensor/tensor.hpp"
 

@@ -1,12 +1,7 @@
 #include "formats/arrays/arrays.hpp"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <span>
 #include <unordered_set>
 
 #include "text/json.hpp"

@@ -1,10 +1,6 @@
 #include "formats/arrays/arrays.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
-
-#include <algorithm>
 
 #include "formats/arrays/dtype.hpp"
 #include "formats/format.hpp"

@@ -1,11 +1,7 @@
 #include "formats/arrays/arrays.hpp"
 
-#include <fmt/format.h>
 #include <zlib.h>
 
-#include <algorithm>
-#include <cstdint>
-#include <limits>
 #include <unordered_set>
 
 #include "formats/arrays/dtype.hpp"

@@ -1,10 +1,5 @@
 #include "formats/arrays/arrays.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <set>
 #include <unordered_map>
 
 #include "formats/arrays/dtype.hpp"

@@ -1,12 +1,6 @@
 #include "formats/arrays/arrays.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
-
-#include <algorithm>
-#include <cstdint>
-#include <set>
 
 #include "formats/format.hpp"
 #include "tensor/resources.hpp"

@@ -1,13 +1,5 @@
 #include "formats/files/read_file.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <memory>
-#include <set>
 #include <system_error>
 
 #include "formats/arrays/arrays.hpp"

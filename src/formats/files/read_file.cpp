@@ -1,8 +1,6 @@
 #include "formats/files/read_file.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -10,11 +8,8 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
-#include <span>
 #include <system_error>
 
 #include "formats/format.hpp"

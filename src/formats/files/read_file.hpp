@@ -2,17 +2,7 @@
 
 #include <nettle/sha2.h>
 
-#include <cstddef>
 #include <filesystem>
-#include <functional>
-#include <map>
-#include <optional>
-#include <set>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "formats/format.hpp"
 

@@ -1,10 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
 
 #include "formats/format.hpp"
 

@@ -1,10 +1,5 @@
 #include "formats/handwork/csv.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-
 #include "formats/format.hpp"
 #include "text/strings.hpp"
 

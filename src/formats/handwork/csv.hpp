@@ -1,13 +1,6 @@
 #pragma once
 
-#include <cstddef>
 #include <deque>
-#include <functional>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "formats/format.hpp"
 #include "tensor/xt.hpp"

@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <array>
 #include <stdexcept>
 
 #include "formats/format.hpp"

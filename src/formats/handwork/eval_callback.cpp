@@ -1,9 +1,3 @@
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <map>
-
 #include "formats/format.hpp"
 #include "formats/handwork/csv.hpp"
 #include "text/number.hpp"

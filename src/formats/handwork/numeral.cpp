@@ -1,13 +1,9 @@
 #include "formats/format.hpp"
 
 #include <fast_float/fast_float.h>
-#include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdlib>
-#include <optional>
 
 #include "text/strings.hpp"
 #include "text/unicode.hpp"

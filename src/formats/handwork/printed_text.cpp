@@ -1,11 +1,5 @@
 #include "formats/handwork/csv.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <vector>
-
 #include "formats/format.hpp"
 #include "text/strings.hpp"
 #include "text/unicode.hpp"

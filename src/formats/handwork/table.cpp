@@ -1,10 +1,5 @@
 #include "formats/handwork/csv.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-
 #include "formats/format.hpp"
 #include "text/strings.hpp"
 #include "text/unicode.hpp"

@@ -1,7 +1,5 @@
 #include "lesson/change/overrides.hpp"
 
-#include <fmt/format.h>
-
 #include "formats/files/read_file.hpp"
 #include "formats/format.hpp"
 #include "lesson/prose.hpp"

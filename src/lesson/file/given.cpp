@@ -1,7 +1,5 @@
 #include "lesson/file/tables.hpp"
 
-#include <fmt/format.h>
-
 #include <atomic>
 #include <cctype>
 

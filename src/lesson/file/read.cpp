@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include "lesson/file/tables.hpp"
 #include "lesson/lesson.hpp"
 #include "lesson/model/model_lesson.hpp"

@@ -1,7 +1,5 @@
 #include "lesson/file/tables.hpp"
 
-#include <fmt/format.h>
-
 #include "formats/files/read_file.hpp"
 #include "formats/handwork/csv.hpp"
 #include "ops/operation.hpp"

@@ -1,11 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "formats/files/read_file.hpp"
 #include "lesson/lesson.hpp"

@@ -1,7 +1,5 @@
 #include "lesson/file/tables.hpp"
 
-#include <fmt/format.h>
-
 #include "formats/format.hpp"
 #include "text/strings.hpp"
 #include "text/unicode.hpp"

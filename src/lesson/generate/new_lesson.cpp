@@ -1,12 +1,7 @@
 #include "lesson/generate/new_lesson.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <set>
 #include <stdexcept>
 
-#include "lesson/generate/style.hpp"
 #include "lesson/library.hpp"
 #include "tensor/resources.hpp"
 #include "text/strings.hpp"

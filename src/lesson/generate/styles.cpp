@@ -1,8 +1,6 @@
-#include <array>
-#include <cmath>
-#include <numeric>
+#include "lesson/generate/new_lesson.hpp"
 
-#include "lesson/generate/style.hpp"
+#include <numeric>
 
 namespace qkv::inline lesson {
 namespace {

@@ -1,7 +1,5 @@
 #include "lesson/model/model_lesson.hpp"
 
-#include <fmt/format.h>
-
 #include <charconv>
 
 #include "lesson/file/tables.hpp"

@@ -1,10 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "lesson/lesson.hpp"
 #include "model/model.hpp"
 

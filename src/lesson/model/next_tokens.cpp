@@ -1,7 +1,5 @@
 #include "lesson/model/predictions.hpp"
 
-#include <fmt/format.h>
-
 #include <numeric>
 
 #include "ops/cell.hpp"

@@ -1,13 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <functional>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "lesson/library.hpp"
 #include "tensor/tensor.hpp"
 #include "trace/trace.hpp"

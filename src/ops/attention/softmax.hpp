@@ -1,9 +1,5 @@
 #pragma once
 
-#include <optional>
-#include <span>
-#include <vector>
-
 #include "ops/cell.hpp"
 #include "ops/kinds/line.hpp"
 #include "ops/operation.hpp"

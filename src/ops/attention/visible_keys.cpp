@@ -1,7 +1,5 @@
 #include "ops/attention/visible_keys.hpp"
 
-#include <fmt/format.h>
-
 namespace qkv::inline ops {
 namespace {
 

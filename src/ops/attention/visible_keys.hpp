@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstddef>
-
 #include "ops/operation.hpp"
 
 namespace qkv::inline ops {

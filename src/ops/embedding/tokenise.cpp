@@ -1,6 +1,3 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include "ops/cell.hpp"
 #include "ops/operation.hpp"
 #include "text/strings.hpp"

@@ -1,9 +1,5 @@
 #pragma once
 
-#include <functional>
-#include <string_view>
-#include <vector>
-
 #include "ops/cell.hpp"
 #include "tensor/tensor.hpp"
 

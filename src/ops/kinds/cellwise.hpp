@@ -1,10 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <functional>
-#include <utility>
-
 #include "ops/kinds/formula.hpp"
 #include "ops/kinds/gradient.hpp"
 

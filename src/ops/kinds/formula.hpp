@@ -1,14 +1,7 @@
 #pragma once
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <functional>
 #include <numbers>
 #include <numeric>
-#include <string_view>
-#include <vector>
 
 #include "ops/cell.hpp"
 #include "ops/numbers/numbers.hpp"

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <algorithm>
 #include <initializer_list>
-#include <span>
 #include <type_traits>
 
 #include "ops/cell.hpp"

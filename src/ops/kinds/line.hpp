@@ -1,7 +1,5 @@
 #pragma once
 
-#include <algorithm>
-
 #include "ops/kinds/formula.hpp"
 
 namespace qkv::inline ops {

@@ -1,12 +1,8 @@
 #include "ops/numbers/numbers.hpp"
 
-#include <algorithm>
-#include <array>
 #include <bit>
-#include <cmath>
 #include <numeric>
 #include <stdexcept>
-#include <utility>
 
 namespace qkv::inline ops {
 namespace {

@@ -1,14 +1,8 @@
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
+#include "text/prelude.hpp"
+
 #include <initializer_list>
-#include <limits>
-#include <memory>
-#include <span>
-#include <vector>
 
 namespace qkv::inline ops {
 

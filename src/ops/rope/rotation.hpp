@@ -1,9 +1,5 @@
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <span>
-
 #include "ops/cell.hpp"
 #include "tensor/tensor.hpp"
 

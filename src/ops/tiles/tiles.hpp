@@ -1,7 +1,5 @@
 #pragma once
 
-#include <vector>
-
 #include "ops/kinds/formula.hpp"
 #include "ops/operation.hpp"
 
