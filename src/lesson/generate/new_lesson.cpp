@@ -202,7 +202,7 @@ Evaluation evaluated_draw(const Recipe& recipe) {
 }
 
 // Counts the mistakes that no numbers could show: the minimum over a few draws with many digits.
-std::size_t always_hidden(const Recipe& recipe, Dice& dice, const CountHidden& hidden) {
+std::size_t always_hidden(const Recipe& recipe, LessonDice& dice, const CountHidden& hidden) {
   std::size_t fewest = std::numeric_limits<std::size_t>::max();
   for (const double largest : {1.0, 1.5, 2.0}) {
     Recipe other = recipe;
@@ -226,8 +226,8 @@ struct Drawn {
 // Accepts a higher penalty the longer it takes, but no hidden mistake.
 std::vector<Given> best_draw(const NewLesson& request, const NewStyle& style,
                              const LessonSizes& sizes, const CountHidden& hidden) {
-  Dice dice(request.seed);
-  Dice others(request.seed);
+  LessonDice dice(request.seed);
+  LessonDice others(request.seed);
   const std::string any = lesson_text(request, style, sizes, style.draw(sizes, others));
   Recipe recipe = read_lesson(any, request.file, {}).lesson.recipe;
   const std::size_t always = always_hidden(recipe, others, hidden);

@@ -42,9 +42,9 @@ std::string new_lesson(const NewLesson& request, const CountHidden& hidden);
 
 /// Random small integers, the same on every machine: the standard fixes mt19937's output, but not
 /// that of its distributions.
-class Dice {
+class LessonDice {
  public:
-  explicit Dice(std::uint32_t seed) : engine_(seed) {}
+  explicit LessonDice(std::uint32_t seed) : engine_(seed) {}
   std::size_t below(std::size_t count) { return engine_() % count; }
   double pick(std::span<const double> from) { return from[below(from.size())]; }
   /// Returns a number between -1 and 1 with many digits.
@@ -65,7 +65,7 @@ struct LessonSizes {
 struct NewStyle {
   std::string_view word;  ///< of the parts that are for it
   LessonSizes (*sizes)(const NewLesson&);
-  std::vector<Given> (*draw)(const LessonSizes&, Dice&);
+  std::vector<Given> (*draw)(const LessonSizes&, LessonDice&);
   /// Returns how unsuitable the numbers of a draw are for hand work and for learning.
   std::size_t (*penalty)(const Trace&);
   std::string_view query, key;                ///< the steps whose rows are multiplied to scores

@@ -15,7 +15,7 @@ void fill_empty_rows(std::span<double> cells, std::size_t columns) {
 
 // Draws a weight with two or three nonzero numbers per column and no zero row. A product then has
 // as many terms for any model width.
-Tensor drawn_weight(const Shape& shape, Dice& dice) {
+Tensor drawn_weight(const Shape& shape, LessonDice& dice) {
   constexpr std::array<double, 4> likely = {-1, 1, 1, 2};
   Tensor tensor = tensor_of(shape, std::vector<double>(element_count(shape, "a weight")));
   for (std::size_t m = 0; m < tensor.matrices(); ++m) {
@@ -93,13 +93,13 @@ LessonSizes sizes_of(const NewLesson& request) {
   return {request.tokens, request.d_model, request.heads, request.heads, d_k};
 }
 
-Tensor drawn_from(std::initializer_list<double> likely, const Shape& shape, Dice& dice) {
+Tensor drawn_from(std::initializer_list<double> likely, const Shape& shape, LessonDice& dice) {
   Tensor tensor = tensor_of(shape, std::vector<double>(element_count(shape, "a given")));
   for (double& value : tensor.values.mutable_span()) value = dice.pick(likely);
   return tensor;
 }
 
-std::vector<Given> drawn_givens(const LessonSizes& sizes, Dice& dice) {
+std::vector<Given> drawn_givens(const LessonSizes& sizes, LessonDice& dice) {
   const auto shape = [&](std::size_t rows, std::size_t columns) {
     return sizes.heads == 1 ? Shape{rows, columns} : Shape{sizes.heads, rows, columns};
   };
@@ -182,7 +182,7 @@ bool has_round_size(std::span<const double> row) {
 
 // Redraws a row until its root mean square is round, so that dividing by it works on paper. Rows of
 // two or three numbers just must not be 0: those with a round size would be all alike.
-void draw_row(std::span<double> row, Dice& dice) {
+void draw_row(std::span<double> row, LessonDice& dice) {
   constexpr std::array<double, 9> likely = {-2, -1, 0, 0, 1, 1, 2, 3, 4};
   constexpr std::size_t fewest_round = 4, most_tries = 200;
   for (std::size_t k = 0; k < most_tries; ++k) {
@@ -191,7 +191,7 @@ void draw_row(std::span<double> row, Dice& dice) {
   }
 }
 
-Tensor llama_embeddings(const LessonSizes& sizes, Dice& dice) {
+Tensor llama_embeddings(const LessonSizes& sizes, LessonDice& dice) {
   std::vector<double> values(sizes.n * sizes.d_model);
   for (std::size_t i = 0; i < sizes.n; ++i) {
     draw_row(std::span(values).subspan(i * sizes.d_model, sizes.d_model), dice);
@@ -199,11 +199,11 @@ Tensor llama_embeddings(const LessonSizes& sizes, Dice& dice) {
   return tensor_of({sizes.n, sizes.d_model}, std::move(values));
 }
 
-Tensor gain(const LessonSizes& sizes, Dice& dice) {
+Tensor gain(const LessonSizes& sizes, LessonDice& dice) {
   return drawn_from({0.5, 1, 2, 2}, {sizes.d_model}, dice);
 }
 
-std::vector<Given> llama_givens(const LessonSizes& sizes, Dice& dice) {
+std::vector<Given> llama_givens(const LessonSizes& sizes, LessonDice& dice) {
   const auto shape = [&](std::size_t heads) {
     return sizes.heads == 1 ? Shape{sizes.d_model, sizes.d_k}
                             : Shape{heads, sizes.d_model, sizes.d_k};
