@@ -394,6 +394,7 @@ void CandidateSet::collect_slips(const Assumption& assumption) {
   if (same_shape) {
     context.written = mismatch_.written;
     context.region = region_;
+    context.are_shares = mismatch_.are_shares;
   }
   if (same_shape && by_hand) {
     context.near_wrong = worth_a_line(mismatch_);

@@ -82,6 +82,7 @@ struct SlipContext {
   std::vector<bool> near_wrong = {};
   std::span<const double> written = {};  ///< what the learner has, as far as that is known
   const Region* region = nullptr;        ///< the block that the wrong cells fill, if they do
+  bool are_shares = false;               ///< numbers in [0, 1], which some write as percentages
   /// Formats a term of a sum, naming its cells.
   std::function<std::string(const Expression& term)> term_text = {};
 };

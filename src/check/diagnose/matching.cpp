@@ -269,13 +269,21 @@ class Matcher {
                         ~candidate.step);
     };
     std::ranges::stable_sort(fits, {}, place);
+    // What yields does so to slips of its own scope, and to all that may affect a whole matrix.
+    const auto scope = [&](const Match& fit) { return candidates_[fit.candidate].scope; };
     const auto yields = [&](const Match& fit) {
       return candidates_[fit.candidate].evidence.yields;
     };
-    const auto wins = [&](const Match& fit) {
-      return !yields(fit) && candidates_[fit.candidate].scope == SlipScope::anything;
+    const auto wins_over = [&](SlipScope own) {
+      return std::ranges::any_of(fits, [&](const Match& fit) {
+        return !yields(fit) && (own == SlipScope::line || scope(fit) == SlipScope::anything);
+      });
     };
-    if (std::ranges::any_of(fits, wins)) std::erase_if(fits, yields);
+    const bool over_lines = wins_over(SlipScope::line);
+    const bool over_all = wins_over(SlipScope::anything);
+    std::erase_if(fits, [&](const Match& fit) {
+      return yields(fit) && (scope(fit) == SlipScope::line ? over_lines : over_all);
+    });
   }
 
   void name(const Match& fit, std::vector<Explanation>& found) const {

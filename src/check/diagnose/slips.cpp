@@ -19,7 +19,8 @@ std::vector<CandidateValues> signs(const SlipContext& c) {
   return {with_numbers(*c.right, -c.right->array())};
 }
 
-// Moves the point one to three places, before or after rounding.
+// Moves the point one to three places, before or after rounding. Percentages have decimals of their
+// own.
 std::vector<CandidateValues> decimal_points(const SlipContext& c) {
   std::vector<CandidateValues> results;
   const auto right = c.right->array();
@@ -30,7 +31,15 @@ std::vector<CandidateValues> decimal_points(const SlipContext& c) {
       results.push_back(with_numbers(*c.right, xt::vectorize(quantise)(right) * factor));
     }
   }
+  for (int decimals = 0; c.are_shares && decimals < 2; ++decimals)
+    results.push_back(
+        with_numbers(*c.right, xt::vectorize(quantisers_for(decimals)[0])(right * 100.0)));
   return results;
+}
+
+std::string percentage(const SlipContext& c, std::size_t, std::size_t cell) {
+  const double factor = c.written[cell] / c.right->values[cell];
+  return c.are_shares && factor > 50 && factor < 200 ? "a percentage needs its sign, %" : "";
 }
 
 std::vector<CandidateValues> transposes(const SlipContext& c) { return {transposed(*c.right)}; }
@@ -69,23 +78,40 @@ std::vector<CandidateValues> neighbours(const SlipContext& c) {
   return results;
 }
 
-// Swaps the digit at `place` (from the left, without the point) with the next one.
-double with_digits_swapped(double number, const Quantiser& quantise, std::size_t place) {
-  const double x = quantise(number);
-  const int decimals = quantise.decimals;
-  if (!std::isfinite(x) || std::abs(x) >= largest_written) return nothing;
-  std::string text = fmt::format("{:.{}f}", x, decimals);
+// The places of the digits in a number as written.
+std::vector<std::size_t> digits_of(std::string_view text) {
   std::vector<std::size_t> digits;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] >= '0' && text[i] <= '9') digits.push_back(i);
   }
+  return digits;
+}
+
+// Swaps the digit at `place` (from the left, without the point) with the next one.
+double with_digits_swapped(std::string text, std::size_t place, double) {
+  const std::vector<std::size_t> digits = digits_of(text);
   if (place + 1 >= digits.size() || text[digits[place]] == text[digits[place + 1]]) return nothing;
   std::swap(text[digits[place]], text[digits[place + 1]]);
   return std::stod(text);
 }
 
+// Leaves out the digit at `place`, if exactly this was written. Without the last digit a number is
+// truncated; of one or two digits, the rest is too often another number.
+double without_digit(std::string text, std::size_t place, double written) {
+  constexpr std::ptrdiff_t least = 3;
+  const std::vector<std::size_t> digits = digits_of(text);
+  const std::size_t first = text.find_first_of("123456789");
+  if (place + 1 >= digits.size() || first == text.npos || digits[place] < first) return nothing;
+  if (std::ranges::count_if(digits, [&](std::size_t at) { return at >= first; }) < least)
+    return nothing;
+  text.erase(digits[place], 1);
+  const double left = std::stod(text);
+  return std::abs(left - written) <= 1e-9 * std::abs(left) ? left : nothing;
+}
+
 // It affects one line only, so the other cells are not needed digit by digit.
-std::vector<CandidateValues> swapped_digits(const SlipContext& c) {
+std::vector<CandidateValues> by_digits(const SlipContext& c,
+                                       double (*slip)(std::string, std::size_t, double)) {
   std::vector<CandidateValues> results;
   constexpr std::size_t most_digits = 15;
   for (const Quantiser& quantise : quantisers_for(c.decimals)) {
@@ -94,9 +120,12 @@ std::vector<CandidateValues> swapped_digits(const SlipContext& c) {
       Tensor result = filled(*c.right, nothing);
       for (std::size_t i = 0; i < result.values.size(); ++i) {
         if (!c.near_wrong.empty() && !c.near_wrong[i]) continue;
-        result.values.mutable_span()[i] =
-            with_digits_swapped(std::as_const(*c.right).values[i], quantise, place);
-        any = any || !std::isnan(std::as_const(result).values[i]);
+        const double x = quantise(std::as_const(*c.right).values[i]);
+        if (!std::isfinite(x) || std::abs(x) >= largest_written) continue;
+        const double made = slip(fmt::format("{:.{}f}", x, quantise.decimals), place,
+                                 c.written.empty() ? nothing : c.written[i]);
+        result.values.mutable_span()[i] = made;
+        any = any || !std::isnan(made);
       }
       if (any) results.push_back(std::move(result));
     }
@@ -104,20 +133,36 @@ std::vector<CandidateValues> swapped_digits(const SlipContext& c) {
   return results;
 }
 
-// Swaps two rows that both have wrong cells.
+std::vector<CandidateValues> swapped_digits(const SlipContext& c) {
+  return by_digits(c, with_digits_swapped);
+}
+
+std::vector<CandidateValues> lost_digits(const SlipContext& c) {
+  return by_digits(c, without_digit);
+}
+
+// Returns the rows with wrong cells, counted through all matrices.
+std::vector<std::size_t> wrong_rows(const SlipContext& c) {
+  std::vector<std::size_t> rows;
+  for (const std::size_t i : c.wrong) {
+    if (rows.empty() || rows.back() != i / c.right->columns())
+      rows.push_back(i / c.right->columns());
+  }
+  return rows;
+}
+
+// Swaps two rows of a matrix that both have wrong cells.
 std::vector<CandidateValues> swapped_rows(const SlipContext& c) {
   std::vector<CandidateValues> results;
   constexpr std::size_t most_rows = 8;
   const Tensor& right = *c.right;
-  std::vector<std::vector<std::size_t>> wrong(right.matrices());
-  for (const std::size_t i : c.wrong) {
-    std::vector<std::size_t>& rows = wrong[i / (right.rows() * right.columns())];
-    if (rows.empty() || rows.back() != i / right.columns()) rows.push_back(i / right.columns());
-  }
-  for (const std::vector<std::size_t>& rows : wrong) {
-    if (rows.size() > most_rows) continue;
-    for (const std::size_t a : rows) {
-      for (const std::size_t b : rows) {
+  const std::vector<std::size_t> rows = wrong_rows(c);
+  const auto matrix_of = [&](std::size_t row) { return row / right.rows(); };
+  for (std::size_t m = 0; m < right.matrices(); ++m) {
+    const auto in_matrix = std::ranges::equal_range(rows, m, {}, matrix_of);
+    if (in_matrix.size() > most_rows) continue;
+    for (const std::size_t a : in_matrix) {
+      for (const std::size_t b : in_matrix) {
         if (a < b) results.emplace_back(right, ExchangedRuns{a, b, right.columns()});
       }
     }
@@ -129,6 +174,70 @@ std::vector<CandidateValues> swapped_rows(const SlipContext& c) {
 std::vector<CandidateValues> swapped_cells(const SlipContext& c) {
   if (c.wrong.size() != 2) return {};
   return {{*c.right, ExchangedRuns{c.wrong[0], c.wrong[1], 1}}};
+}
+
+// What numbers differ by at least: 1 of whole ones, else a unit of their decimals, at most so many.
+double spacing(const std::vector<std::vector<double>>& rows, int decimals) {
+  const auto fits = [&](double power) {
+    return std::ranges::all_of(rows, [&](const std::vector<double>& row) {
+      return std::ranges::all_of(row, [&](double x) {
+        return !std::isfinite(x) || std::abs(x * power - std::round(x * power)) < 1e-9 * power;
+      });
+    });
+  };
+  int fewest = 0;
+  while (fewest < decimals && !fits(std::pow(10.0, fewest))) ++fewest;
+  return std::pow(10.0, -fewest);
+}
+
+// Adds the variant of a row that was written. It proves nothing where wrong numbers of that size
+// and spacing would be among so many variants by chance.
+void add_written_row(const SlipContext& c, std::size_t row,
+                     const std::vector<std::vector<double>>& variants,
+                     std::vector<CandidateValues>& results) {
+  constexpr double likely = 0.05;
+  const double unit = 1.01 * std::pow(10.0, -c.decimals);
+  const std::size_t start = row * c.right->columns();
+  const auto is_written = [&](const std::vector<double>& variant) {
+    for (std::size_t k = 0; k < variant.size(); ++k) {
+      const double x = c.written[start + k];
+      if (!std::isnan(x) && x != variant[k] && !(std::abs(x - variant[k]) <= unit)) return false;
+    }
+    return true;
+  };
+  const auto found = std::ranges::find_if(variants, is_written);
+  if (found == variants.end()) return;
+  double chance = static_cast<double>(variants.size());
+  const double apart = std::max(2 * unit, spacing(variants, c.decimals));
+  for (std::size_t k = 0; k < found->size(); ++k) {
+    const auto number = [k](const std::vector<double>& variant) { return variant[k]; };
+    const double range =
+        std::ranges::max(variants, {}, number)[k] - std::ranges::min(variants, {}, number)[k];
+    if (std::ranges::binary_search(c.wrong, start + k) && apart < range) chance *= apart / range;
+  }
+  if (!(chance < likely)) return;
+  Tensor result = filled(*c.right, nothing);
+  std::ranges::copy(*found, result.values.mutable_span().begin() + std::ptrdiff_t(start));
+  results.emplace_back(std::move(result));
+}
+
+// Gives a wrong row the numbers of another one.
+std::vector<CandidateValues> other_rows(const SlipContext& c) {
+  std::vector<CandidateValues> results;
+  constexpr std::size_t most_rows = 64;
+  const Tensor& right = *c.right;
+  if (right.rank() < 2 || right.rows() > most_rows) return {};
+  const std::size_t columns = right.columns();
+  for (const std::size_t row : wrong_rows(c)) {
+    std::vector<std::vector<double>> variants;
+    const std::size_t start = row - row % right.rows();
+    for (std::size_t other = start; other < start + right.rows(); ++other) {
+      const auto numbers = std::span<const double>(right.values).subspan(other * columns, columns);
+      variants.emplace_back(numbers.begin(), numbers.end());
+    }
+    add_written_row(c, row, variants, results);
+  }
+  return results;
 }
 
 // Evaluates an expression without one term of one of its sums. `count` numbers the terms of all
@@ -177,6 +286,50 @@ std::vector<CandidateValues> dropped_terms(const SlipContext& c) {
     }
   }
   return {results.begin(), results.end()};
+}
+
+// The arithmetic of a row's cells, if each is a sum of as many products of two cells, the second
+// from another row in each.
+std::vector<Expression> sums_of_row(const SlipContext& c, std::size_t row) {
+  constexpr std::size_t most_terms = 16;
+  const auto is_cell = [](const Expression& one) { return one.kind() == Expression::Kind::cell; };
+  std::vector<Expression> sums;
+  for (std::size_t i = row * c.right->columns(); i < (row + 1) * c.right->columns(); ++i) {
+    sums.push_back(arithmetic_of(c, i));
+    const std::vector<Expression>& terms = sums.back().parts();
+    if (sums.back().kind() != Expression::Kind::sum || terms.size() > most_terms ||
+        terms.size() != sums.front().parts().size())
+      return {};
+    for (const Expression& term : terms) {
+      const bool fits = term.kind() == Expression::Kind::product && term.parts().size() == 2 &&
+                        std::ranges::all_of(term.parts(), is_cell) &&
+                        (&term == &terms.front() ||
+                         term.parts()[1].place().row != terms.front().parts()[1].place().row);
+      if (!fits) return {};
+    }
+  }
+  return sums;
+}
+
+// Takes another row than its own in one term of a row's sums.
+std::vector<CandidateValues> other_row_in_term(const SlipContext& c) {
+  std::vector<CandidateValues> results;
+  for (const std::size_t row : c.arithmetic ? wrong_rows(c) : std::vector<std::size_t>()) {
+    const std::vector<Expression> sums = sums_of_row(c, row);
+    const std::size_t terms = sums.empty() ? 0 : sums.front().parts().size();
+    std::vector<std::vector<double>> variants;
+    for (std::size_t t = 0; t < terms * terms; ++t) {
+      std::vector<double>& made = variants.emplace_back();
+      for (const Expression& sum : sums) {
+        const Expression& own = sum.parts()[t / terms];
+        const double factor = own.parts()[0].value();
+        const double other = sum.parts()[t % terms].parts()[1].value();
+        made.push_back(sum.value() - own.value() + (factor == 0 ? 0 : factor * other));
+      }
+    }
+    if (!variants.empty()) add_written_row(c, row, variants, results);
+  }
+  return results;
 }
 
 std::string dropped_term(const SlipContext& c, std::size_t variant, std::size_t cell) {
@@ -263,7 +416,8 @@ constexpr Slip slips[] = {
     {"slip.sign", "The sign is wrong.", "Look at the signs again.", of_hand | of_unsubmitted,
      SlipScope::anything, signs, lost_minus, infinities},
     {"slip.decimal-point", "The decimal point is in the wrong place.", "Count the decimals again.",
-     of_hand, SlipScope::anything, decimal_points},  // of one cell: softmax makes all 1 and 0
+     of_hand, SlipScope::anything, decimal_points,
+     percentage},  // of one cell: softmax makes 1 and 0
     {"slip.digits-swapped", "Two digits are swapped.", "Compare digit by digit.", of_hand,
      SlipScope::line, swapped_digits},
     {"slip.neighbour", "This is the number of a neighbouring cell.",
@@ -274,6 +428,13 @@ constexpr Slip slips[] = {
      SlipScope::anything, swapped_rows},
     {"slip.cells-swapped", "These two numbers are exchanged.", "Compare the labels of both cells.",
      of_hand, SlipScope::anything, swapped_cells, nullptr, yielding},
+    {"slip.lost-digit", "One digit was left out.", "Compare digit by digit.", of_hand,
+     SlipScope::line, lost_digits, nullptr, yielding},
+    {"slip.other-row", "This row has the numbers of another row.",
+     "Compare the labels of the rows.", of_hand, SlipScope::line, other_rows, nullptr, yielding},
+    {"slip.other-row-in-term", "One term of the sum takes another row than its own.",
+     "Put a ruler under the row that you read.", of_hand, SlipScope::line, other_row_in_term,
+     nullptr, yielding},
     {"tile.zero", "A block was never filled in: all of it is 0.",
      "Calculate it. In a program: does the loop over the tiles reach it?", of_hand | of_program,
      SlipScope::anything, unwritten_blocks, nullptr, unwritten},

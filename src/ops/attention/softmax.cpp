@@ -289,6 +289,20 @@ Matrix of_negative(const Operands& of) {
   return softmax(xt::where(xt::isinf(of(0)), of(0), -of(0)), along_of(of));
 }
 
+// e^0 taken as 0, of the scores or of what is left below each row's largest. A row without any
+// other power has nothing to divide by: it stays at 0.
+Versions of_zero_powers(const StepView& step) {
+  const Along along = along_of(call_of(step));
+  const auto version = [&](double of_largest) {
+    return by_matrix(step.operand(), [&](const MatrixView& s) -> Matrix {
+      const Matrix below = xt::where(xt::isinf(s), s, s - of_largest * finite(maxima(s, along)));
+      return shares(xt::where(xt::equal(below, 0.0), 0.0, xt::exp(below)), along);
+    });
+  };
+  if (!has_zeros(step.operand())) return {version(1)};
+  return {version(0), version(1)};
+}
+
 // The powers of a cell in all heads, divided by their sum.
 Versions over_heads(const StepView& step) {
   const Tensor& scores = step.operand();
@@ -327,6 +341,8 @@ constexpr Mistake softmax_mistakes[] = {
      "The weights of one query sum to 1 in each head.", over_heads},
     {"softmax.negative", "The scores went in with the wrong sign: e^(−x).",
      "A larger score gets a larger weight.", of_negative},
+    {"softmax.zero-power", "e^0 was taken as 0.", "Any number to the power of 0 is 1.",
+     of_zero_powers, zeros_evidence},
     {"sink.skipped", "The sink was left out of the sum.", "It is one more term of each row's sum.",
      SkipOperand{1}},
     {"sink.scaled", "The sink was divided by √d_k, as scores are.",

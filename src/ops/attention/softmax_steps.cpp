@@ -161,6 +161,13 @@ double power_by(const Cell<double>& c) {
   return power(c(0)(c.row, c.column));
 }
 
+Versions powers_without_zero(const StepView& step) {
+  if (!has_zeros(step.operand())) return {};
+  return {by_matrix(step.operand(), [](const MatrixView& x) -> Matrix {
+    return xt::where(xt::equal(x, 0.0), 0.0, xt::exp(x));
+  })};
+}
+
 constexpr Mistake exp_mistakes[] = {
     {"softmax.base-2", "2 was raised to the numbers instead of e.", "e ≈ 2.718.", power_by<base_2>},
     {"softmax.base-2", "10 was raised to the numbers instead of e.", "e ≈ 2.718.",
@@ -169,6 +176,8 @@ constexpr Mistake exp_mistakes[] = {
      power_by<negative>},
     {"softmax.no-exp", "The numbers were left as they were, without e^x.",
      "e to the power of each number.", power_by<no_exp>},
+    {"softmax.zero-power", "e^0 was taken as 0.", "Any number to the power of 0 is 1.",
+     powers_without_zero, zeros_evidence},
     unscaled("Scaling comes before e^x."),
     unmasked("e to the power of -inf is 0."),
 };

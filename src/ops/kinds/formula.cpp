@@ -4,6 +4,9 @@
 #include "ops/kinds/line.hpp"
 #include "ops/kinds/move.hpp"
 
+#include <algorithm>
+#include <span>
+
 namespace qkv::inline ops {
 
 Form with_columns(Form form) {
@@ -179,6 +182,10 @@ bool is_alone(const Cell<Decimal>& cell, double nothing) {
 
 Matrix shares(const Matrix& numbers, Along along) {
   return xt::vectorize(share)(numbers, sums(numbers, along));
+}
+
+bool has_zeros(const Tensor& numbers) {
+  return std::ranges::count(std::span<const double>(numbers.values), 0.0) > 0;
 }
 
 Matrix finite(const Matrix& numbers) { return xt::where(xt::isinf(numbers), 0.0, numbers); }

@@ -71,6 +71,9 @@ Matrix shares(const Matrix& numbers, Along along);
 /// Returns the matrix with 0 in place of infinities.
 Matrix finite(const Matrix& numbers);
 
+/// True if a number is 0.
+bool has_zeros(const Tensor& numbers);
+
 /// The lowest and highest values of a matrix.
 struct MatrixRange {
   Matrix low, high;

@@ -357,6 +357,70 @@ TEST_CASE("an infinity without its minus is a sign") {
   CHECK(first_words(report, "M") == "The sign is wrong: the minus is missing.");
 }
 
+const Task& copied_rows() {
+  static const Task task(lesson_of(
+      given("A", "[[1.37, 2.51], [3.12, -0.44], [4.85, 1.93], [-2.26, 0.68]]") +
+      given("B", "[[0, 0], [0, 0], [0, 0], [0, 0]]") + step("S", "add", R"(["A", "B"])")));
+  return task;
+}
+
+TEST_CASE("another row's numbers are named, where chance would not make them") {
+  const auto report =
+      checked(copied_rows(), {{"S", "1.37,2.51\n3.12,-0.44\n4.85,1.93\n1.37,2.51\n"}});
+  CHECK(mistakes(report, "S") == "slip.other-row");
+  CHECK(found_at(report, "S").front().sure);
+  const auto next =
+      checked(copied_rows(), {{"S", "1.37,2.51\n1.37,2.51\n4.85,1.93\n-2.26,0.68\n"}});
+  CHECK(mistakes(next, "S") == "slip.neighbour");
+  const Task small(lesson_of(given("A", "[[1, 0], [0, 1], [1, 1], [2, 0]]") +
+                             given("B", "[[0, 0], [0, 0], [0, 0], [0, 0]]") +
+                             step("S", "add", R"(["A", "B"])")));
+  CHECK(mistakes(checked(small, {{"S", "1,0\n0,1\n1,1\n0,1\n"}}), "S") == "");
+}
+
+TEST_CASE("a term that takes another row is named, where chance would not make the sum") {
+  const Task task(lesson_of(given("A", "[[0.5, 0.3, 0.2]]") +
+                            given("V", "[[1.5, -2.1], [3.7, 0.4], [-1.2, 2.6]]") +
+                            step("C", "weighted_sum", R"(["A", "V"])")));
+  // 0.75 + 0.3 · (-1.2) - 0.24 and -1.05 + 0.3 · 2.6 + 0.52; right are 1.62 and -0.41.
+  const auto report = checked(task, {{"C", "0.15,0.25\n"}});
+  CHECK(mistakes(report, "C") == "slip.other-row-in-term");
+  CHECK(mistakes(checked(task, {{"C", "0.15,0.31\n"}}), "C") == "");
+  const Task small(lesson_of(given("X", "[[1, 2, 1]]") + given("W", "[[1, 0], [0, 1], [2, 1]]") +
+                             step("Q", "project", R"(["X", "W"])")));
+  CHECK(mistakes(checked(small, {{"Q", "7,3\n"}}), "Q") == "");  // twice the third row
+}
+
+TEST_CASE("a digit that was left out is named, but not the last one") {
+  const Task task(lesson_of(given("A", "[[12.5, 3.258], [0.148, 7.75]]") +
+                            given("B", "[[0, 0], [0, 0]]") + step("S", "add", R"(["A", "B"])")));
+  CHECK(mistakes(checked(task, {{"S", "12.5,3.258\n0.18,7.75\n"}}), "S") == "slip.lost-digit");
+  CHECK(mistakes(checked(task, {{"S", "1.5,3.258\n0.148,7.75\n"}}), "S") == "slip.lost-digit");
+  CHECK(mistakes(checked(task, {{"S", "12.5,3.25\n0.148,7.75\n"}}), "S") == "");
+  CHECK(mistakes(checked(task, {{"S", "12.5,3.259\n0.18,7.75\n"}}), "S") == "");
+}
+
+TEST_CASE("e^0 that was taken as 0 is named, with and without the largest number subtracted") {
+  const Task task(
+      lesson_of(given("S", "[[0, 1, 2], [1, 0, 3]]") + step("W", "softmax", R"(["S"])")));
+  // 1 / (1 + e), e / (1 + e), 1 / (1 + e²), e² / (1 + e²)
+  CHECK(mistakes(checked(task, {{"W", "0.000,0.269,0.731\n0.119,0.000,0.881\n"}}), "W") ==
+        "softmax.zero-power");
+  // e^-2 and e^-1 over their sum, e^-2 and e^-3 over theirs
+  CHECK(mistakes(checked(task, {{"W", "0.269,0.731,0.000\n0.731,0.269,0.000\n"}}), "W") ==
+        "softmax.zero-power");
+  const Task powers(lesson_of(given("S", "[[0, 1], [2, 0]]") + step("P", "exp", R"(["S"])")));
+  CHECK(mistakes(checked(powers, {{"P", "0.000,2.718\n7.389,0.000\n"}}), "P") ==
+        "softmax.zero-power");
+}
+
+TEST_CASE("percentages without their sign are told as such") {
+  const auto report = checked(one_softmax(), {{"W", "27,73\n88,12\n"}});
+  CHECK(mistakes(report, "W") == "slip.decimal-point");
+  CHECK(first_words(report, "W") ==
+        "The decimal point is in the wrong place: a percentage needs its sign, %.");
+}
+
 TEST_CASE("values that were not mixed, or only added up, are named") {
   const Task task(lesson_of(given("A", "[[1, 0], [0.25, 0.75]]") + given("V", "[[2, 4], [6, 9]]") +
                             step("C", "weighted_sum", R"(["A", "V"])")));
