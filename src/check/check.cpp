@@ -21,17 +21,6 @@ constexpr std::int16_t all_decimals = 15;
                   printable(text)));
 }
 
-// 0.5/1.41 was computed from rounded numbers, so it has its parts' decimals.
-std::int16_t decimals_of_parts(std::string_view fraction, DecimalMark mark) {
-  const std::size_t line = fraction.find('/');
-  std::int16_t decimals = 0;
-  for (const std::string_view part : {fraction.substr(0, line), fraction.substr(line + 1)}) {
-    const NumeralResult number = parse_numeral(trimmed(part), mark);
-    if (number.fault == NumeralError::none) decimals = std::max(decimals, number.numeral.decimals);
-  }
-  return decimals;
-}
-
 // Returns the decimals shown for a matrix, of at most `digits`; whole numbers have none.
 int decimals_shown(const Tensor& tensor, int digits) {
   const bool whole = std::all_of(tensor.values.begin(), tensor.values.end(),
@@ -281,11 +270,8 @@ Numeral parse_answer(std::string_view text) {
   const NumeralResult result = parse_cell(text, mark);
   if (result.fault != NumeralError::none || std::isnan(result.numeral.value)) refuse(text);
   Numeral answer = result.numeral;
-  if (!answer.exact || answer.decimals > 0) return answer;  // a percentage has its own
-  const bool is_fraction = text.find('/') != std::string_view::npos;
-  const std::int16_t decimals = is_fraction ? decimals_of_parts(text, mark) : std::int16_t{0};
-  answer.exact = decimals == 0;
-  answer.decimals = decimals > 0 ? decimals : all_decimals;
+  // A percentage has decimals of its own, and so has a fraction over a rounded number.
+  if (answer.exact && answer.decimals == 0) answer.decimals = all_decimals;
   return answer;
 }
 

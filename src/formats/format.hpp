@@ -104,7 +104,7 @@ NumeralResult parse_cell(std::string_view text, DecimalMark mark = DecimalMark::
 DecimalMark decimal_mark_of(std::string_view cell);
 
 /// Gives fractions and roots the precision of the matrix's other numbers, or e-notation with six
-/// digits if those have no decimals.
+/// digits if those have no decimals; a fraction over a rounded number, 2/1.414, has its decimals.
 void resolve_precision(std::span<Numeral> cells);
 
 /// What to do with a cell that is not a number: refuse the file, or keep the cell's text.

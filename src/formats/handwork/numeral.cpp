@@ -58,6 +58,16 @@ NumeralResult exactly(double value) {
   return {.numeral = {.value = value, .exact = true}};
 }
 
+// The decimals of a quotient whose divisor was rounded, such as 2/1.414: as precise as that. 0 if
+// the divisor has fewer than two decimals, as 1.5 has.
+std::int16_t decimals_of_quotient(double value, std::string_view divisor, DecimalMark mark) {
+  const NumeralResult below = parse_numeral(divisor, mark);
+  const int decimals = below.fault == NumeralError::none ? below.numeral.decimals : 0;
+  if (decimals < 2 || value == 0) return 0;
+  const double ratio = std::log10(std::abs(value / below.numeral.value));
+  return static_cast<std::int16_t>(decimals - std::max(0, static_cast<int>(ratio)));
+}
+
 NumeralResult percentage(std::string_view text, DecimalMark mark) {
   NumeralResult result = parse_numeral(trimmed(text), mark);
   if (result.fault != NumeralError::none) return result;
@@ -75,17 +85,22 @@ NumeralResult fraction_or_root(std::string_view text, DecimalMark mark) {
   const auto above = part_value(text.substr(0, line), mark);
   if (!above) return no_number;
   double value = *above;
+  std::int16_t decimals = 0;
   if (line != std::string_view::npos) {
     std::string_view below = trimmed(text.substr(line + 1));
     const bool negative = take(below, "-") || take(below, minus_sign);
     const auto divisor = part_value(below, mark);
     if (!divisor || *divisor == 0) return no_number;
     value = (negative ? -value : value) / *divisor;
+    decimals = decimals_of_quotient(value, below, mark);
   } else if (text.find(root_sign) == std::string_view::npos &&
              text.find("sqrt(") == std::string_view::npos) {
     return no_number;
   }
-  return exactly(minus ? -value : value);
+  NumeralResult result = exactly(minus ? -value : value);
+  result.numeral.decimals = decimals;
+  result.numeral.scientific = decimals > 0;
+  return result;
 }
 
 // Replaces typographic characters of pages and word processors: dashes for a minus, special blanks.
@@ -115,8 +130,8 @@ NumeralResult read_in_any_way(std::string_view text, DecimalMark mark) {
   return fraction_or_root(text, mark);
 }
 
-bool is_without_decimals(const Numeral& cell) {
-  return cell.exact && cell.decimals == 0 && !cell.scientific;
+bool is_fraction_or_root(const Numeral& cell) {
+  return cell.exact && (cell.decimals == 0 || cell.scientific);
 }
 
 constexpr std::string_view infinity_sign = "\u221e";
@@ -266,18 +281,22 @@ DecimalMark decimal_mark_of(std::string_view cell) {
 }
 
 void resolve_precision(std::span<Numeral> cells) {
-  if (std::ranges::none_of(cells, is_without_decimals)) return;
+  if (std::ranges::none_of(cells, is_fraction_or_root)) return;
   std::int16_t most = 0;
   for (const Numeral& cell : cells) {
     if (!cell.scientific && std::isfinite(cell.value)) most = std::max(most, cell.decimals);
   }
   constexpr int digits = 6;
   for (Numeral& cell : cells) {
-    if (!is_without_decimals(cell)) continue;
-    cell.scientific = most == 0;
+    if (!is_fraction_or_root(cell)) continue;
     const int before_point =
         cell.value == 0 ? 1 : static_cast<int>(std::floor(std::log10(std::abs(cell.value)))) + 1;
-    cell.decimals = most > 0 ? most : static_cast<std::int16_t>(digits - before_point);
+    if (most > 0) {
+      cell.decimals = most;
+    } else if (!cell.scientific) {
+      cell.decimals = static_cast<std::int16_t>(digits - before_point);
+    }
+    cell.scientific = most == 0;
   }
 }
 

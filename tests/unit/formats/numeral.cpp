@@ -170,6 +170,19 @@ TEST_CASE("a fraction is as precise as its matrix, else as six digits") {
   CHECK_FALSE(alone[0].scientific);
 }
 
+TEST_CASE("a fraction over a rounded number is as precise as that number, if nothing else is") {
+  Numerals alone = {parse_cell("2/1.414").numeral, parse_cell("20/1.414").numeral,
+                    parse_cell("1/1.5").numeral};
+  resolve_precision(alone);
+  CHECK(alone[0].decimals == 3);  // 1.414427 for √2
+  CHECK(alone[1].decimals == 2);  // 14.144 for 14.142
+  CHECK(alone[2].decimals == 6);  // 6.66667e-01
+  Numerals among_decimals = {parse_cell("0.2500").numeral, parse_cell("2/1.414").numeral};
+  resolve_precision(among_decimals);
+  CHECK(among_decimals[1].decimals == 4);
+  CHECK_FALSE(among_decimals[1].scientific);
+}
+
 }  // namespace
 
 }  // namespace formats_numeral_tests
