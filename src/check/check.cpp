@@ -223,6 +223,13 @@ StepReport report_of(const Interpretation& interpretation, std::size_t index, Ro
                         : std::nullopt;
   if (cell) {
     report.first = first_wrong_of(node, *cell);
+    for (const std::size_t input : node.inputs) {
+      const LearnerNode& operand = interpretation.judgement.nodes[input];
+      const bool has_decimals =
+          operand.step && operand.submitted && operand.units.basis == ToleranceBasis::decimals;
+      if (has_decimals)
+        report.first->digits = std::max(report.first->digits, operand.units.decimals);
+    }
     NodeDiagnosis found = diagnose(interpretation.judgement, *interpretation.trace, index, budget);
     report.region = region_worth_telling(found);
     report.mistakes = std::move(found.mistakes);

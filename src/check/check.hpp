@@ -25,6 +25,7 @@ struct FirstWrong {
   double expected = 0;
   double from_yours = 0;
   bool is_exact = false;  ///< no rounding occurs: the cell must be exact
+  int digits = 0;         ///< the most decimals that the learner wrote in its operands
 };
 
 /// The check's result for one submitted matrix.

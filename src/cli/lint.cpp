@@ -31,13 +31,34 @@ void add_advice(const Lesson& lesson, const LintOptions& options, std::vector<Fa
   std::ranges::stable_sort(faults, {}, &Fault::place);
 }
 
+// Prints each fault, but one line for a label that no row or column has any more, as after a change
+// of the text: with the first place, and all lines.
+void print_faults(const Lesson& lesson, const std::vector<Fault>& faults) {
+  constexpr std::size_t few = 3;
+  const auto missing_label = [](const Fault& fault) {
+    const std::size_t at = fault.message.find(" is called \"");
+    return at == std::string::npos ? std::string() : fault.message.substr(at);
+  };
+  std::map<std::string, std::vector<const Fault*>> same;
+  for (const Fault& fault : faults) same[missing_label(fault)].push_back(&fault);
+  for (const Fault& fault : faults) {
+    const std::vector<const Fault*>& all = same[missing_label(fault)];
+    const bool is_grouped = !missing_label(fault).empty() && all.size() > few;
+    if (is_grouped && all.front() != &fault) continue;
+    print(sanitise(fault_line(lesson, fault)));
+    std::set<std::size_t> lines;
+    for (const Fault* one : all) lines.insert(one->place.line);
+    print(is_grouped ? fmt::format(" (in lines {})\n", fmt::join(lines, ", ")) : "\n");
+  }
+}
+
 // Prints the faults of one lesson; true if there are none but advice that is not strict.
 bool lint_one(const std::string& file, const LintOptions& options) {
   const ParsedLesson reading = find_lesson(file);
   std::vector<Fault> faults = lint(reading);
   const bool good = std::none_of(faults.begin(), faults.end(), is_error);
   if (good) add_advice(reading.lesson, options, faults);
-  for (const Fault& fault : faults) print(sanitise(fault_line(reading.lesson, fault)) + "\n");
+  print_faults(reading.lesson, faults);
   if (faults.empty()) print(sanitise(file) + ": good\n");
   return good && (faults.empty() || !options.strict);
 }

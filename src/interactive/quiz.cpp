@@ -259,10 +259,15 @@ QuizReply Quiz::missed(const Walkthrough& walk, std::string_view written, const 
   results_.back().outcome = Outcome::missed;  // unless the next try is correct
   if (tries_ < tries) {
     const CellArithmetic worked = worked_cell(walk, *cell_);
+    const std::vector<std::string>& lines = worked.lines;
     const std::string how =
-        worked.lines.size() > 1
-            ? "= " + worked.lines.front()
-            : fmt::format("after \"{}\"", title_of(walk.now->lesson, walk.step()));
+        lines.size() > 2   ? fmt::format("= {}\n= {}", lines[0], lines[1])
+        : lines.size() > 1 ? "= " + lines[0]
+        : hides_some(walk.trace(), walk.step())
+            ? fmt::format("({}): may this query see this key? If so, its score stays.",
+                          title_of(walk.now->lesson, walk.step()))
+            : fmt::format("({}): which cell of {} is copied here?",
+                          title_of(walk.now->lesson, walk.step()), walk.step().of.front());
     return {fmt::format("Not {}.{}\nOnce more: {} {}", written, why, worked.cell, how)};
   }
   QuizReply reply{fmt::format("Not {} either.{}\nThis is how it is worked out.", written, why),

@@ -134,9 +134,14 @@ std::string region_text(const StepReport& step, const Trace& own, const CheckSty
       region.axes.size() > 1 ? region.axes[region.axes.size() - 2] : IndexRange{};
   parts.push_back(extent_text("row", is_transposed ? region.axes.back() : rows));
   parts.push_back(extent_text("column", is_transposed ? rows : region.axes.back()));
-  return paragraph(fmt::format("{} of {} wrong cells: {}{}.", region.wrong, step.cells.wrong,
-                               fmt::join(parts, ", "), common_text(region, step, style)),
-                   style);
+  std::size_t cells = 1;
+  for (const IndexRange& axis : region.axes) cells *= axis.size();
+  const std::string start =
+      region.wrong < cells ? fmt::format("All {} wrong cells lie in ", region.wrong)
+                           : fmt::format("{} of {} wrong cells: ", region.wrong, step.cells.wrong);
+  return paragraph(
+      fmt::format("{}{}{}.", start, fmt::join(parts, ", "), common_text(region, step, style)),
+      style);
 }
 
 // True if the mistakes explain the same cells, so that only one of them was made.
@@ -158,6 +163,14 @@ std::string alternatives_text(const StepReport& step, std::size_t most) {
   return text;
 }
 
+// "all 10 wrong cells", "the wrong cell", "9 of 10 wrong cells".
+std::string explained_text(std::size_t cells, std::size_t wrong) {
+  if (cells < wrong) return fmt::format("{} of {} wrong cells", cells, wrong);
+  return wrong == 1   ? "the wrong cell"
+         : wrong == 2 ? "both wrong cells"
+                      : fmt::format("all {} wrong cells", wrong);
+}
+
 std::string mistakes_text(const StepReport& step, const CheckStyle& style) {
   if (step.mistakes.empty() && !step.verdicts.empty() && step.bad_texts.size() >= step.cells.wrong)
     return "";  // no numbers
@@ -177,15 +190,15 @@ std::string mistakes_text(const StepReport& step, const CheckStyle& style) {
                                     : "Too few cells to be sure. It could be: ";
   if (are_alternatives(step)) {
     return paragraph(
-        fmt::format("{}{}. Each explains {} of {}.", lead, alternatives_text(step, likely.size()),
-                    likely.front().cells, step.cells.wrong),
+        fmt::format("{}{}. Each explains {}.", lead, alternatives_text(step, likely.size()),
+                    explained_text(likely.front().cells, step.cells.wrong)),
         style);
   }
   std::string result;
   for (const Diagnosis& mistake : likely) {
     result += paragraph(
-        fmt::format("{}{} {} ({}; explains {} of {})", result.empty() ? lead : "", mistake.says,
-                    mistake.hint, mistake.id, mistake.cells, step.cells.wrong),
+        fmt::format("{}{} {} ({}; explains {})", result.empty() ? lead : "", mistake.says,
+                    mistake.hint, mistake.id, explained_text(mistake.cells, step.cells.wrong)),
         style);
   }
   return result;
@@ -332,6 +345,12 @@ std::string tolerances_text(const CheckReport& report, const CheckStyle& style) 
       report, [](const StepReport& step) { return step.cells.blank < step.verdicts.size(); });
   Steps tolerant = steps_with_numbers;
   std::erase_if(tolerant, [](const StepReport* step) { return is_nearly_exact(*step); });
+  // Where all is right, whole numbers need no words beside others.
+  Steps inexact = tolerant;
+  std::erase_if(inexact, [](const StepReport* step) {
+    return step->basis == ToleranceBasis::whole && step->verdict == Verdict::correct;
+  });
+  if (!inexact.empty()) tolerant = inexact;
   const auto groups = grouped(tolerant, measure_text);
   const bool is_for_all = groups.size() == 1 && tolerant.size() == steps_with_numbers.size();
   for (const Steps& steps : groups) {
@@ -352,12 +371,21 @@ std::string list(const std::string& title, const std::vector<std::string>& names
   return paragraph(names_line(title + ": ", names, columns), style, 2);
 }
 
+// True if cells of a matrix were left out beside others, as a worksheet for a part of the lesson
+// does. A head without a file is no such part.
+bool is_a_part(const CheckReport& report) {
+  return std::ranges::any_of(report.steps, [](const StepReport& step) {
+    return step.left_out > 0 && step.left_out % (step.written.rows() * step.written.columns()) != 0;
+  });
+}
+
 std::string verdict_line(const CheckReport& report, Verdict verdict, std::string_view says,
                          const CheckStyle& style) {
   std::vector<std::string> names;
   for (const StepReport& step : report.steps) {
-    if (step.verdict != verdict) continue;
     const bool goes_on = verdict != Verdict::carried && step.cells.blank > step.left_out;
+    // Of a step in a part, the numbers so far may be the worksheet's own.
+    if (step.verdict != verdict || (goes_on && is_a_part(report))) continue;
     names.push_back(step.step + (goes_on ? " so far" : ""));
   }
   return list(fmt::format("{} {}", verdict_sign(verdict), says), names, style);
@@ -376,22 +404,6 @@ std::string conventions_text(const CheckReport& report, const CheckStyle& style)
     text += paragraph(names_line(start, names_of(steps), width(start) + 50) + ")", style, 2);
   }
   return text;
-}
-
-// True if cells of a matrix were left out beside others, as a worksheet for a part of the lesson
-// does. A head without a file is no such part.
-bool is_a_part(const CheckReport& report) {
-  return std::ranges::any_of(report.steps, [](const StepReport& step) {
-    if (step.verdicts.empty()) return false;  // another shape
-    const std::size_t size = step.verdicts.size() / step.written.matrices();
-    std::size_t blank = 0;
-    for (std::size_t start = 0; start < step.verdicts.size(); start += size) {
-      const auto cells = std::span(step.verdicts).subspan(start, size);
-      const auto count = static_cast<std::size_t>(std::ranges::count(cells, Verdict::blank));
-      blank += count < size ? count : 0;
-    }
-    return blank > step.cells.blank - step.left_out;
-  });
 }
 
 // Returns what is neither right nor wrong: undecided, carried and blank steps, conventions, and
@@ -416,26 +428,24 @@ std::string others_text(const CheckReport& report, const CheckStyle& style) {
   }
   return text + list("· still blank: " + pluralise(cells, "cell"), blank, style) +
          conventions_text(report, style) +
-         list(!report.unreadable.empty() ? "Missing, or not readable"
-              : is_a_part(report)        ? "Not on this sheet"
-                                         : "Not submitted",
-              report.missing, style);
+         (is_a_part(report) && report.unreadable.empty() && style.detail != Detail::all
+              ? ""
+              : list(report.unreadable.empty() ? "Not submitted" : "Missing, or not readable",
+                     report.missing, style));
 }
 
 // Counts the numbers where a part is filled in: what is right is not all of the lesson.
 std::string incomplete_text(const CheckReport& report) {
-  std::size_t numbers = 0, blank = 0, open = 0, with_dashes = 0;
+  std::size_t numbers = 0, open = 0, with_dashes = 0;
   for (const StepReport& step : report.steps) {
     numbers += step.verdicts.size() - step.cells.blank;
-    blank += step.cells.blank;
     const bool is_open = step.cells.blank > step.left_out;
     open += is_open ? 1 : 0;
     with_dashes += is_open && step.left_out > 0 && step.verdict == Verdict::blank ? 1 : 0;
   }
   if (open == 0 && is_a_part(report)) {
-    return fmt::format(
-        "{}, {}; every number on this sheet is right (incomplete: a part of the lesson)",
-        pluralise(numbers, "number"), pluralise(blank, "blank cell"));
+    return fmt::format("every number on this sheet is right ({}, a part of the lesson)",
+                       pluralise(numbers, "number"));
   }
   // A new worksheet for a part has blank cells among dashes.
   const bool is_new = with_dashes > 0 && open == report.steps.size();
@@ -517,16 +527,17 @@ std::string steps_text(const CheckReport& report, const CheckStyle& style, std::
 std::string checked_arithmetic(const Trace& own, const StepReport& step, std::size_t longest) {
   if (!step.first || !own.find_step(step.step)) return {};
   const int digits = step.basis == ToleranceBasis::whole ? 4 : std::clamp(step.digits, 2, 12);
+  const int digits_of_operands = std::max(digits, std::min(step.first->digits, 12));
   for (const std::size_t max_terms : {std::size_t{8}, std::size_t{4}}) {
-    const CellArithmetic worked =
-        arithmetic_of(own, step.first->cell, {.digits = digits, .max_terms = max_terms});
+    const CellArithmetic worked = arithmetic_of(
+        own, step.first->cell, {.digits = digits_of_operands, .max_terms = max_terms});
     if (worked.lines.size() < 2) return {};
     // The last line is the lesson's own cell if a sum was rounded; write the result itself.
     const std::string result = brief(step.first->from_yours, digits);
     // If a number is only moved, its origin is the useful part.
     const bool moved = worked.lines.size() == 2;
     const std::string& how = worked.lines[moved ? 0 : 1];
-    const bool same = moved || brief(worked.from_printed, digits) == result;
+    const bool same = moved || brief(worked.from_printed, digits_of_operands) == result;
     std::string sum = fmt::format("{} {} {}", how, same ? "=" : "≈", result);
     if (width(sum) <= longest) return sum;
   }

@@ -32,13 +32,11 @@ std::string shown_cell(const StepReport& step, std::size_t i) {
   return learner_number(std::as_const(step.written.values)[i], step.digits);
 }
 
-// Selects at most `most` lines: those with errors first, then those at the beginning.
+// Selects at most `most` of the lines: those with errors first, then those at the beginning.
 template <class IsWrong>
-std::vector<std::size_t> selected_lines(std::size_t count, std::size_t most,
+std::vector<std::size_t> selected_lines(std::vector<std::size_t> lines, std::size_t most,
                                         const IsWrong& is_wrong) {
-  std::vector<std::size_t> lines(count);
-  std::iota(lines.begin(), lines.end(), std::size_t{0});
-  if (count <= most) return lines;
+  if (lines.size() <= most) return lines;
   std::stable_partition(lines.begin(), lines.end(), is_wrong);
   lines.resize(most);
   std::sort(lines.begin(), lines.end());
@@ -58,7 +56,9 @@ class MarkedGrid {
         columns_(is_transposed_ ? step.written.rows() : step.written.columns()),
         labels_(own_labels(step.written, index, own.token_layout)),
         wrong_in_row_(rows_),
-        wrong_in_column_(columns_) {
+        wrong_in_column_(columns_),
+        asked_rows_(lines_asked(rows_, columns_, [&](auto r, auto c) { return place(r, c); })),
+        asked_columns_(lines_asked(columns_, rows_, [&](auto c, auto r) { return place(r, c); })) {
     for (std::size_t r = 0; r < rows_; ++r) {
       for (std::size_t c = 0; c < columns_; ++c) {
         if (!is_wrong(r, c)) continue;
@@ -74,12 +74,12 @@ class MarkedGrid {
     if (step_.region && step_.cells.wrong > max_marked_cells)
       max_rows = std::min<std::size_t>(max_rows, 8);
     const Lines rows =
-        selected_lines(rows_, max_rows, [&](std::size_t r) { return wrong_in_row_[r] > 0; });
+        selected_lines(asked_rows_, max_rows, [&](std::size_t r) { return wrong_in_row_[r] > 0; });
     const std::size_t left = label_width(rows);
     const std::size_t cell_width = widest_cell(rows);
     const std::size_t room = width > left + 4 ? width - left - 4 : 1;
     const Lines columns =
-        selected_lines(columns_, std::max<std::size_t>(1, room / (cell_width + 2)),
+        selected_lines(asked_columns_, std::max<std::size_t>(1, room / (cell_width + 2)),
                        [&](std::size_t c) { return wrong_in_column_[c] > 0; });
     std::string text = heading(columns, left, cell_width);
     for (const std::size_t r : rows) {
@@ -94,6 +94,18 @@ class MarkedGrid {
   std::size_t place(std::size_t r, std::size_t c) const {
     return (index_ * step_.written.rows() + (is_transposed_ ? c : r)) * step_.written.columns() +
            (is_transposed_ ? r : c);
+  }
+  // All lines; without those that a sheet for a part left blank as a whole.
+  template <class Place>
+  Lines lines_asked(std::size_t count, std::size_t length, const Place& at) const {
+    Lines lines;
+    for (std::size_t k = 0; k < count; ++k) {
+      bool has_number = step_.left_out == 0;
+      for (std::size_t n = 0; n < length; ++n)
+        has_number = has_number || step_.verdicts[at(k, n)] != Verdict::blank;
+      if (has_number) lines.push_back(k);
+    }
+    return lines;
   }
   bool is_wrong(std::size_t r, std::size_t c) const {
     return step_.verdicts[place(r, c)] == Verdict::wrong;
@@ -144,8 +156,8 @@ class MarkedGrid {
     const auto tell = [&](std::size_t count, std::string_view what) {
       if (count > 0) parts.push_back(pluralise(count, what));
     };
-    tell(columns_ - columns.size(), "column");
-    tell(rows_ - rows.size(), "row");
+    tell(asked_columns_.size() - columns.size(), "column");
+    tell(asked_rows_.size() - rows.size(), "row");
     tell(wrong, "wrong cell");
     if (parts.empty()) return {};
     return fmt::format("    … {} not shown\n", fmt::join(parts, ", "));
@@ -159,6 +171,7 @@ class MarkedGrid {
   MatrixLabels labels_;
   std::vector<std::size_t> wrong_in_row_;
   std::vector<std::size_t> wrong_in_column_;
+  Lines asked_rows_, asked_columns_;
 };
 
 }  // namespace
@@ -177,7 +190,11 @@ std::string verdict_legend(const StepReport& step, const CheckStyle& style) {
   std::string text;
   std::string line;
   for (const VerdictSign& mark : marks) {
-    if (std::ranges::find(step.verdicts, mark.verdict) == step.verdicts.end()) continue;
+    const bool is_shown =
+        mark.verdict == Verdict::blank
+            ? step.cells.blank > step.left_out
+            : std::ranges::find(step.verdicts, mark.verdict) != step.verdicts.end();
+    if (!is_shown) continue;
     const std::string one = fmt::format("{} {}", mark.sign, mark.meaning);
     if (!line.empty() && width(line) + 3 + width(one) > style.width) {
       text += line + "\n";

@@ -155,14 +155,28 @@ def a_head_without_a_file_is_missing(folder_of):
     folder = folder_of()
     lesson = folder / "heads.toml"
     lesson.write_text(HEADS)
-    for text, ends in (("1,2\n5,6\n9,10\n", "incomplete; nothing is wrong so far"),
-                       ("-,-\n5,6\n-,-\n", "2 numbers, 10 blank cells; every number on this sheet is right "
-                        "(incomplete: a part of the lesson)")):
+    for text, ends, missing in (("1,2\n5,6\n9,10\n", "incomplete; nothing is wrong so far", "head 2 of Q"),
+                                ("-,-\n5,6\n-,-\n", "every number on this sheet is right (2 numbers, a part of "
+                                 "the lesson)", "")):
         (folder / "Q.head-1.csv").write_text(text)
         done = subprocess.run([PROGRAM, "check", lesson, folder / "Q.head-1.csv"], capture_output=True, text=True,
                               check=False)
         said = " ".join(done.stdout.split())
-        assert said.endswith(ends) and "head 2 of Q" in said, done.stdout
+        assert said.endswith(ends) and missing in said, done.stdout
+
+
+def a_single_row_with_its_label_is_that_row(folder_of):
+    def row(text):
+        found, said = checked(folder_of(), {"scaled_scores.csv": text})
+        return next(s for s in found["steps"] if s["step"] == "scaled_scores"), said
+
+    step, said = row(",fat,cat\ncat,1.5,2.5\n")
+    assert (step["cells"]["correct"], step["cells"]["blank"]) == (2, 2), step
+    assert "taken for the row cat of scaled_scores" in said, said
+    wrong, _ = row(",fat,cat\nfat,1.5,2.5\n")  # cat's numbers
+    assert wrong["verdict"] == "wrong" and wrong["first"]["row"] == 1, wrong
+    for text in (",fat,cat\ndog,1.5,2.5\n", "1.5,2.5\n"):
+        assert row(text)[0]["verdict"] == "shape", text
 
 
 def heads_in_one_file(folder_of):

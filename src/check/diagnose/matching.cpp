@@ -263,10 +263,14 @@ class Matcher {
       for (Match& fit : fits) fit.is_refuted = false;
     }
     constexpr double millionths = 1e6;
+    // One wrong cell beside right ones is a slip rather than a mistake that would change them all.
+    const bool is_slip_likelier = open_cells_.size() == 1 && right_numbers() >= 2;
     const auto place = [&](const Match& fit) {
       const Candidate& candidate = candidates_[fit.candidate];
-      return std::tuple(fit.is_refuted, candidate.kind, std::round(fit.misfit * millionths),
-                        ~candidate.step);
+      const bool is_late = is_slip_likelier && candidate.kind == CandidateKind::mistake &&
+                           !candidate.evidence.infinities;
+      return std::tuple(fit.is_refuted, is_late, candidate.kind,
+                        std::round(fit.misfit * millionths), ~candidate.step);
     };
     std::ranges::stable_sort(fits, {}, place);
     // What yields does so to slips of its own scope, and to all that may affect a whole matrix.
@@ -284,6 +288,15 @@ class Matcher {
     std::erase_if(fits, [&](const Match& fit) {
       return yields(fit) && (scope(fit) == SlipScope::line ? over_lines : over_all);
     });
+  }
+
+  // Counts the right numbers that are evidence.
+  std::size_t right_numbers() const {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < mismatch_.written.size(); ++i)
+      count +=
+          !mismatch_.wrong[i] && std::isfinite(mismatch_.written[i]) && mismatch_.written[i] != 0;
+    return count;
   }
 
   void name(const Match& fit, std::vector<Explanation>& found) const {

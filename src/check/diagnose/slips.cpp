@@ -95,13 +95,13 @@ double with_digits_swapped(std::string text, std::size_t place, double) {
   return std::stod(text);
 }
 
-// Leaves out the digit at `place`, if exactly this was written. Without the last digit a number is
-// truncated; of one or two digits, the rest is too often another number.
+// Leaves out the digit at `place`, if exactly this was written. Of few digits, the rest is too
+// often another number; the more so without the last one.
 double without_digit(std::string text, std::size_t place, double written) {
-  constexpr std::ptrdiff_t least = 3;
   const std::vector<std::size_t> digits = digits_of(text);
   const std::size_t first = text.find_first_of("123456789");
-  if (place + 1 >= digits.size() || first == text.npos || digits[place] < first) return nothing;
+  if (place >= digits.size() || first == text.npos || digits[place] < first) return nothing;
+  const std::ptrdiff_t least = place + 1 == digits.size() ? 4 : 3;
   if (std::ranges::count_if(digits, [&](std::size_t at) { return at >= first; }) < least)
     return nothing;
   text.erase(digits[place], 1);

@@ -253,6 +253,27 @@ void sort_by_labels(SubmittedFile& file, const Trace& trace, std::vector<std::st
   if (!own.columns.empty()) sort_by_labels(file, "column", full.columns, full.rows, notes);
 }
 
+// A file with a single row that has a label of the step is that row; the others are left out.
+void place_own_row(SubmittedFile& file, const Trace& trace, std::vector<std::string>& notes) {
+  ParsedArray& written = file.written;
+  const Tensor& tensor = trace.at(file.name);
+  const auto [rows, columns] = shown_size(tensor, trace.token_layout);
+  const MatrixLabels own = full_labels(tensor, matrix_index_of(file, tensor), trace.token_layout);
+  const bool is_one = rows > 1 && written.shape == Shape{1, columns} &&
+                      written.row_labels.size() == 1 &&
+                      std::ranges::count(own.rows, written.row_labels[0]) == 1 &&
+                      (tensor.matrices() == 1 || !file.leading.empty());
+  if (!is_one) return;
+  const auto row = std::ranges::find(own.rows, written.row_labels[0]) - own.rows.begin();
+  Numerals cells(rows * columns, blank_cell);
+  std::ranges::copy(written.cells, cells.begin() + row * static_cast<std::ptrdiff_t>(columns));
+  notes.push_back(fmt::format("{}: taken for the row {} of {}", file.file,
+                              printable(written.row_labels[0]), file.name));
+  written.shape = {rows, columns};
+  written.cells = std::move(cells);
+  written.row_labels.clear();
+}
+
 // If a file for all heads has the size of one, each head is tried.
 void find_head(SubmittedFile& file, const Trace& trace, std::vector<std::string>& notes) {
   const Tensor& tensor = trace.at(file.name);
@@ -372,6 +393,7 @@ std::array<std::size_t, 2> shown_size(const Tensor& tensor, TokenLayout token_la
 void arrange_file(SubmittedFile& file, const Trace& trace, std::vector<std::string>& notes) {
   clear_placeholders(file.written);
   part_stacked(file, trace.at(file.name), trace.token_layout);
+  place_own_row(file, trace, notes);
   find_head(file, trace, notes);
   sort_by_labels(file, trace, notes);
 }

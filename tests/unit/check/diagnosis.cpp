@@ -391,12 +391,14 @@ TEST_CASE("a term that takes another row is named, where chance would not make t
   CHECK(mistakes(checked(small, {{"Q", "7,3\n"}}), "Q") == "");  // twice the third row
 }
 
-TEST_CASE("a digit that was left out is named, but not the last one") {
+TEST_CASE("a digit that was left out is named, but not the last one of three") {
   const Task task(lesson_of(given("A", "[[12.5, 3.258], [0.148, 7.75]]") +
                             given("B", "[[0, 0], [0, 0]]") + step("S", "add", R"(["A", "B"])")));
   CHECK(mistakes(checked(task, {{"S", "12.5,3.258\n0.18,7.75\n"}}), "S") == "slip.lost-digit");
   CHECK(mistakes(checked(task, {{"S", "1.5,3.258\n0.148,7.75\n"}}), "S") == "slip.lost-digit");
-  CHECK(mistakes(checked(task, {{"S", "12.5,3.25\n0.148,7.75\n"}}), "S") == "");
+  CHECK(mistakes(checked(task, {{"S", "12.5,3.25\n0.148,7.75\n"}}), "S") == "slip.lost-digit");
+  CHECK(mistakes(checked(task, {{"S", "12.5,3.258\n0.14,7.751\n"}}), "S") == "");
+  CHECK(mistakes(checked(task, {{"S", "12.5,3.258\n0.14,7.75\n"}}), "S") == "");
   CHECK(mistakes(checked(task, {{"S", "12.5,3.259\n0.18,7.75\n"}}), "S") == "");
 }
 
