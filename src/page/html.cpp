@@ -1,5 +1,7 @@
 #include "page/html.hpp"
 
+#include <regex>
+
 #include "text/strings.hpp"
 #include "text/unicode.hpp"
 
@@ -101,12 +103,19 @@ constexpr std::size_t max_html_label = 80;
 
 using PassageKind = Passage::Kind;
 
+// Words in which d_k, W_Q and the like have subscripts; the underscore stays in the text, unseen.
+std::string words_with_subscripts(std::string_view text) {
+  static const std::regex symbol("\\b([dWb])_(k|v|ff|model|Q|K|V|O)\\b");
+  return std::regex_replace(words_html(text), symbol,
+                            "<var>$1<span class=\"under\">_</span><sub>$2</sub></var>");
+}
+
 // The passage after its opening tags.
 std::string opened(const Passage& passage) {
   const std::string text = passage.as_written();
   if (passage.kind == PassageKind::code) return "<pre><code>" + html_escaped(text);
   return fmt::format("<{} dir=\"auto\">{}", passage.kind == PassageKind::item ? "li" : "p",
-                     words_html(with_minus_signs(text)));
+                     words_with_subscripts(with_minus_signs(text)));
 }
 
 std::string_view closing(PassageKind kind) {
@@ -151,7 +160,7 @@ std::string html_inline(std::string_view text) {
 }
 
 std::string html_element(std::string_view tag, std::string_view text) {
-  return fmt::format("<{0} dir=\"auto\">{1}</{0}>", tag, words_html(sanitise(text)));
+  return fmt::format("<{0} dir=\"auto\">{1}</{0}>", tag, words_with_subscripts(sanitise(text)));
 }
 
 std::string html_label(std::string_view label, std::string_view attributes) {

@@ -7,6 +7,7 @@ const mapOver = ({ map: { boxes, layer, layers } }) => {
   const sections = [...document.querySelectorAll("main section")];
   const titleOf = (section) => section.querySelector(".name").textContent;
   const alike = layers > 1 ? ` (${layer} stands for each of ${layers} layers)` : "";
+  let tops = [];  // of the bands
   const [high, low, apart] = [32, 26, 18];  // a row with its gap, a box, the gap between columns
 
   const widthOf = ({ name, shape }) => 10 + Math.max(6.7 * name.length, 5.5 * shape.length);
@@ -15,10 +16,14 @@ const mapOver = ({ map: { boxes, layer, layers } }) => {
   function layOut(most) {
     let [x, top, height, band, width] = [0, 0, 0, 0, 0];
     const columns = [];
+    tops = [0];
     for (const box of boxes) (columns[box.column] ??= []).push(box);
     for (const column of columns) {
       const wide = Math.max(...column.map(widthOf));
-      if (x > 0 && x + wide > most) [x, top, height, band] = [12, top + height, 0, band + 1];
+      if (x > 0 && x + wide > most) {
+        [x, top, height, band] = [12, top + height, 0, band + 1];
+        tops.push(top);
+      }
       column.forEach((box, i) => Object.assign(box, { x, y: top + i * high, wide, band }));
       height = Math.max(height, column.length * high);
       width = Math.max(width, x + wide);
@@ -27,12 +32,14 @@ const mapOver = ({ map: { boxes, layer, layers } }) => {
     return { width, height: top + height };
   }
 
-  // To another band an arrow leaves at its start, and arrives with its tip.
+  // To another band an arrow runs between the bands, and down at the left edge.
   function arrowTo(box, from) {
     const [x, y] = [box.x - 1, box.y + low / 2];
     const [left, start] = [from.x + from.wide, from.y + low / 2];
-    const shaft = from.band === box.band && left < x
-      ? `M${left} ${start}C${left + apart} ${start} ${x - apart} ${y} ${x} ${y}` : `M${left} ${start}h8M${x - 10} ${y}H${x}`;
+    const shaft = from.band === box.band
+      ? `M${left} ${start}C${left + apart} ${start} ${x - apart} ${y} ${x} ${y}`
+      : `M${left} ${start}h8V${tops[from.band + 1] - 3}${from.band + 1 < box.band
+        ? `H1V${tops[box.band] - 3}` : ""}H${x - 10}V${y}H${x}`;
     return draw("path", { d: `${shaft}m-5 -3l5 3l-5 3` });
   }
 

@@ -179,6 +179,16 @@ def a_single_row_with_its_label_is_that_row(folder_of):
         assert row(text)[0]["verdict"] == "shape", text
 
 
+def the_sheet_of_another_lesson_is_recognised(folder_of):
+    sheet = folder_of() / "sheet"
+    subprocess.run([PROGRAM, "export", "the-fat-cat", "-o", sheet, "--digits", "3"], capture_output=True, check=True)
+    _, said = report(sheet, "causal")
+    assert "this looks like the sheet of the-fat-cat" in said, said
+    assert "looks like" not in report(sheet, "the-fat-cat")[1]
+    (sheet / "06-scores.csv").write_text("1,2,3,4\n5,6,7,8\n9,1,2,3\n4,5,6,7\n")
+    assert "looks like" not in report(sheet / "06-scores.csv", "causal")[1]
+
+
 def heads_in_one_file(folder_of):
     lesson = folder_of() / "heads.toml"
     lesson.write_text(HEADS)
@@ -259,7 +269,8 @@ def folders_with_the_same_steps_are_several_submissions(folder_of):
 def main():
     tests = [each_way_to_write_it_is_right, a_typeset_minus_is_a_minus, a_wrong_fraction_is_wrong,
              one_bad_cell_costs_itself, commas_alone_get_a_clear_word, names_of_copies_and_heads,
-             a_head_without_a_file_is_missing, heads_in_one_file, json_with_something_around, a_shape_that_only_one_has_is_taken,
+             a_head_without_a_file_is_missing, a_single_row_with_its_label_is_that_row,
+             the_sheet_of_another_lesson_is_recognised, heads_in_one_file, json_with_something_around, a_shape_that_only_one_has_is_taken,
              a_zip_is_a_directory, folders_with_the_same_steps_are_several_submissions]
     wanted = sys.argv[2:]
     for test in tests:
