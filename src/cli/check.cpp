@@ -263,9 +263,10 @@ std::function<int()> set_up_check(CLI::App& app, const CommonOptions& common) {
       ->check(decimals());
   app.add_flag("--strict", options->rules.strict,
                "Also count other conventions as wrong, and a step in a coarser type than the rest");
-  app.add_flag("--gradients", options->rules.gradients,
-               "Also check gradients; without [backward] they start at the loss, or at the last "
-               "submitted gradient");
+  app.add_flag(
+      "--gradients", options->rules.gradients,
+      "Also check gradients. They start where the lesson says, else at the loss or at the last "
+      "submitted gradient");
   app.add_flag("--no-answers", options->no_answers,
                "Report which cells and why, never the right value");
   app.add_flag("--watch", options->watch, "Check again at every save");
@@ -285,7 +286,7 @@ std::function<int()> set_up_check(CLI::App& app, const CommonOptions& common) {
       ->check(check_share);
   app.add_option(
          "--unexplained", options->shares.unexplained,
-         "The marks of a cell that depends on a step with an unknown mistake: 0, or a part of 1")
+         "The marks of a cell behind a step that is wrong for no known reason: 0, or a part of 1")
       ->type_name("SHARE")
       ->check(check_share);
   return [options, &common] { return run(*options, common); };

@@ -192,8 +192,8 @@ void add_model_settings(CLI::App& app, ModelSettings& settings) {
 }  // namespace
 
 void add_lesson_options(CLI::App& app, LessonSelection& choice, LessonArgument argument) {
-  CLI::Option* lesson = app.add_option("LESSON", choice.name,
-                                       "A lesson's name, or a lesson file; nothing with --model");
+  CLI::Option* lesson = app.add_option(
+      "LESSON", choice.name, "A lesson's name, or a lesson file; leave it out with --model");
   if (argument == LessonArgument::required) {
     lesson->required();
   } else {

@@ -156,7 +156,7 @@ int run(const WorksheetOptions& options) {
 
 void add_part_options(CLI::App& app, WorksheetOptions& options) {
   add_step_options(app, options);
-  app.add_option("--head", options.head, "Ask for this head only, and only what has heads")
+  app.add_option("--head", options.head, "Leave out the other heads, and the steps without heads")
       ->type_name("N")
       ->check(count_from(1));
   app.add_option("--row", options.row, "Ask for this token's row only: its label or its number")

@@ -250,7 +250,7 @@ class WorksheetWriter {
 
   // The arithmetic, in names: of the lesson's own cell, or else of one that is asked for.
   std::string operator()(const WorkedCell& worked_cell) const {
-    constexpr std::size_t few = 4;
+    constexpr std::size_t few = 8;
     CellReference cell = worked_cell.cell;
     const Tensor& tensor = trace_.at(cell.name);
     const std::vector<CellUse>& uses = cells_.uses.find(cell.name)->second;

@@ -338,11 +338,23 @@ Steps steps_that(const CheckReport& report, const Predicate& predicate) {
   return steps;
 }
 
+// True if cells of a matrix were left out beside others, as a worksheet for a part of the lesson
+// does. A head without a file is no such part.
+bool is_a_part(const CheckReport& report) {
+  return std::ranges::any_of(report.steps, [](const StepReport& step) {
+    return step.left_out > 0 && step.left_out % (step.written.rows() * step.written.columns()) != 0;
+  });
+}
+
 // States each tolerance once, with the steps that it holds for if there are several.
 std::string tolerances_text(const CheckReport& report, const CheckStyle& style) {
   std::string text;
-  const Steps steps_with_numbers = steps_that(
-      report, [](const StepReport& step) { return step.cells.blank < step.verdicts.size(); });
+  const Steps steps_with_numbers =
+      steps_that(report, [is_part = is_a_part(report)](const StepReport& step) {
+        // Of an unfinished step in a part, the numbers may be the worksheet's own.
+        return step.cells.blank < step.verdicts.size() &&
+               !(is_part && step.cells.blank > step.left_out);
+      });
   Steps tolerant = steps_with_numbers;
   std::erase_if(tolerant, [](const StepReport* step) { return is_nearly_exact(*step); });
   // Where all is right, whole numbers need no words beside others.
@@ -369,14 +381,6 @@ std::string list(const std::string& title, const std::vector<std::string>& names
   const std::size_t columns =
       style.detail == Detail::all ? std::string::npos : std::min(style.width, arithmetic_width) - 2;
   return paragraph(names_line(title + ": ", names, columns), style, 2);
-}
-
-// True if cells of a matrix were left out beside others, as a worksheet for a part of the lesson
-// does. A head without a file is no such part.
-bool is_a_part(const CheckReport& report) {
-  return std::ranges::any_of(report.steps, [](const StepReport& step) {
-    return step.left_out > 0 && step.left_out % (step.written.rows() * step.written.columns()) != 0;
-  });
 }
 
 std::string verdict_line(const CheckReport& report, Verdict verdict, std::string_view says,
