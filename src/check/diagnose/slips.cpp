@@ -154,17 +154,14 @@ std::vector<std::size_t> wrong_rows(const SlipContext& c) {
 // Swaps two rows of a matrix that both have wrong cells.
 std::vector<CandidateValues> swapped_rows(const SlipContext& c) {
   std::vector<CandidateValues> results;
-  constexpr std::size_t most_rows = 8;
+  constexpr std::ptrdiff_t most_rows = 8;
   const Tensor& right = *c.right;
   const std::vector<std::size_t> rows = wrong_rows(c);
-  const auto matrix_of = [&](std::size_t row) { return row / right.rows(); };
-  for (std::size_t m = 0; m < right.matrices(); ++m) {
-    const auto in_matrix = std::ranges::equal_range(rows, m, {}, matrix_of);
-    if (in_matrix.size() > most_rows) continue;
-    for (const std::size_t a : in_matrix) {
-      for (const std::size_t b : in_matrix) {
-        if (a < b) results.emplace_back(right, ExchangedRuns{a, b, right.columns()});
-      }
+  for (const std::size_t a : rows) {
+    const auto is_beside = [&](std::size_t b) { return a / right.rows() == b / right.rows(); };
+    if (std::ranges::count_if(rows, is_beside) > most_rows) continue;
+    for (const std::size_t b : rows) {
+      if (a < b && is_beside(b)) results.emplace_back(right, ExchangedRuns{a, b, right.columns()});
     }
   }
   return results;
