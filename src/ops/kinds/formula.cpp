@@ -4,9 +4,6 @@
 #include "ops/kinds/line.hpp"
 #include "ops/kinds/move.hpp"
 
-#include <algorithm>
-#include <span>
-
 namespace qkv::inline ops {
 
 Form with_columns(Form form) {
