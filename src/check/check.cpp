@@ -35,7 +35,7 @@ SubmittedArray shown_operand(const std::string& name, const Tensor& tensor, int 
     cells.push_back(
         {.value = rounded(x, decimals), .decimals = static_cast<std::int16_t>(decimals)});
   }
-  return {.name = name, .shape = tensor.shape(), .cells = NumeralCells(std::move(cells))};
+  return {.name = name, .shape = tensor.shape(), .cells = std::move(cells)};
 }
 
 SubmittedArray lone_cell(const CellReference& cell, const Tensor& tensor, const Numeral& answer) {
@@ -43,7 +43,7 @@ SubmittedArray lone_cell(const CellReference& cell, const Tensor& tensor, const 
   Numerals cells(tensor.values.size(), blank);
   const std::size_t row = cell.matrix * tensor.rows() + cell.row;
   cells[row * tensor.columns() + cell.column] = answer;
-  return {.name = cell.name, .shape = tensor.shape(), .cells = NumeralCells(std::move(cells))};
+  return {.name = cell.name, .shape = tensor.shape(), .cells = std::move(cells)};
 }
 
 // Returns the operands of a step, and the answered cell.
@@ -71,11 +71,9 @@ Verdict worst_of(const std::vector<Verdict>& verdicts) {
 }
 
 // Returns the numbers as written: a mask of -1e9 stays -1e9.
-Tensor written_numbers(const LearnerNode& node, const VerdictCounts& counts) {
-  if (counts.correct == node.verdicts.size() && !node.finite_mask) return node.own;
-  Tensor tensor = uninitialised(node.own.axes);
-  const std::span<double> numbers = tensor.values.mutable_span();
-  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = node.submitted->cells[i].value;
+Tensor written_numbers(const LearnerNode& node) {
+  Tensor tensor = node.own;
+  tensor.values = node.submitted->cells.values();
   return tensor;
 }
 
@@ -118,7 +116,7 @@ FirstWrong first_wrong_of(const LearnerNode& node, std::size_t i) {
   const ToleranceBasis basis = node.units.basis;
   const bool is_exact = basis == ToleranceBasis::whole || basis == ToleranceBasis::copied;
   const int digits = is_exact ? 12 : basis == ToleranceBasis::rounded ? 2 : node.units.decimals;
-  const Numeral& given = node.submitted->cells[i];
+  const Numeral given = node.submitted->cells[i];
   return {.cell = cell_at(node.name, node.own, i),
           .given = given.value,
           .text = given.bad_text > 0 ? node.submitted->bad_texts[given.bad_text - 1U] : "",
@@ -163,6 +161,7 @@ void report_room(const LearnerNode& node, Room& room_of, StepReport& report) {
   if (node.room.empty() && report.cells.rounding == 0) return;
   const std::vector<double> typical = typical_numbers(node);
   for (std::size_t i = 0; i < node.verdicts.size(); ++i) {
+    if (node.verdicts[i] == Verdict::correct) continue;
     const double room = node.room.empty() ? 0 : node.room[i];
     const double gap = std::abs(node.own.values[i] - node.truth->values[i]);
     const double accepted = node.verdicts[i] == Verdict::rounding ? std::max(room, gap) : room;
@@ -189,8 +188,7 @@ StepReport report_of(const Interpretation& interpretation, std::size_t index, Ro
     report.digits = most_decimals(*node.wrong_shape_array);
     report.wrong_shape = node.wrong_shape_array->shape;
     report.cells.wrong = static_cast<std::size_t>(
-        std::count_if(node.wrong_shape_array->cells.begin(), node.wrong_shape_array->cells.end(),
-                      [](const Numeral& cell) { return !cell.is_blank(); }));
+        std::ranges::count(node.wrong_shape_array->cells, false, &Numeral::is_blank));
     NodeDiagnosis found = diagnose(interpretation.judgement, *interpretation.trace, index, budget);
     report.mistakes = std::move(found.mistakes);
     report.untried = found.untried;
@@ -211,7 +209,7 @@ StepReport report_of(const Interpretation& interpretation, std::size_t index, Ro
     report.accepted_convention = id;
   report.rounded_constant = node.rounded_constant;
   report_room(node, room, report);
-  report.written = written_numbers(node, report.cells);
+  report.written = written_numbers(node);
   report.verdicts = node.verdicts;
   const bool has_bad_text = !node.submitted->bad_texts.empty();
   for (std::size_t i = 0; has_bad_text && i < node.submitted->cells.size(); ++i) {

@@ -34,8 +34,8 @@ bool is_filled_in(const fs::path& path, std::string_view blank) {
   try {
     if (read_bytes(path) == blank) return false;
     const ParsedArray written = read_array(path);
-    return std::any_of(written.cells.begin(), written.cells.end(),
-                       [](const Numeral& cell) { return !std::isnan(cell.value); });
+    return std::ranges::any_of(written.cells,
+                               [](const Numeral& cell) { return !std::isnan(cell.value); });
   } catch (const InputError&) {
     return fs::is_directory(path, ignored) || fs::file_size(path, ignored) > 0;
   }

@@ -27,6 +27,73 @@ struct Numeral {
 
 using Numerals = std::vector<Numeral, HugePages<Numeral>>;
 
+/// The numbers of an array, row-major: as written, or a program's, which have no digits. Copies
+/// share them until one is written to.
+class NumeralCells {
+ public:
+  struct Iterator {
+    using value_type = Numeral;
+    using difference_type = std::ptrdiff_t;
+
+    Numeral operator*() const { return (*of)[i]; }
+    Iterator& operator++() { return ++i, *this; }
+    Iterator operator++(int) { return {of, i++}; }
+    bool operator==(const Iterator&) const = default;
+
+    const NumeralCells* of = nullptr;
+    std::size_t i = 0;
+  };
+
+  NumeralCells() = default;
+  NumeralCells(Numerals written) : written_(std::make_shared<Numerals>(std::move(written))) {}
+  NumeralCells(Values computed) : computed_(std::move(computed)) {}  // NaN is a number
+
+  std::size_t size() const { return written_ ? written_->size() : computed_.size(); }
+  bool empty() const { return size() == 0; }
+  Iterator begin() const { return {this, 0}; }
+  Iterator end() const { return {this, size()}; }
+  Numeral operator[](std::size_t i) const {
+    if (written_) return (*written_)[i];
+    const double x = computed_[i];
+    return {.value = x, .computed = std::isnan(x)};
+  }
+
+  /// True if a program computed them: each is a number.
+  bool are_computed() const { return !written_; }
+  /// Returns the numbers alone. A program's are shared.
+  Values values() const {
+    if (!written_) return computed_;
+    Values numbers = Values::uninitialised(size());
+    std::ranges::transform(*written_, numbers.mutable_span().begin(), &Numeral::value);
+    return numbers;
+  }
+  /// Returns the numerals to write to.
+  Numerals& to_write() {
+    if (!written_ || written_.use_count() > 1) *this = Numerals(begin(), end());
+    return *written_;
+  }
+
+  /// Returns `count` runs of `length` cells: those from `first_of(k)` on.
+  template <class FirstOf>
+  NumeralCells runs(std::size_t count, std::size_t length, const FirstOf& first_of) const {
+    const auto gather = [&](const auto* from, auto* to) {
+      for (std::size_t k = 0; k < count; ++k) to = std::copy_n(from + first_of(k), length, to);
+    };
+    if (written_) {
+      Numerals result(count * length);
+      gather(written_->data(), result.data());
+      return result;
+    }
+    Values result = Values::uninitialised(count * length);
+    gather(computed_.data(), result.mutable_span().data());
+    return result;
+  }
+
+ private:
+  std::shared_ptr<Numerals> written_;  // nullptr if computed
+  Values computed_;
+};
+
 /// What a program printed of an array: the cells at these places of its axes.
 struct PrintedPart {
   std::vector<std::vector<std::size_t>> places = {};  ///< of each axis
@@ -40,8 +107,7 @@ enum class Precision { digits, float16, bfloat16, float32, float64 };
 /// A parsed array: numbers with their digits, and labels.
 struct ParsedArray {
   Shape shape = {};                             ///< any rank, at least 1
-  Numerals cells = {};                          ///< row-major; none if they are too many to be read
-  Values values = {};                           ///< of `cells`, if a tensor has them in this order
+  NumeralCells cells = {};                      ///< none if they are too many to be read
   std::vector<std::string> row_labels = {};     ///< empty, or one for each row (rank 2 only)
   std::vector<std::string> column_labels = {};  ///< empty, or one for each column (rank 2 only)
   Precision precision = Precision::digits;

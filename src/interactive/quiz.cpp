@@ -315,8 +315,7 @@ std::string Quiz::where_to_read(const Walkthrough& walk) const {
   std::vector<const Operation*> listed;
   for (const Result& result : tried()) {
     const bool again = result.outcome == Outcome::missed;
-    if (!again || std::find(listed.begin(), listed.end(), result.operation) != listed.end())
-      continue;
+    if (!again || std::ranges::find(listed, result.operation) != listed.end()) continue;
     listed.push_back(result.operation);
     const std::string title = title_of(lesson, walk.trace().step_at(result.step));
     text += fmt::format("  {}\n    qkv run {} --step {}\n", sanitise(title), sanitise(lesson.asked),

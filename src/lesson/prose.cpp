@@ -46,8 +46,8 @@ constexpr std::array<Statistic, 7> table = {{
 
 double of_finite(const Statistic& statistic, Numbers numbers, std::string_view of) {
   std::vector<double> finite;
-  std::copy_if(numbers.begin(), numbers.end(), std::back_inserter(finite),
-               [](double x) { return std::isfinite(x); });
+  std::ranges::copy_if(numbers, std::back_inserter(finite),
+                       [](double x) { return std::isfinite(x); });
   if (finite.empty())
     throw InputError(fmt::format("{} has no numbers, so no {}", of, statistic.name));
   return statistic.of(finite);
@@ -79,8 +79,7 @@ double of_part(const Statistic& statistic, std::string_view of, const Trace& tra
   const std::size_t last = all.size() - 1;
   bool rows = last > 0 && all[last - 1];
   bool columns = all[last];
-  const bool too_many =
-      std::count(all.begin(), all.end(), true) > (rows ? 1 : 0) + (columns ? 1 : 0);
+  const bool too_many = std::ranges::count(all, true) > (rows ? 1 : 0) + (columns ? 1 : 0);
   if (!(rows || columns) || too_many) {
     throw InputError(fmt::format("{}.{}: write * for a whole row or column: {}[1,*].{}", of,
                                  statistic.name, text.name, statistic.name));

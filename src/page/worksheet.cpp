@@ -212,7 +212,7 @@ std::string words_html(const Trace& trace) {
 bool shows_rounded(const Tensor& tensor, int digits) {
   if (tensor.values.size() > max_printed_cells) return false;
   const NumberStyle look = style_for(tensor.values, digits);
-  return std::any_of(tensor.values.begin(), tensor.values.end(), [&](double x) {
+  return std::ranges::any_of(tensor.values, [&](double x) {
     return std::isfinite(x) && parse_numeral(cell_text(x, look)).numeral.value != x;
   });
 }
@@ -318,9 +318,8 @@ class WorksheetWriter {
 
 // The text stays on one page with the first of the matrices.
 std::string step_html(const Exposition& blocks, const WorksheetWriter& writer) {
-  const auto matrices = std::find_if(blocks.begin(), blocks.end(), [](const Block& piece) {
-    return std::holds_alternative<MatrixBlock>(piece);
-  });
+  const auto matrices = std::ranges::find_if(
+      blocks, [](const Block& piece) { return std::holds_alternative<MatrixBlock>(piece); });
   return fmt::format("<section>\n<div class=\"lead\">\n{}</div>\n{}</section>\n",
                      render({blocks.begin(), matrices}, writer),
                      render({matrices, blocks.end()}, writer));

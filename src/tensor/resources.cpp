@@ -76,7 +76,9 @@ std::optional<std::size_t> address_space_limit() {
 }
 
 constexpr std::size_t huge_page = std::size_t{2} << 20;
-constexpr std::size_t worth_it = huge_page / 2;
+constexpr std::size_t worth_it = huge_page / 16;
+constexpr std::size_t counted = huge_page / 2;  // smaller blocks don't count against the limit
+constexpr std::size_t heap_growth = 16 * huge_page;
 
 // By default malloc returns large blocks to the system at once. These settings keep them, and let
 // its heap grow by whole huge pages.
@@ -84,7 +86,7 @@ void retain_freed_memory() {
   static const bool once = [] {
     mallopt(M_MMAP_MAX, 0);
     mallopt(M_TRIM_THRESHOLD, -1);
-    mallopt(M_TOP_PAD, 8 * huge_page);
+    mallopt(M_TOP_PAD, heap_growth);
     return true;
   }();
   static_cast<void>(once);
@@ -92,35 +94,37 @@ void retain_freed_memory() {
 
 // Asks for huge pages around the block; the advice changes no content, so neighbours are safe. The
 // block itself is not aligned: aligning takes more than is used, so a freed block would be too
-// small for the next of its size.
+// small for the next of its size. A heap that grew is advised whole, before malloc touches it.
 void request_huge_pages(void* memory, std::size_t size) {
-  const std::size_t before = reinterpret_cast<std::uintptr_t>(memory) % huge_page;
-  const std::size_t whole = (before + size + huge_page - 1) / huge_page * huge_page;
-  madvise(static_cast<char*>(memory) - before, whole, MADV_HUGEPAGE);  // may fail
+  const auto first = reinterpret_cast<std::uintptr_t>(memory) / huge_page * huge_page;
+  const auto end = reinterpret_cast<std::uintptr_t>(memory) + size;
+  const auto heap_end = reinterpret_cast<std::uintptr_t>(sbrk(0));
+  const bool is_last = heap_end > end && heap_end - end < 2 * heap_growth;
+  const std::size_t whole = ((is_last ? heap_end : end) - first + huge_page - 1) / huge_page;
+  madvise(reinterpret_cast<void*>(first), whole * huge_page, MADV_HUGEPAGE);  // may fail
 }
 
 std::atomic<std::size_t> taken = 0;
-
-void* allocate_large(std::size_t bytes) {
-  if (taken += bytes; taken > memory_limit()) return nullptr;
-  retain_freed_memory();
-  void* const memory = std::malloc(bytes);
-  if (memory != nullptr) request_huge_pages(memory, bytes);
-  return memory;
-}
 
 }  // namespace
 
 void* allocate_huge_pages(std::size_t bytes) {
   if (bytes < worth_it) return ::operator new(bytes);
-  if (void* const memory = allocate_large(bytes)) return memory;
-  taken -= bytes;
-  throw std::bad_alloc();
+  retain_freed_memory();
+  const std::size_t counting = bytes < counted ? 0 : bytes;
+  const bool is_too_much = (taken += counting) > memory_limit() && counting > 0;
+  void* const memory = is_too_much ? nullptr : std::malloc(bytes);
+  if (memory == nullptr) {
+    taken -= counting;
+    throw std::bad_alloc();
+  }
+  request_huge_pages(memory, bytes);
+  return memory;
 }
 
 void deallocate_huge_pages(void* memory, std::size_t bytes) noexcept {
   if (bytes < worth_it) return ::operator delete(memory);
-  taken -= bytes;
+  taken -= bytes < counted ? 0 : bytes;
   std::free(memory);
 }
 

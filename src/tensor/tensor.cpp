@@ -367,4 +367,11 @@ ErrorStatistics error_statistics(std::span<const double> actual, std::span<const
           .cosine = size > 0 ? product / size : 0};
 }
 
+Shape without_leading_ones(Shape shape, std::size_t rank) {
+  while (shape.size() > std::max<std::size_t>(1, rank) && shape.front() == 1) {
+    shape.erase(shape.begin());
+  }
+  return shape;
+}
+
 }  // namespace qkv::inline tensor

@@ -265,6 +265,9 @@ struct Tolerance {
   double least = 0;
 };
 
+/// Removes leading axes of size 1 while more than `rank` axes are left.
+Shape without_leading_ones(Shape shape, std::size_t rank = 1);
+
 /// How two arrays of equal size differ.
 struct Difference {
   std::size_t elements = 0;

@@ -25,7 +25,7 @@ namespace qkv::inline tensor {
 void* allocate_huge_pages(std::size_t bytes);
 void deallocate_huge_pages(void* memory, std::size_t bytes) noexcept;
 
-/// An allocator for containers of numbers: from a megabyte on they get huge pages.
+/// An allocator for containers of numbers: from an eighth of a megabyte on they get huge pages.
 template <class T>
 struct HugePages {
   using value_type = T;

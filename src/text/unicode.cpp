@@ -190,8 +190,7 @@ class Visible {
 enum class Layout { none, kept };
 
 std::size_t plain_beginning(std::string_view text) {
-  const auto end =
-      std::find_if_not(text.begin(), text.end(), [](char c) { return is_printable_ascii(c); });
+  const auto end = std::ranges::find_if_not(text, [](char c) { return is_printable_ascii(c); });
   return static_cast<std::size_t>(end - text.begin());
 }
 

@@ -268,9 +268,8 @@ std::vector<std::string> BytePairEncoder::texts(std::size_t count) const {
 }
 
 const AddedToken* BytePairEncoder::added_at(std::string_view text) const {
-  const auto found = std::find_if(added_.begin(), added_.end(), [&](const AddedToken& token) {
-    return text.starts_with(token.text);
-  });
+  const auto found = std::ranges::find_if(
+      added_, [&](const AddedToken& token) { return text.starts_with(token.text); });
   return found == added_.end() ? nullptr : &*found;
 }
 

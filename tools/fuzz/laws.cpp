@@ -41,9 +41,7 @@ bool same(const ParsedArray& one, const ParsedArray& other) {
   const auto same_number = [](const Numeral& a, const Numeral& b) {
     return a.value == b.value || (std::isnan(a.value) && std::isnan(b.value));
   };
-  return one.shape == other.shape &&
-         std::equal(one.cells.begin(), one.cells.end(), other.cells.begin(), other.cells.end(),
-                    same_number);
+  return one.shape == other.shape && std::ranges::equal(one.cells, other.cells, same_number);
 }
 
 std::vector<std::string_view> parts(std::string_view bytes, std::size_t count) {

@@ -62,7 +62,8 @@ Submission submission_of(const Trace& trace, std::size_t slip_every) {
     ParsedArray written{.shape = shown.shape(), .cells = {}, .row_labels = {}, .column_labels = {}};
     for (const double value : shown.values) {
       const double slip = ++cells % slip_every == 0 ? 0.5 : 0;
-      written.cells.push_back({.value = std::round(value * 100) / 100 + slip, .decimals = 2});
+      written.cells.to_write().push_back(
+          {.value = std::round(value * 100) / 100 + slip, .decimals = 2});
     }
     submission.files.push_back({.file = step.name + ".csv",
                                 .name = step.name,

@@ -17,9 +17,10 @@ Submission program_submission(ComparedSide& program, const Trace& trace,
     if (trace.find(matrix.name) == nullptr || choice.of(matrix.name)) continue;
     if (matrix.written.cells.empty()) continue;  // too large to be read: of another shape
     ParsedArray written = std::move(matrix.written);
-    written.values = matrix.tensor.values;
-    for (Numeral& cell : written.cells) {
-      if (written.precision != Precision::digits || !std::isnan(cell.value)) continue;
+    const bool are_digits = written.precision == Precision::digits;
+    for (std::size_t i = 0; are_digits && i < written.cells.size(); ++i) {
+      if (!std::isnan(written.cells[i].value)) continue;
+      Numeral& cell = written.cells.to_write()[i];
       // In the other rows, or not printed.
       if ((matrix.last_row_only || cell.left_out) && !cell.computed) continue;
       if (written.bad_texts.empty()) written.bad_texts.push_back("nan");

@@ -19,12 +19,7 @@ Tensor tensor_of_written(const ParsedArray& written) {
     return tensor_of(written.shape, Values::lazy(element_count(written.shape, "an array"),
                                                  written.shape.back(), blanks));
   }
-  if (std::ranges::equal(written.cells, written.values, {}, &Numeral::value))
-    return tensor_of(written.shape, written.values);  // shared
-  std::vector<Axis> axes;
-  for (const std::size_t size : written.shape) axes.push_back({.name = "", .size = size});
-  Tensor tensor = uninitialised(std::move(axes));
-  std::ranges::transform(written.cells, tensor.values.mutable_span().begin(), &Numeral::value);
+  Tensor tensor = tensor_of(written.shape, written.cells.values());
   if (tensor.rank() == 2) {
     tensor.axes[0].labels = written.row_labels;
     tensor.axes[1].labels = written.column_labels;
@@ -44,8 +39,7 @@ std::optional<int> decimals_of(const ParsedArray& written) {
 // Takes one sentence of a batch.
 void take_sentence(std::size_t sentence, ParsedArray& written) {
   const std::size_t size = written.cells.size() / written.shape.front();
-  const auto first = written.cells.begin() + static_cast<std::ptrdiff_t>(sentence * size);
-  written.cells = Numerals(first, first + static_cast<std::ptrdiff_t>(size));
+  written.cells = written.cells.runs(1, size, [&](std::size_t) { return sentence * size; });
   written.shape.erase(written.shape.begin());
 }
 
@@ -145,7 +139,7 @@ void spread_part(const Tensor& wanted, ComparedMatrix& matrix) {
   const std::size_t count = element_count(written.shape, "an array");
   if (count <= wanted.values.size()) {
     const PrintedPart& part = *written.part;
-    written.cells = Numerals(count, Numeral{.value = std::nan(""), .left_out = true});
+    Numerals cells(count, Numeral{.value = std::nan(""), .left_out = true});
     for (std::size_t i = 0; i < part.cells.size(); ++i) {
       std::size_t cell = 0;
       std::size_t stride = 1;
@@ -155,8 +149,9 @@ void spread_part(const Tensor& wanted, ComparedMatrix& matrix) {
         rest /= part.places[a].size();
         stride *= written.shape[a];
       }
-      written.cells[cell] = part.cells[i];
+      cells[cell] = part.cells[i];
     }
+    written.cells = std::move(cells);
     matrix.printed = part.cells.size() < count ? part.cells.size() : 0;
     if (matrix.printed > 0) matrix.sum = part.sum;
     matrix.decimals = decimals_of(written);

@@ -106,8 +106,7 @@ std::vector<IndistinguishablePair> invisible_mistakes(const Trace& trace, double
 }
 
 bool is_for_hand_work(const Trace& trace) {
-  if (!std::all_of(trace.steps.begin(), trace.steps.end(),
-                   [](const Step& step) { return is_small(step.output); })) {
+  if (!std::ranges::all_of(trace.steps, [](const Step& step) { return is_small(step.output); })) {
     return false;
   }
   std::size_t count = 0, shorts = 0;
@@ -155,7 +154,7 @@ std::vector<Fault> long_numbers(const Lesson& lesson, const Trace& trace) {
   std::vector<Fault> faults;
   for (std::size_t g = 0; g < trace.givens.size(); ++g) {
     const auto& [name, tensor] = trace.givens[g];
-    const auto first = std::find_if_not(tensor.values.begin(), tensor.values.end(), is_short);
+    const auto first = std::ranges::find_if_not(tensor.values, is_short);
     if (first == tensor.values.end()) continue;
     const auto at = static_cast<std::size_t>(first - tensor.values.begin());
     const CellReference cell = cell_at(name, tensor, at);

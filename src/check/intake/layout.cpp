@@ -32,9 +32,7 @@ bool is_one_line(const Shape& shape, const Shape& wanted) {
   const auto length = [](const Shape& s) {
     return std::accumulate(s.begin(), s.end(), std::size_t{1}, std::multiplies<>());
   };
-  const auto is_line = [&](const Shape& s) {
-    return std::find(s.begin(), s.end(), length(s)) != s.end();
-  };
+  const auto is_line = [&](const Shape& s) { return std::ranges::find(s, length(s)) != s.end(); };
   return length(shape) == length(wanted) && is_line(shape) && is_line(wanted);
 }
 
@@ -48,9 +46,8 @@ struct Piece {
 
 Piece inside_piece(const SubmittedFile& file, const Tensor& tensor, TokenLayout token_layout,
                    const Layout& layout) {
-  const std::span<const Numeral> cells = file.written.cells;
   Piece piece{.shape = without_leading_ones(file.written.shape, tensor.rank()),
-              .cells = NumeralCells(cells)};
+              .cells = file.written.cells};
   // A batch of one may omit its axis.
   if (file.leading.empty() && tensor.rank() > 2 &&
       piece.shape == without_leading_ones(tensor.shape(), 2)) {
@@ -65,7 +62,7 @@ Piece inside_piece(const SubmittedFile& file, const Tensor& tensor, TokenLayout 
   if (!lies || piece.shape.size() < 2) return piece;
   std::size_t& rows = piece.shape[piece.shape.size() - 2];
   std::size_t& columns = piece.shape.back();
-  piece.cells = NumeralCells(with_axes_swapped(cells, rows, columns, 1));
+  piece.cells = with_axes_swapped(piece.cells, rows, columns, 1);
   std::swap(rows, columns);
   return piece;
 }
@@ -88,11 +85,11 @@ void take_pieces(std::vector<Piece>& pieces, const std::vector<std::size_t>& pla
   const auto fits = [&](const Piece& piece) {
     return piece.shape == right || (piece.may_lie && is_one_line(piece.shape, right));
   };
-  const auto misfit = std::find_if_not(pieces.begin(), pieces.end(), fits);
+  const auto misfit = std::ranges::find_if_not(pieces, fits);
   submitted.fits = misfit == pieces.end();
   const Shape matrix = submitted.fits ? right : misfit->shape;
   const auto alike = [&](const Piece& piece) { return submitted.fits || piece.shape == matrix; };
-  if (!std::all_of(pieces.begin(), pieces.end(), alike)) {
+  if (!std::ranges::all_of(pieces, alike)) {
     submitted.shape = misfit->shape;
     submitted.cells = std::move(misfit->cells);
     return;
@@ -110,10 +107,9 @@ void take_pieces(std::vector<Piece>& pieces, const std::vector<std::size_t>& pla
       return cell;
     });
   }
-  submitted.cells = NumeralCells(std::move(cells));
+  submitted.cells = std::move(cells);
   for (std::size_t m = 0; m < tensor.matrices(); ++m) {
-    if (std::find(places.begin(), places.end(), m) == places.end())
-      submitted.missing_matrices.push_back(m);
+    if (std::ranges::find(places, m) == places.end()) submitted.missing_matrices.push_back(m);
   }
 }
 
@@ -133,7 +129,6 @@ SubmittedArray put_together(const std::string& name, const Submission& submissio
     submitted.bad_texts.insert(submitted.bad_texts.end(), file.written.bad_texts.begin(),
                                file.written.bad_texts.end());
     if (file.leading.empty()) {
-      submitted.values = file.written.values;
       take_whole(std::move(piece), tensor, submitted);
       return submitted;
     }
@@ -147,7 +142,8 @@ SubmittedArray put_together(const std::string& name, const Submission& submissio
 // Makes a question mark or a dash, which stands for a number to come, a blank.
 void clear_placeholders(ParsedArray& written) {
   constexpr std::string_view placeholders[] = {"?", "-", "–", "—", "−"};
-  for (Numeral& cell : written.cells) {
+  if (written.bad_texts.empty()) return;
+  for (Numeral& cell : written.cells.to_write()) {
     if (cell.bad_text == 0) continue;
     const std::string_view text = written.bad_texts[cell.bad_text - 1U];
     if (std::ranges::find(placeholders, text) == std::end(placeholders)) continue;
@@ -184,7 +180,7 @@ double misfit(const ParsedArray& written, std::span<const double> all, std::size
     const double truth = all[head * size + i];
     bool tells = false;
     for (std::size_t k = i; k < all.size(); k += size) tells = tells || all[k] != truth;
-    const Numeral& cell = written.cells[i];
+    const Numeral cell = written.cells[i];
     if (!tells || cell.is_blank()) continue;
     apart += 1;
     if (cell.value == truth) continue;
@@ -227,14 +223,11 @@ void sort_by_labels(SubmittedFile& file, std::string_view line, const std::vecto
                                 abbreviated_list(unknown)));
   }
   if (std::ranges::is_sorted(places)) return;
-  const Numerals cells = file.written.cells;
   const std::size_t columns = file.written.shape[1];
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const std::size_t row = i / columns;
-    const std::size_t column = i % columns;
-    file.written.cells[i] =
-        are_rows ? cells[places[row] * columns + column] : cells[row * columns + places[column]];
-  }
+  file.written.cells = file.written.cells.runs(file.written.cells.size(), 1, [&](std::size_t i) {
+    return are_rows ? places[i / columns] * columns + i % columns
+                    : i - i % columns + places[i % columns];
+  });
   notes.push_back(fmt::format(
       "{}: its {}s are in another order than the lesson's; they were put in order by their "
       "labels",
@@ -310,14 +303,13 @@ Shape shape_with_heads(HeadLayout layout, Shape shape) {
   return shape;
 }
 
-Numerals with_axes_swapped(std::span<const Numeral> cells, std::size_t first, std::size_t second,
-                           std::size_t inner) {
-  Numerals result(cells.size());
-  if (cells.empty()) return result;
-  const std::size_t outer = cells.size() / (first * second * inner);
-  auto to = view_as<4>(result, {outer, second, first, inner});
-  xt::noalias(to) = xt::transpose(view_as<4>(cells, {outer, first, second, inner}), {0, 2, 1, 3});
-  return result;
+NumeralCells with_axes_swapped(const NumeralCells& cells, std::size_t first, std::size_t second,
+                               std::size_t inner) {
+  const std::size_t block = first * second;
+  return cells.runs(cells.size() / inner, inner, [=](std::size_t k) {
+    const std::size_t within = k % block;
+    return (k - within + within % first * second + within / first) * inner;
+  });
 }
 
 void move_heads_first(const Trace& trace, const Layout& layout,
@@ -329,9 +321,8 @@ void move_heads_first(const Trace& trace, const Layout& layout,
     const bool inside = matrix.fits ? layout.square_heads_inside && has_square_heads_of(tensor)
                                     : has_heads_inside(matrix, tensor);
     if (!inside) continue;
-    matrix.cells = NumeralCells(with_axes_swapped(matrix.cells.span(), tensor.rows(),
-                                                  tensor.axes[tensor.leading_axes() - 1].size,
-                                                  tensor.columns()));
+    matrix.cells = with_axes_swapped(matrix.cells, tensor.rows(),
+                                     tensor.axes[tensor.leading_axes() - 1].size, tensor.columns());
     matrix.shape = tensor.shape();
     matrix.fits = true;
     matrix.heads_inside = true;
@@ -351,18 +342,10 @@ double rounded(double x, int decimals) {
 }
 
 void snap_to_decimals(SubmittedArray& submitted) {
-  submitted.rounded_to = rounded_decimals(submitted.cells.span(), submitted.precision);
+  submitted.rounded_to = rounded_decimals(submitted.cells, submitted.precision);
   if (!submitted.rounded_to || submitted.precision == Precision::float64) return;
-  Numerals cells = submitted.cells.copy();
-  for (Numeral& cell : cells) cell.value = rounded(cell.value, *submitted.rounded_to);
-  submitted.cells = NumeralCells(std::move(cells));
-}
-
-Shape without_leading_ones(Shape shape, std::size_t rank) {
-  while (shape.size() > std::max<std::size_t>(1, rank) && shape.front() == 1) {
-    shape.erase(shape.begin());
-  }
-  return shape;
+  for (Numeral& cell : submitted.cells.to_write())
+    cell.value = rounded(cell.value, *submitted.rounded_to);
 }
 
 std::size_t matrix_index_of(const SubmittedFile& file, const Tensor& tensor) {

@@ -2,6 +2,8 @@
 
 #include "check/intake/submission.hpp"
 #include "formats/format.hpp"
+#include "formats/parsed_array.hpp"
+#include "tensor/compare.hpp"
 #include "trace/trace.hpp"
 
 namespace qkv::inline check {
@@ -13,31 +15,6 @@ struct Layout {
   bool other_pairing = false;        ///< rotated columns are in the order of the other pairing
 };
 
-/// The numbers of a matrix: a view of the submission, or own numbers if they had to be transposed
-/// or joined.
-class NumeralCells {
- public:
-  NumeralCells() = default;
-  explicit NumeralCells(std::span<const Numeral> of_submission) : all_(of_submission) {}
-  explicit NumeralCells(Numerals own) : own_(std::move(own)), all_(own_) {}
-  NumeralCells(NumeralCells&&) = default;
-  NumeralCells& operator=(NumeralCells&&) = default;
-  NumeralCells(const NumeralCells&) = delete;  // a copy would refer to the original's numbers
-  NumeralCells& operator=(const NumeralCells&) = delete;
-  ~NumeralCells() = default;
-
-  const Numeral& operator[](std::size_t i) const { return all_[i]; }
-  std::size_t size() const { return all_.size(); }
-  auto begin() const { return all_.begin(); }
-  auto end() const { return all_.end(); }
-  std::span<const Numeral> span() const { return all_; }
-  Numerals copy() const { return {all_.begin(), all_.end()}; }
-
- private:
-  Numerals own_;
-  std::span<const Numeral> all_;
-};
-
 /// A submitted step or given, laid out like the lesson's tensor.
 struct SubmittedArray {
   std::string name;
@@ -47,7 +24,6 @@ struct SubmittedArray {
   bool lies_across = false;   ///< a row that was written as a column, or the reverse
   Shape shape;                ///< of `cells`; a token is a row
   NumeralCells cells;
-  Values values = {};  ///< ParsedArray's: they may be in another order than `cells`
   Precision precision = Precision::digits;
   std::optional<int> rounded_to = {};              ///< decimals of all numbers in a binary file
   std::vector<std::size_t> missing_matrices = {};  ///< its matrices that have no file
@@ -67,9 +43,6 @@ std::array<std::size_t, 2> shown_size(const Tensor& tensor, TokenLayout token_la
 /// their labels. Marks for numbers to come (?, -) become blanks.
 void arrange_file(SubmittedFile& file, const Trace& trace, std::vector<std::string>& notes);
 
-/// Removes leading axes of size 1 while more than `rank` axes are left.
-Shape without_leading_ones(Shape shape, std::size_t rank = 1);
-
 /// Returns the index of the tensor's matrix that the file holds.
 std::size_t matrix_index_of(const SubmittedFile& file, const Tensor& tensor);
 
@@ -81,8 +54,8 @@ Shape shape_with_heads(HeadLayout layout, Shape shape);
 
 /// Returns the cells with two adjacent axes exchanged: any number of blocks of `first` × `second` ×
 /// `inner` cells.
-Numerals with_axes_swapped(std::span<const Numeral> cells, std::size_t first, std::size_t second,
-                           std::size_t inner);
+NumeralCells with_axes_swapped(const NumeralCells& cells, std::size_t first, std::size_t second,
+                               std::size_t inner);
 
 /// Moves the heads to the first axis if they are in the middle (n × h × d), as in programs, or side
 /// by side (n × h·d).

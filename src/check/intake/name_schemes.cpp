@@ -236,10 +236,10 @@ std::vector<ParsedArray> cut(const ParsedArray& whole, std::size_t axis,
     ParsedArray& part = parts.emplace_back(ParsedArray{.precision = whole.precision});
     part.shape = whole.shape;
     part.shape[axis] = size;
-    for (std::size_t line = 0; line < lines && !whole.cells.empty(); ++line) {
-      const auto begin = whole.cells.begin() +
-                         static_cast<std::ptrdiff_t>((line * whole.shape[axis] + from) * step);
-      part.cells.insert(part.cells.end(), begin, begin + static_cast<std::ptrdiff_t>(size * step));
+    if (!whole.cells.empty()) {
+      part.cells = whole.cells.runs(lines, size * step, [&](std::size_t line) {
+        return (line * whole.shape[axis] + from) * step;
+      });
     }
     from += size;
   }

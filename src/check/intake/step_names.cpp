@@ -6,6 +6,11 @@
 #include "formats/files/read_file.hpp"
 #include "ops/operation.hpp"
 #include "text/strings.hpp"
+#include "formats/files/find_files.hpp"
+#include "ops/backward_rule.hpp"
+#include "ops/catalogue.hpp"
+#include "tensor/row_kernels.hpp"
+#include "text/error.hpp"
 #include "text/unicode.hpp"
 #include "trace/evaluate.hpp"
 
@@ -41,14 +46,10 @@ Tensor numbers_of(const Submission& submission, const Trace& named, const std::s
     const auto all = normalise_layout(submission, named, {.transposed = transposed});
     const SubmittedArray& submitted = *std::ranges::find(all, name, &SubmittedArray::name);
     if (!submitted.fits) continue;
-    for (const Numeral& cell : submitted.cells) {
-      if (!std::isnan(cell.value)) continue;
-      throw InputError(fmt::format("{}: a number of {} is missing, and the gradients begin with it",
-                                   submission.name, name));
-    }
-    numbers.values = Values::uninitialised(submitted.cells.size());
-    std::ranges::transform(submitted.cells, numbers.values.mutable_span().begin(), &Numeral::value);
-    return numbers;
+    numbers.values = submitted.cells.values();
+    if (!has_nan(numbers.values)) return numbers;
+    throw InputError(fmt::format("{}: a number of {} is missing, and the gradients begin with it",
+                                 submission.name, name));
   }
   throw InputError(fmt::format("{}: the gradients begin at {}, which must be {}", submission.name,
                                name, shape_text(numbers.shape())));

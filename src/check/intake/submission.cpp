@@ -22,13 +22,14 @@ using NamesByShape = std::map<Shape, std::vector<std::string_view>>;
 namespace fs = std::filesystem;
 
 // Returns the numbers of `file` that `part` holds, too: all, or one matrix.
-std::span<const Numeral> shared_cells(const SubmittedFile& file, const SubmittedFile& part,
-                                      const Tensor& tensor) {
-  const std::span<const Numeral> cells = file.written.cells;
+NumeralCells shared_cells(const SubmittedFile& file, const SubmittedFile& part,
+                          const Tensor& tensor) {
+  const NumeralCells& cells = file.written.cells;
   const std::size_t size = part.written.cells.size();
   if (file.leading == part.leading || !file.leading.empty()) return cells;
   const std::size_t start = matrix_index_of(part, tensor) * size;
-  return start + size <= cells.size() ? cells.subspan(start, size) : std::span<const Numeral>();
+  if (start + size > cells.size()) return {};
+  return cells.runs(1, size, [&](std::size_t) { return start; });
 }
 
 // True if two files of a step agree in their common cells.

@@ -181,15 +181,6 @@ std::map<std::string, const Step*> rotations(const Trace& trace) {
   return rotated;
 }
 
-NumeralCells with_columns_from(const NumeralCells& cells, const std::vector<std::size_t>& places) {
-  Numerals result(cells.size());
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    const std::size_t column = i % places.size();
-    result[i] = cells[i - column + places[column]];
-  }
-  return NumeralCells(std::move(result));
-}
-
 // Queries and keys alike: one alone is a mistake.
 std::vector<Variant> with_other_pairing(const Recipe&, const Trace& trace) {
   Variant other{.other_pairing = true, .least = 2};
@@ -323,8 +314,10 @@ void accept_rope_layout(const Trace& trace, std::vector<SubmittedArray>& submitt
     const auto found = rotated.find(matrix.name);
     if (!matrix.fits || found == rotated.end()) continue;
     const std::size_t columns = trace.at(matrix.name).columns();
-    matrix.cells =
-        with_columns_from(matrix.cells, other_places(trace.call(*found->second), columns));
+    const std::vector<std::size_t> places = other_places(trace.call(*found->second), columns);
+    matrix.cells = matrix.cells.runs(matrix.cells.size(), 1, [&](std::size_t i) {
+      return i - i % columns + places[i % columns];
+    });
   }
 }
 

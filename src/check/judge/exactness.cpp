@@ -54,10 +54,14 @@ std::vector<Decimal> Exactness::expected(const LearnerNode& node) {
 std::vector<Decimal> Exactness::of_given(const LearnerNode& node, Precision type) const {
   std::vector<Decimal> cells;
   bool any = false;
+  const std::size_t columns = node.truth->columns();
+  Scratch line;  // a model's weights stay in their file
+  std::span<const double> right;
   for (std::size_t i = 0; i < node.own.values.size(); ++i) {
-    const double own = std::as_const(node.own.values)[i];
-    const double truth = std::as_const(node.truth->values)[i];
+    if (i % columns == 0) right = node.truth->values.read(i, columns, line);
+    const double truth = right[i % columns];
     const bool blank = !node.has_number(i);
+    const double own = blank ? truth : std::as_const(node.own.values)[i];
     const bool wrong = !blank && node.verdicts[i] == Verdict::wrong;
     const bool copied = blank || is_same(own, truth, node.units.floor);
     cells.push_back(wrong ? Decimal(own) : copied ? Decimal(truth) : Decimal::unknown());

@@ -7,6 +7,9 @@
 #include "check/tolerance/precision.hpp"
 #include "ops/numbers/numbers.hpp"
 #include "text/strings.hpp"
+#include "ops/numbers/decimal.hpp"
+#include "tensor/parallel.hpp"
+#include "text/error.hpp"
 
 namespace qkv::inline check {
 std::string_view verdict_name(Verdict verdict) {
@@ -21,8 +24,8 @@ std::size_t LearnerNode::wrong_cells() const {
 }
 
 std::size_t Judgement::wrong_nodes() const {
-  return static_cast<std::size_t>(std::count_if(
-      nodes.begin(), nodes.end(), [](const LearnerNode& node) { return node.wrong_cells() > 0; }));
+  const auto is_wrong = [](const LearnerNode& node) { return node.wrong_cells() > 0; };
+  return static_cast<std::size_t>(std::ranges::count_if(nodes, is_wrong));
 }
 
 std::size_t Judgement::wrong_cells() const {
@@ -149,11 +152,9 @@ class Judge {
     if (!is_full || node.step->operation->single_precision_error || options_.digits) return false;
     const std::span<const double> truth = node.truth->values;
     const double unit = unit_of_program(precision, truth);
-    for (std::size_t i = 0; i < truth.size(); ++i) {
-      const double x = node.submitted->cells[i].value;  // NaN if it is blank
-      if (x != truth[i] && !(std::abs(x - truth[i]) <= unit)) return false;
-    }
-    return true;
+    return std::ranges::equal(node.submitted->cells.values(), truth, [&](double x, double y) {
+      return x == y || std::abs(x - y) <= unit;  // not if it is blank: NaN
+    });
   }
 
   // The steps after the last submitted one are the lesson's: nothing is judged from them.
@@ -194,9 +195,8 @@ class Judge {
 
   void take_over(LearnerNode& node) {
     const SubmittedArray& submitted = *node.submitted;
-    // True if its cells are all numbers, and a tensor has them already.
-    if (std::ranges::equal(submitted.cells, submitted.values, {}, &Numeral::value)) {
-      node.own.values = submitted.values;  // shared
+    if (submitted.cells.are_computed()) {
+      node.own.values = submitted.cells.values();
     } else {
       const std::span<double> own = node.own.values.mutable_span();
       for (std::size_t i = 0; i < own.size(); ++i) {
@@ -209,16 +209,16 @@ class Judge {
       node.units = units_for(node, submitted);
       return;
     }
-    Numerals rest = submitted.cells.copy();
+    NumeralCells rest = submitted.cells;
     for (const std::size_t i : masks) {
-      rest[i] = {.value = -infinity};
+      rest.to_write()[i] = {.value = -infinity};
       node.own.values.mutable_span()[i] = -infinity;
       node.finite_mask = node.finite_mask || expects_minus_infinity(node, i);
     }
     // The masks' notation is no evidence for the other cells.
     node.units = units_for(node, {.name = submitted.name,
                                   .shape = submitted.shape,
-                                  .cells = NumeralCells(std::move(rest)),
+                                  .cells = std::move(rest),
                                   .precision = submitted.precision,
                                   .rounded_to = submitted.rounded_to});
   }
@@ -230,11 +230,14 @@ class Judge {
     if (node.step && node.units.are_written() && node.units.largest() > node.units.floor) {
       node.exact = values_of(room_.exactness().expected(node));
     }
-    for (std::size_t i = 0; i < count; ++i) {
-      const bool blank = node.submitted->cells[i].is_blank();
-      const bool right = node.has_number(i) && is_right(node, i);
-      node.verdicts[i] = blank ? Verdict::blank : right ? Verdict::correct : Verdict::wrong;
-    }
+    constexpr std::size_t at_a_time = 1 << 14, operations = 16;
+    parallel_for(count, at_a_time, operations, [&](std::size_t i, std::size_t end) {
+      for (; i < end; ++i) {
+        const bool blank = node.submitted->cells[i].is_blank();
+        const bool right = node.has_number(i) && is_right(node, i);
+        node.verdicts[i] = blank ? Verdict::blank : right ? Verdict::correct : Verdict::wrong;
+      }
+    });
     if (node.wrong_cells() == 0 || !node.step) return;
     // A program's unit is the floor: exactness only leaves no room.
     if (!node.units.are_written()) node.exact = values_of(room_.exactness().expected(node));

@@ -16,10 +16,7 @@ double scale_of(std::span<const double> right, double least = 1) {
 
 // Uses the learner's largest number, but one wild number must not excuse the others.
 double scale_of(const SubmittedArray& submitted, std::span<const double> right) {
-  double own = 1;
-  for (const Numeral& cell : submitted.cells)
-    if (std::isfinite(cell.value)) own = std::max(own, std::abs(cell.value));
-  return std::min(own, 10 * scale_of(right));
+  return std::min(scale_of(submitted.cells.values()), 10 * scale_of(right));
 }
 
 bool are_whole(std::span<const double> values) {

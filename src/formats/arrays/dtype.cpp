@@ -99,19 +99,11 @@ Values load_values(const Dtype& dtype, std::string_view bytes, const std::string
   return values;
 }
 
-ParsedArray array_of_values(Shape shape, Values values, Precision precision) {
-  ParsedArray written{.shape = std::move(shape), .precision = precision};
-  written.cells.reserve(values.size());  // each page is written once
-  for (const double x : values) written.cells.push_back({.value = x, .computed = std::isnan(x)});
-  written.values = std::move(values);
-  return written;
-}
-
 std::string_view bytes_of(std::span<const double> values) {
   return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
 }
 
-std::optional<int> rounded_decimals(std::span<const Numeral> cells, Precision precision) {
+std::optional<int> rounded_decimals(const NumeralCells& cells, Precision precision) {
   if (precision == Precision::digits) return {};
   const PrecisionRule& rule = rule_of(precision);
   int decimals = 0;

@@ -26,7 +26,9 @@ Values load_values(const Dtype& dtype, std::string_view bytes, const std::string
                    ByteOrder order = ByteOrder::little);
 
 /// Returns numbers from a binary file as a submitted array: NaN is a number, decimals are 0.
-ParsedArray array_of_values(Shape shape, Values values, Precision precision);
+inline ParsedArray array_of_values(Shape shape, Values values, Precision precision) {
+  return {.shape = std::move(shape), .cells = std::move(values), .precision = precision};
+}
 
 /// The bytes of numbers as they lie in memory: little-endian doubles.
 std::string_view bytes_of(std::span<const double> values);
@@ -61,7 +63,7 @@ inline const PrecisionRule& rule_of(Precision precision) {
 /// 0.125f, 0.1f. Nothing if they have more than their precision holds for certain (float64: 12,
 /// float32: 6, float16: 3, bfloat16: 2). Nothing also if most are too large for it to hold one
 /// decimal more.
-std::optional<int> rounded_decimals(std::span<const Numeral> cells, Precision precision);
+std::optional<int> rounded_decimals(const NumeralCells& cells, Precision precision);
 
 /// Returns the unsigned integer with these bytes, lowest first.
 constexpr std::size_t from_little_endian(std::string_view bytes) {

@@ -109,10 +109,7 @@ class NestedList {
 
   /// Returns the matrix; a single number becomes one axis of size 1.
   ParsedArray take() {
-    ParsedArray written;
-    written.shape = is_number_ ? Shape{1} : std::move(shape_);
-    written.cells = std::move(cells_);
-    return written;
+    return {.shape = is_number_ ? Shape{1} : std::move(shape_), .cells = std::move(cells_)};
   }
 
  private:
@@ -161,7 +158,7 @@ class Reader final : public nlohmann::json_sax<Json> {
     std::erase_if(matrices_, [&](const NamedArray& matrix) {
       return !matrix.name.empty() && !wanted_.wants(matrix.name);
     });
-    for (NamedArray& matrix : matrices_) resolve_precision(matrix.written.cells);
+    for (NamedArray& matrix : matrices_) resolve_precision(matrix.written.cells.to_write());
     return std::move(matrices_);
   }
 

@@ -242,16 +242,17 @@ class ArrayAssembler {
   static ParsedArray joined(const Shape& leading, const std::vector<Piece>& pieces) {
     ParsedArray result = pieces.front().written;
     const std::size_t size = result.cells.size();
+    Numerals cells(size * pieces.size());
     result.shape.insert(result.shape.begin(), leading.begin(), leading.end());
-    result.cells.resize(size * pieces.size());
     for (const Piece& piece : pieces) {
       std::size_t index = 0;
       for (std::size_t a = 0; a < leading.size(); ++a) {
         index = index * leading[a] + piece.places[a].second - 1;
       }
-      std::copy(piece.written.cells.begin(), piece.written.cells.end(),
-                result.cells.begin() + static_cast<std::ptrdiff_t>(index * size));
+      std::ranges::copy(piece.written.cells,
+                        cells.begin() + static_cast<std::ptrdiff_t>(index * size));
     }
+    result.cells = std::move(cells);
     return result;
   }
 
@@ -304,8 +305,8 @@ double unit_of(const ParsedArray& written, double finest, const Numeral& cell) {
   return is_binary ? finest * std::max(1.0, std::abs(cell.value)) : finest;
 }
 
-bool agree(const ParsedArray& one, std::span<const Numeral> cells, const ParsedArray& other,
-           std::span<const Numeral> other_cells) {
+bool agree(const ParsedArray& one, const NumeralCells& cells, const ParsedArray& other,
+           const NumeralCells& other_cells) {
   const double finest[] = {finest_unit(one), finest_unit(other)};
   return std::ranges::equal(cells, other_cells, [&](const Numeral& a, const Numeral& b) {
     // A number may be a rounding of one with more digits, but not differ at equal digits.

@@ -173,8 +173,8 @@ double finest_unit(const ParsedArray& written);
 double unit_of(const ParsedArray& written, double finest, const Numeral& cell);
 
 /// True if some cells of two arrays have the same numbers, to the precision of the coarser array.
-bool agree(const ParsedArray& one, std::span<const Numeral> cells, const ParsedArray& other,
-           std::span<const Numeral> other_cells);
+bool agree(const ParsedArray& one, const NumeralCells& cells, const ParsedArray& other,
+           const NumeralCells& other_cells);
 
 /// True for a backup or lock file of an editor or system: ".Q.csv.swp", "Q.csv~", "#Q.csv#".
 bool is_editor_backup(std::string_view name);

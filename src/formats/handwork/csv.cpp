@@ -230,14 +230,15 @@ class CellReader {
   std::optional<ParsedArray> read(const Layout& layout, std::optional<OnBadCell> on_bad_cell) {
     ParsedArray written;
     written.shape = {layout.rows.size(), layout.columns()};
-    written.cells.reserve(element_count(written.shape, where_));
+    Numerals cells;
+    cells.reserve(element_count(written.shape, where_));
     bool comma_seen = false;
     bool point_seen = false;
     for (const Row& row : layout.rows) {
       for (std::size_t j = layout.named; j < layout.named + layout.columns(); ++j) {
         const std::string_view text = text_of(layout, row, j);
         if (text.empty()) {
-          written.cells.push_back({.value = std::nan("")});
+          cells.push_back({.value = std::nan("")});
           continue;
         }
         const DecimalMark mark = decimal_mark_of(text);
@@ -250,9 +251,10 @@ class CellReader {
           if (*on_bad_cell == OnBadCell::refused) refuse(result.fault, text, layout, row, j);
           if (is_bad) result.numeral = keep_bad_cell(written, text);
         }
-        written.cells.push_back(result.numeral);
+        cells.push_back(result.numeral);
       }
     }
+    written.cells = std::move(cells);
     return written;
   }
 
@@ -305,7 +307,7 @@ ParsedArray with_labels(ParsedArray written, const Table& table, const Layout& l
   for (const Field& name : layout.names) column_labels.push_back(csv::label_of(name.text));
   written.row_labels = informative_labels(std::move(row_labels));
   written.column_labels = informative_labels(std::move(column_labels));
-  resolve_precision(written.cells);
+  resolve_precision(written.cells.to_write());
   if (layout.joins_commas) written.remark = "its commas are read as decimal commas";
   return written;
 }

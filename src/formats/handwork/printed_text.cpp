@@ -62,10 +62,7 @@ class BracketReader {
     do {
       step();
     } while (!open_.empty());
-    ParsedArray written;
-    written.shape = sizes_;
-    written.cells = std::move(cells_);
-    return written;
+    return {.shape = sizes_, .cells = std::move(cells_)};
   }
 
   std::size_t end() const { return pos_; }
@@ -401,8 +398,7 @@ class DisplayReader {
   }
 
   ParsedArray joined() const {
-    ParsedArray written;
-    written.shape = {rows_.size(), rows_.front().size()};
+    Numerals cells;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       if (rows_[i].size() != rows_.front().size()) {
         source_.refuse(row_places_[i],
@@ -410,11 +406,10 @@ class DisplayReader {
                                    pluralise(rows_[i].size(), "number"),
                                    pluralise(rows_.front().size(), "number")));
       }
-      written.cells.insert(written.cells.end(), rows_[i].begin(), rows_[i].end());
+      cells.insert(cells.end(), rows_[i].begin(), rows_[i].end());
     }
-    if (written.cells.empty())
-      source_.refuse(0, fmt::format("there are no numbers: {}", fit_example));
-    return written;
+    if (cells.empty()) source_.refuse(0, fmt::format("there are no numbers: {}", fit_example));
+    return {.shape = {rows_.size(), rows_.front().size()}, .cells = std::move(cells)};
   }
 
   const Source& source_;
@@ -480,7 +475,7 @@ ParsedArray read_printed_text(std::string_view text, const std::string& where,
     if (!has_display_lines(text)) return read_csv(text, where, wanted);
   }
   ParsedArray written = start ? read_brackets(source, *start) : DisplayReader(source).read();
-  resolve_precision(written.cells);
+  resolve_precision(written.cells.to_write());
   written.bad_texts = std::move(bad_cells.bad_texts);
   return written;
 }

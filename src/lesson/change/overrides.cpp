@@ -266,9 +266,8 @@ Given& given_of(Recipe& recipe, std::string_view option, std::string_view name, 
 }  // namespace
 
 void set_text(Recipe& recipe, const std::string& text) {
-  const bool reads_text =
-      std::any_of(recipe.steps.begin(), recipe.steps.end(),
-                  [](const StepRecipe& step) { return step.operation->max_operands == 0; });
+  const bool reads_text = std::ranges::any_of(
+      recipe.steps, [](const StepRecipe& step) { return step.operation->max_operands == 0; });
   if (!reads_text) {
     throw InputError("--text: this lesson does not start from a text; change a given with --set");
   }

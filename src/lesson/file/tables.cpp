@@ -5,6 +5,12 @@
 #include "ops/operation.hpp"
 #include "text/strings.hpp"
 #include "trace/trace.hpp"
+#include "formats/handwork/printed_text.hpp"
+#include "ops/backward_rule.hpp"
+#include "tensor/compare.hpp"
+#include "text/error.hpp"
+#include "text/suggest.hpp"
+#include "trace/cell_reference.hpp"
 
 namespace qkv::inline lesson {
 namespace {
@@ -95,12 +101,6 @@ std::optional<StepRecipe> read_backward_step(const toml::table& table, const std
 
 namespace {
 
-// Leading sizes of 1 are ignored: a vector may be printed as a matrix of one row, or the reverse.
-Shape without_leading_ones(Shape shape) {
-  while (shape.size() > 1 && shape.front() == 1) shape.erase(shape.begin());
-  return shape;
-}
-
 bool agrees(const Numeral& printed, double value, int decimals, bool exact) {
   if (std::isnan(printed.value)) return true;  // left blank: nothing was printed
   if (std::isinf(printed.value) || std::isinf(value)) return printed.value == value;
@@ -145,6 +145,7 @@ std::optional<Expectation> read_expectation(const toml::table& table, const Less
 std::string disagreement(const Expectation& expectation, const Trace& trace) {
   const Tensor tensor = as_shown(trace.at(expectation.of), trace.token_layout);
   const ParsedArray& printed = expectation.value;
+  // A vector may be printed as a matrix of one row, or the reverse.
   if (without_leading_ones(printed.shape) != without_leading_ones(tensor.shape())) {
     return fmt::format("{} is {}, but {} was published{}", expectation.of,
                        shape_text(tensor.shape()), shape_text(printed.shape),

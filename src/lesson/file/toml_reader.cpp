@@ -208,7 +208,7 @@ bool TomlReader::collect(const toml::node& node, std::size_t depth, ParsedArray&
                               into.shape.back()));
       return false;
     }
-    into.cells.push_back(parse_numeral(fmt::format("{}", *value)).numeral);
+    into.cells.to_write().push_back(parse_numeral(fmt::format("{}", *value)).numeral);
     return true;
   }
   if (depth >= into.shape.size()) {

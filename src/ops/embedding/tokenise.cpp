@@ -67,9 +67,8 @@ std::string pad_label(const Call& call) {
 }
 
 bool are_ragged(const std::vector<Tokens>& sentences) {
-  return std::any_of(sentences.begin(), sentences.end(), [&](const Tokens& tokens) {
-    return tokens.size() != sentences.front().size();
-  });
+  return std::ranges::any_of(
+      sentences, [&](const Tokens& tokens) { return tokens.size() != sentences.front().size(); });
 }
 
 // Tokens in the order of their ids, with fast lookup. A repeated token has the id of its first
@@ -154,7 +153,7 @@ std::vector<Sentence> encoded(const Call& call) {
   const auto same_length = [&](const Sentence& s) {
     return s.ids.size() == sentences.front().ids.size();
   };
-  if (!call.options->has("pad") && !std::all_of(sentences.begin(), sentences.end(), same_length)) {
+  if (!call.options->has("pad") && !std::ranges::all_of(sentences, same_length)) {
     refuse(call,
            "the texts have different lengths; say what fills up the shorter ones: pad = 50256");
   }

@@ -225,7 +225,7 @@ SubmittedArray array_of(const std::string& name, const Shape& shape,
                         const std::vector<double>& numbers, std::int16_t decimals) {
   Numerals cells;
   for (const double x : numbers) cells.push_back({.value = x, .decimals = decimals});
-  return {.name = name, .shape = shape, .cells = NumeralCells(std::move(cells))};
+  return {.name = name, .shape = shape, .cells = std::move(cells)};
 }
 
 TEST_CASE("what the budget leaves untried is told, and the step's own mistakes come first") {

@@ -240,9 +240,9 @@ kind = "causal"
   Submission work = submission_of({{"masked_scores", "0,0\n0,0\n"}}, task.trace);
   ParsedArray& written = work.files[0].written;
   written.shape = {2, 2, 2};
-  written.cells.clear();
+  written.cells = {};
   for (const double x : {-980.0, 0.0, -1e9, 1.0, 5.0, -2000.0, -1000.0, -2000.0}) {
-    written.cells.push_back({.value = x});
+    written.cells.to_write().push_back({.value = x});
   }
   const auto report = check_submission(task.lesson, task.trace, work, {});
   CHECK(verdicts(report, "masked_scores") == "cc cc cc cc");

@@ -413,9 +413,9 @@ of = ['tens', 'small']
   // By NumPy: the sums are 1071.292 and 6.217, each twice.
   Submission work = submission_of({{"sum", "0,0\n"}}, task.trace);
   work.files[0].written.shape = {2, 1, 2};
-  work.files[0].written.cells.clear();
+  work.files[0].written.cells = {};
   for (const double x : {1071.9, 1071.9, 7.1, 7.1}) {
-    work.files[0].written.cells.push_back({.value = x, .decimals = 1});
+    work.files[0].written.cells.to_write().push_back({.value = x, .decimals = 1});
   }
   const CheckReport report = check_submission(task.lesson, task.trace, work, {});
   CHECK(verdicts(report, "sum") == "rr uu");

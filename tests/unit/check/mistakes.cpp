@@ -29,7 +29,8 @@ SubmittedFile submitted_file(const std::string& name, const Tensor& tensor,
   SubmittedFile file{.file = name + ".json", .name = name, .leading = {}, .written = {}};
   file.written.shape = shown.shape();
   for (const double x : shown.values) {
-    file.written.cells.push_back({.value = x, .decimals = static_cast<std::int16_t>(decimals)});
+    file.written.cells.to_write().push_back(
+        {.value = x, .decimals = static_cast<std::int16_t>(decimals)});
   }
   return file;
 }

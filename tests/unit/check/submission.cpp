@@ -166,7 +166,7 @@ TEST_CASE("text in a cell costs no more than that cell") {
 TEST_CASE("a question mark or a dash is a blank") {
   const Directory directory(Files{{"K.csv", "2,?\n-,1\n"}});
   const Submission submission = read_submission(directory.path(), two_words().trace);
-  const Numerals& cells = submission.files.front().written.cells;
+  const NumeralCells& cells = submission.files.front().written.cells;
   CHECK(cells[1].is_blank());
   CHECK(cells[2].is_blank());
 }

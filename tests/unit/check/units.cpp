@@ -16,12 +16,10 @@ using namespace qkv;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 using Row = std::vector<double>;
 
-SubmittedArray array_of(Numerals cells, Precision precision = Precision::digits) {
+SubmittedArray array_of(NumeralCells cells, Precision precision = Precision::digits) {
   const std::size_t count = cells.size();
-  SubmittedArray array{.name = "Y",
-                       .shape = {1, count},
-                       .cells = NumeralCells(std::move(cells)),
-                       .precision = precision};
+  SubmittedArray array{
+      .name = "Y", .shape = {1, count}, .cells = std::move(cells), .precision = precision};
   snap_to_decimals(array);
   return array;
 }
