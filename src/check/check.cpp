@@ -122,6 +122,9 @@ FirstWrong first_wrong_of(const LearnerNode& node, std::size_t i) {
           .text = given.bad_text > 0 ? node.submitted->bad_texts[given.bad_text - 1U] : "",
           .expected = rounded(node.truth->values[i], digits),
           .from_yours = rounded(node.from_yours.values[i], digits),
+          .tolerance = node.is_exact(i)    ? node.units.floor
+                       : node.room.empty() ? node.units.of(i)
+                                           : std::max(node.units.of(i), node.room[i]),
           .is_exact = node.is_exact(i)};
 }
 

@@ -24,6 +24,7 @@ struct FirstWrong {
   std::string text = {};  ///< the cell's text, if it is not a number
   double expected = 0;
   double from_yours = 0;
+  double tolerance = 0;   ///< how far the cell may be off
   bool is_exact = false;  ///< no rounding occurs: the cell must be exact
   int digits = 0;         ///< the most decimals that the learner wrote in its operands
 };

@@ -170,6 +170,14 @@ using Change = std::variant<Skip, SkipOperand, SkipUpstream, With, Operand, Inst
                             double (*)(const Cell<double>&), Matrix (*)(const Operands&),
                             Versions (*)(const StepView&)>;
 
+/// True if the step's operands and its place stay as they are: its own maths, form or option is
+/// another.
+inline bool changes_own_maths(const Change& change) {
+  return std::holds_alternative<With>(change) || std::holds_alternative<Instead>(change) ||
+         std::holds_alternative<double (*)(const Cell<double>&)>(change) ||
+         std::holds_alternative<Matrix (*)(const Operands&)>(change);
+}
+
 /// Returns the results of a step with a change. A variant whose shapes do not fit is left out.
 Versions versions_of(const Change& change, const StepView& step);
 

@@ -346,7 +346,75 @@ def two_right_dumps_agree_as_torch_has_it(folder):
         equal(compared(folder / "a.npz", folder / "b.npz")[0], due, f"{kind} {off}")
 
 
+def step_lesson(folder, step, **givens):
+    """A lesson of one step that takes all the givens."""
+    text = 'title = "A step"\n' + "".join(
+        f'[[given]]\nname = "{name}"\nvalue = {json.dumps(value.tolist())}\n' for name, value in givens.items())
+    (folder / "step.toml").write_text(f"{text}[[step]]\nname = \"y\"\nof = {json.dumps(list(givens))}\n{step}\n")
+    return folder / "step.toml"
+
+
+def the_form_of_gelu_shows_in_sixteen_bits(folder):
+    import torch
+    from torch.nn.functional import gelu
+    for kind, name in ((torch.bfloat16, "bfloat16"), (torch.float16, "float16")):
+        torch.manual_seed(1)
+        x = (1.5 * torch.randn(64, 48)).to(kind)
+        forms = {form: gelu(x.double(), approximate=torch_name) for form, torch_name in (("tanh", "tanh"), ("erf", "none"))}
+        for form in forms:
+            lesson = step_lesson(folder, f'op = "gelu"\nform = "{form}"', x=x.double())
+            for its, numbers in forms.items():
+                np.savez(folder / "d.npz", y=PRECISIONS[name](numbers.numpy()))
+                status, said = compared(folder / "d.npz", lesson)
+                equal(status, int(its != form), f"{its} for {form} in {name}")
+                if its == form:
+                    continue
+                step = said["steps"][-1]
+                equal([mistake["id"] for mistake in step["mistakes"]], ["activation.other"])
+                first = step["first"]
+                assert step["atol"] < abs(first["actual"] - first["desired"]) < step["max_absolute"] * 1.001, step
+        # Each operation rounded by itself: noise, and no other form.
+        x = x.float() if kind == torch.float16 else x
+        lesson = step_lesson(folder, 'op = "gelu"\nform = "erf"', x=x.double())
+        made = (x * 0.5 * (1.0 + torch.erf(x / 2 ** 0.5).to(kind).to(x.dtype))).float().numpy()
+        np.savez(folder / "d.npz", y=PRECISIONS[name](made))
+        equal(compared(folder / "d.npz", lesson)[0], 0, f"one operation at a time in {name}")
+
+
+def a_mask_that_lets_weights_through_shows_in_sixteen_bits(folder):
+    lesson, givens = the_lesson(folder)
+    for name in ("float16", "bfloat16"):
+        for mask, first in ((-np.inf, None), (-1e4, None), (-10.0, "attention_weights")):
+            arrays = computed(givens, PRECISIONS[name], mask=mask)
+            del arrays["masked_scores"]
+            np.savez(folder / "d.npz", **arrays)
+            status, said = compared(folder / "d.npz", lesson)
+            equal((status, said["first"]), (int(first is not None), first), f"{mask} in {name}")
+
+
+def torchs_norms_in_bfloat16_are_right(folder):
+    import torch
+    for seed in range(8):
+        torch.manual_seed(seed)
+        x = torch.randn(8, 64)
+        x[:, 5] += 50 * (seed % 4)
+        x, gain, bias = (one.bfloat16() for one in (x, torch.rand(64) + 0.5, 0.1 * torch.randn(64)))
+        lesson = step_lesson(folder, 'op = "layer_norm"', x=x.double(), gain=gain.double(), bias=bias.double())
+        y = torch.nn.functional.layer_norm(x, (64,), gain, bias).float().numpy()
+        np.savez(folder / "d.npz", y=y)
+        equal(compared(folder / "d.npz", lesson)[0], 0, f"seed {seed}")
+        y[3, 5] += 0.05 * np.abs(y).max()
+        np.savez(folder / "d.npz", y=bfloat16(y))
+        equal(compared(folder / "d.npz", lesson)[0], 1, f"one cell of seed {seed}")
+        unbiased = torch.nn.functional.layer_norm(x.double(), (64,), gain.double()).numpy()
+        np.savez(folder / "d.npz", y=bfloat16(unbiased))
+        equal(compared(folder / "d.npz", lesson)[0], 1, f"no bias in seed {seed}")
+
+
 CLAIMS = [
+    the_form_of_gelu_shows_in_sixteen_bits,
+    a_mask_that_lets_weights_through_shows_in_sixteen_bits,
+    torchs_norms_in_bfloat16_are_right,
     right_programs_pass_at_every_precision_and_in_every_form,
     planted_faults_are_found_at_their_step,
     a_softmax_in_half_precision_is_wrong_only_if_strict,

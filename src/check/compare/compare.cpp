@@ -93,6 +93,7 @@ void take_verdict(CheckReport& checked, ComparedStep& step) {
   if (report.verdict == Verdict::shape) step.only_shape_differs = report.only_shape_differs;
   if (step.agreement == Agreement::differs) {
     step.difference.first = shown_place(report, report.first->cell, checked.own, last_row_only);
+    step.tolerance.absolute = report.first->tolerance;
   } else if (step.agreement == Agreement::undecided) {
     const auto first = std::ranges::find(report.verdicts, Verdict::undecided);
     const auto i = static_cast<std::size_t>(first - report.verdicts.begin());

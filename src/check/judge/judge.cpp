@@ -77,6 +77,20 @@ Tensor tainted_result(const Judgement& judgement, const Trace& trace, const Lear
   return all;
 }
 
+// Counts a program's numbers that are further than so many last places from the computed ones.
+std::size_t cells_off(const LearnerNode& node, const Tensor& computed, double places) {
+  if (computed.values.size() != node.own.values.size()) return node.own.values.size();
+  const double relative = rule_of(node.units.precision).floor * places * (1 + 1e-6);
+  constexpr double least = 0x1p-24;  // the smallest float16
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < computed.values.size(); ++i) {
+    const double x = std::as_const(computed).values[i];
+    const double tolerance = std::max(std::ldexp(relative, std::ilogb(x)), places * least);
+    if (node.has_number(i) && !within(node.own.values[i], x, tolerance)) ++count;
+  }
+  return count;
+}
+
 // Returns the exact values as doubles.
 std::vector<double> values_of(const std::vector<Decimal>& exact) {
   std::vector<double> values;
@@ -137,6 +151,12 @@ class Judge {
       taint = tainted_result(judgement_, trace_, node, tainted_);
     }
     if (node.submitted) judge_cells(node, taint);
+    if (node.submitted && is_of_a_mistake(node)) {
+      node.units.of_cell.clear();
+      for (const double x : node.from_yours.values)
+        node.units.of_cell.push_back(rule_of(node.units.precision).floor * std::abs(x));
+      judge_cells(node, taint);
+    }
     mark_tainted(node, taint);
     index_.emplace(name, judgement_.nodes.size());
     judgement_.nodes.push_back(std::move(node));
@@ -184,13 +204,56 @@ class Judge {
     }
     MatrixTolerance units = matrix_tolerance(matrix, {node.from_yours.values, node.truth->values},
                                              others_than(*node.submitted), options_.digits);
+    if (units.basis != ToleranceBasis::type) return units;
+    if (node.step->operation->makes_weights && uses_largest(units.precision)) {
+      // A key that is hidden has no weight: numbers that a sharp softmax rounds away are no rule.
+      constexpr double nothing = 1e-6;
+      for (std::size_t i = 0; i < node.from_yours.values.size(); ++i)
+        units.of_cell.push_back(
+            is_hidden_weight(judgement_, node, i) ? std::min(nothing, units.plain) : units.plain);
+    }
     const auto error = node.step->operation->single_precision_error;
-    if (!error || units.are_written() || units.precision == Precision::float64) return units;
+    if (!error || units.precision == Precision::float64) return units;
     const Call call = own_call(judgement_, trace_, node);
     for (std::size_t i = 0; i < node.from_yours.values.size(); ++i) {
       units.of_cell.push_back(std::max(units.plain, error(call, node.from_yours, i)));
     }
     return units;
+  }
+
+  // True if a 16-bit program's numbers are those of a known mistake to the last place, and the
+  // right ones are not, though all are within a unit of the largest number. Only changes of the
+  // step's own maths count: others may be the right numbers before a rounding. Steps whose operands
+  // are no larger than the result are cheap.
+  bool is_of_a_mistake(const LearnerNode& node) const {
+    constexpr std::size_t enough = 12;  // also how many times more cells must be explained
+    constexpr std::size_t share = 200;
+    const auto is_there = [&](std::size_t k) {
+      const LearnerNode& input = judgement_.nodes[k];
+      return (input.submitted ? input.wrong_cells() == 0 : !input.step) &&
+             (input.own.rows() == 1 || input.own.shape() == node.own.shape());
+    };
+    if (!node.step || node.units.basis != ToleranceBasis::type || node.has_lessons_inputs ||
+        !uses_largest(node.units.precision) || node.step->operation->single_precision_error ||
+        node.wrong_cells() > 0 || !std::ranges::all_of(node.inputs, is_there))
+      return false;
+    std::vector<StepView> views(node.inputs.size());
+    StepView view{node.name, &node.from_yours, node.step->operation, &node.step->options,
+                  &trace_.environment};
+    for (std::size_t k = 0; k < views.size(); ++k) {
+      views[k] = {.name = node.step->of[k], .tensor = &judgement_.nodes[node.inputs[k]].own};
+      view.inputs.push_back(&views[k]);
+    }
+    for (const double places : {0.5, 1.5}) {
+      const std::size_t off = cells_off(node, node.from_yours, places);
+      if (off < enough || off * share < node.own.values.size()) return false;
+      for (const Mistake& mistake : node.step->operation->mistakes) {
+        if (!changes_own_maths(mistake.change)) continue;
+        for (const Tensor& made : versions_of(mistake.change, view))
+          if (enough * cells_off(node, made, places) <= off) return true;
+      }
+    }
+    return false;
   }
 
   void take_over(LearnerNode& node) {
@@ -245,9 +308,10 @@ class Judge {
       const bool carried = !taint.values.empty() && std::isnan(taint.values[i]);
       node.verdicts[i] = carried ? Verdict::carried : Verdict::rounding;
     };
+    const double units = units_of_rounding(node);
     for (std::size_t i = 0; i < count; ++i) {
       if (node.verdicts[i] != Verdict::wrong) continue;
-      if (follows_as_it_stands(node, i) || nan_follows(judgement_, node, i)) follow(i);
+      if (follows_as_it_stands(node, i, units) || nan_follows(judgement_, node, i)) follow(i);
     }
     if (node.wrong_cells() == 0) return;
     judge_by_room(node, Operands::own, follow);
@@ -345,11 +409,27 @@ class Judge {
   }
 
   // The number that the learner's own numbers give without any rounding between them.
-  static bool follows_as_it_stands(const LearnerNode& node, std::size_t i) {
+  static bool follows_as_it_stands(const LearnerNode& node, std::size_t i, double units) {
     if (!node.has_number(i)) return false;
     const double x = node.own.values[i];
     if (node.is_exact(i)) return within(x, node.exact[i], node.units.floor);
-    return within(x, node.from_yours.values[i], node.units.tolerance(i));
+    return within(x, node.from_yours.values[i], units * node.units.tolerance(i));
+  }
+
+  // Returns how many units a cell may be off. A 16-bit program also rounds on the way to a cell:
+  // PyTorch's norms and products of a few columns are up to 2.6 units off. One cell may be, but not
+  // the typical cell.
+  static double units_of_rounding(const LearnerNode& node) {
+    if (node.units.basis != ToleranceBasis::type || !uses_largest(node.units.precision)) return 1;
+    double squares = 0;
+    double count = 0;
+    for (std::size_t i = 0; i < node.own.values.size(); ++i) {
+      const double gap = node.own.values[i] - node.from_yours.values[i];
+      if (std::isnan(gap)) continue;
+      squares += gap == 0 ? 0 : gap / node.units.of(i) * gap / node.units.of(i);
+      ++count;
+    }
+    return squares <= count ? 3 : 1;
   }
 
   void mark_tainted(LearnerNode& node, const Tensor& taint) {

@@ -50,6 +50,15 @@ Tensor worked_from_typed(const Judgement& judgement, const Trace& trace, const L
   return result_of(*node.step, call).value_or(Tensor());
 }
 
+// True if all numbers are -inf in the line of the operand that the cell's weight comes from.
+bool hides_line(const Judgement& judgement, const LearnerNode& node, std::size_t cell) {
+  const std::span<const double> operand = judgement.nodes[node.inputs.front()].own.values;
+  const bool down = node.step->options.word("axis", "rows") == "columns";
+  return operand.size() == node.own.values.size() &&
+         std::ranges::all_of(line_through(node.own, cell, down).cells(),
+                             [&](std::size_t k) { return operand[k] == -infinity; });
+}
+
 }  // namespace
 
 Line line_at(const Tensor& tensor, std::size_t index, bool down) {
@@ -65,12 +74,14 @@ bool expects_minus_infinity(const LearnerNode& node, std::size_t i) {
 }
 
 bool nan_follows(const Judgement& judgement, const LearnerNode& node, std::size_t cell) {
-  if (!std::isnan(node.own.values[cell]) || !node.step->operation->makes_weights) return false;
+  return std::isnan(node.own.values[cell]) && node.step->operation->makes_weights &&
+         hides_line(judgement, node, cell);
+}
+
+bool is_hidden_weight(const Judgement& judgement, const LearnerNode& node, std::size_t cell) {
   const std::span<const double> operand = judgement.nodes[node.inputs.front()].own.values;
-  const bool down = node.step->options.word("axis", "rows") == "columns";
-  return operand.size() == node.own.values.size() &&
-         std::ranges::all_of(line_through(node.own, cell, down).cells(),
-                             [&](std::size_t k) { return operand[k] == -infinity; });
+  return operand.size() == node.own.values.size() && operand[cell] == -infinity &&
+         !hides_line(judgement, node, cell);
 }
 
 std::vector<std::size_t> finite_masks(const Judgement& judgement, const Trace& trace,

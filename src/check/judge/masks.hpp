@@ -32,4 +32,7 @@ std::vector<std::size_t> finite_masks(const Judgement& judgement, const Trace& t
 /// Programs divide 0 by 0 there; the lesson writes 0.
 bool nan_follows(const Judgement& judgement, const LearnerNode& node, std::size_t cell);
 
+/// True if a mask hides the cell's key from its query, which sees others: its weight is 0.
+bool is_hidden_weight(const Judgement& judgement, const LearnerNode& node, std::size_t cell);
+
 }  // namespace qkv::inline check
