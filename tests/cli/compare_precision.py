@@ -411,7 +411,45 @@ def torchs_norms_in_bfloat16_are_right(folder):
         equal(compared(folder / "d.npz", lesson)[0], 1, f"no bias in seed {seed}")
 
 
+def mistakes_in_missing_steps_of_large_programs_are_named(folder):
+    n, d, heads = 64, 256, 4
+    rng = np.random.default_rng(5)
+    givens = {name: rng.normal(size=(n if name == "X" else d, d)).astype("f4") / (1 if name == "X" else 16)
+              for name in ("X", "W_Q", "W_K", "W_V", "W_O")}
+    steps = [("q", "project", "X", "W_Q"), ("k", "project", "X", "W_K"), ("v", "project", "X", "W_V"),
+             ("Q", "split_heads", "q"), ("K", "split_heads", "k"), ("V", "split_heads", "v"), ("scores", "score", "Q", "K"),
+             ("scaled_scores", "scale", "scores"), ("masked_scores", "mask", "scaled_scores"),
+             ("attention_weights", "softmax", "masked_scores"), ("context", "weighted_sum", "attention_weights", "V"),
+             ("concat", "concat_heads", "context"), ("output", "project", "concat", "W_O"), ("residual", "add", "X", "output")]
+    np.savez(folder / "givens.npz", **givens)
+    (folder / "large.toml").write_text(
+        'title = "A layer"\n'
+        + "".join(f'[[given]]\nname = "{name}"\nfile = "givens.npz"\nkey = "{name}"\n' for name in givens)
+        + "".join(f'[[step]]\nname = "{name}"\nop = "{op}"\nof = {json.dumps(of)}\n'
+                  + (f"heads = {heads}\n" if op == "split_heads" else "") for name, op, *of in steps))
+
+    def program(mistake):
+        def split(x):
+            return x.reshape(n, heads, -1).transpose(1, 0, 2)
+        q, k, v = (split(givens["X"] @ givens[name]) for name in ("W_Q", "W_K", "W_V"))
+        scores = (k if mistake == "score.same-operand" else q) @ k.transpose(0, 2, 1)
+        scores = scores if mistake == "scale.skipped" else scores / np.float32(8)
+        scores = scores if mistake == "mask.skipped" else np.where(np.triu(np.ones((n, n), bool), 1), -np.inf, scores)
+        axis = -2 if mistake == "softmax.columns" else -1
+        e = np.exp(scores - scores.max(axis, keepdims=True))
+        output = ((e / e.sum(axis, keepdims=True)) @ v).transpose(1, 0, 2).reshape(n, d) @ givens["W_O"]
+        return {"Q": q, "K": k, "V": v, "residual": (givens["X"] + output).astype("f4")}
+    for mistake in (None, "score.same-operand", "scale.skipped", "mask.skipped", "softmax.columns"):
+        np.savez(folder / "d.npz", **program(mistake))
+        status, said = compared(folder / "d.npz", folder / "large.toml")
+        equal((status, said["first"]), (0, None) if mistake is None else (1, "residual"), mistake)
+        ids = [one["id"] for one in said["steps"][-1].get("mistakes", [])]
+        unscaled_too = {"scale.skipped": "softmax.unscaled"}.get(mistake)
+        assert mistake is None or mistake in ids or unscaled_too in ids, (mistake, ids)
+
+
 CLAIMS = [
+    mistakes_in_missing_steps_of_large_programs_are_named,
     the_form_of_gelu_shows_in_sixteen_bits,
     a_mask_that_lets_weights_through_shows_in_sixteen_bits,
     torchs_norms_in_bfloat16_are_right,

@@ -194,6 +194,36 @@ std::vector<std::size_t> probes_of(const Mismatch& mismatch) {
   return probes;
 }
 
+constexpr std::size_t nearly_a_quarter = 5;
+
+// Returns a few of the rows with wrong cells of a matrix with many rows, evenly spread.
+std::vector<std::size_t> sampled_rows(const Mismatch& mismatch) {
+  constexpr std::size_t few = 4;
+  std::set<std::size_t> wrong;
+  for (const std::size_t i : wrong_cells(mismatch))
+    wrong.insert(i / mismatch.columns() % mismatch.rows());
+  if (wrong.size() < 2 * few) return {};
+  std::vector<std::size_t> rows(wrong.begin(), wrong.end());
+  for (std::size_t k = 0; k < few; ++k) rows[k] = rows[(2 * k + 1) * rows.size() / (2 * few)];
+  rows.resize(few);
+  return rows;
+}
+
+// Returns how far rounding in unsubmitted steps moves a program's numbers; 0 if that is no small
+// part of how far the wrong ones are off.
+double room_of_program(const LearnerNode& node) {
+  double room = 0;
+  double squares = 0;
+  for (std::size_t i = 0; i < node.room.size(); ++i) {
+    if (node.verdicts[i] != Verdict::wrong || !std::isfinite(node.room[i])) continue;
+    const double gap = node.own.values[i] - node.from_yours.values[i];
+    room = std::max(room, node.room[i]);
+    squares += std::isfinite(gap) ? gap * gap : 0;
+  }
+  constexpr double part = 0.1;
+  return room * room * static_cast<double>(node.wrong_cells()) < part * part * squares ? room : 0;
+}
+
 }  // namespace
 
 bool is_by_hand(std::size_t cells) { return cells <= std::size_t{1} << 18; }
@@ -210,13 +240,18 @@ CandidateSet::CandidateSet(const Judgement& judgement, const Trace& trace, std::
       unsubmitted_before_(unsubmitted_before(judgement, node)) {
   const bool by_hand = is_by_hand(mismatch.written.size());
   if (!by_hand) probes_ = probes_of(mismatch);
+  if (node_.submitted && mismatch.written.size() > max_cells_with_slack) {
+    sampled_rows_ = sampled_rows(mismatch);
+    room_ = room_of_program(node_);
+  }
   if (node_.submitted) {
     written_.axes = node_.own.axes;
     written_.values = mismatch.written;
   }
   std::vector<Hypothesis> hypotheses =
-      by_hand ? hypotheses_of(judgement, trace, node, node_.units.unsubmitted_decimals())
-              : std::vector{Hypothesis(judgement, trace)};
+      by_hand && (node_.units.are_written() || mismatch.written.size() <= max_cells_with_slack)
+          ? hypotheses_of(judgement, trace, node, node_.units.unsubmitted_decimals())
+          : std::vector{Hypothesis(judgement, trace)};
   for (Hypothesis& numbers : hypotheses) {
     Tensor right = node_.step ? numbers.worked(index_).value_or(node_.from_yours) : *node_.truth;
     numbers.put(index_, right);
@@ -241,10 +276,9 @@ bool CandidateSet::is_worth_keeping(const Tensor& numbers) const {
   std::size_t hits = 0;
   for (const std::size_t i : probes_) {
     const double gap = std::abs(numbers.values[i] - mismatch_.written[i]);
-    if (numbers.values[i] == mismatch_.written[i] || gap <= mismatch_.tolerance[i]) ++hits;
+    if (numbers.values[i] == mismatch_.written[i] || gap <= mismatch_.tolerance[i] + room_) ++hits;
   }
-  constexpr std::size_t quarter = 5;  // slightly less than a quarter
-  return hits * quarter >= probes_.size();
+  return hits * nearly_a_quarter >= probes_.size();
 }
 
 // Beside the steps on the path, each candidate is compared cell by cell, in several parts.
@@ -254,7 +288,38 @@ CandidateSet::Origin CandidateSet::origin_at(std::size_t at) const {
   constexpr double comparison = 8;
   origin.work = comparison * static_cast<double>(mismatch_.written.size());
   for (const std::size_t i : origin.path) origin.work += budget_.work[i];
+  constexpr double large = 1e6;
+  if (at == index_ || origin.work < large || sampled_rows_.empty()) return origin;
+  origin.sample = assumptions_.front().numbers.sample_of(origin.path, sampled_rows_);
+  if (origin.sample.in_full == origin.path.size()) origin.sample = {};
+  const double share =
+      static_cast<double>(sampled_rows_.size()) / static_cast<double>(mismatch_.rows());
+  for (std::size_t k = 0; k < origin.path.size(); ++k)
+    origin.sample_work += budget_.work[origin.path[k]] * (k < origin.sample.in_full ? 1 : share);
   return origin;
+}
+
+// True if a quarter of the wrong cells in the sampled rows are those of the candidate.
+bool CandidateSet::fits_sample(const Search& search, const Tensor& made) const {
+  const RowSample& sample = search.origin.sample;
+  const auto some = search.assumption.numbers.rows_carried_along(search.origin.path,
+                                                                 search.origin.at, made, sample);
+  if (!some || some->rows() != sample.rows.size()) return some.has_value();
+  std::size_t wrong = 0;
+  std::size_t hits = 0;
+  for (std::size_t i = 0; i < some->values.size(); ++i) {
+    const std::size_t row = i / mismatch_.columns();
+    const std::size_t cell =
+        (row / sample.rows.size() * mismatch_.rows() + sample.rows[row % sample.rows.size()]) *
+            mismatch_.columns() +
+        i % mismatch_.columns();
+    if (!mismatch_.wrong[cell]) continue;
+    const double x = std::as_const(some->values)[i];
+    const double gap = std::abs(x - mismatch_.written[cell]);
+    ++wrong;
+    if (x == mismatch_.written[cell] || gap <= mismatch_.tolerance[cell] + room_) ++hits;
+  }
+  return hits * nearly_a_quarter >= wrong;
 }
 
 void CandidateSet::collect_own(const Assumption& assumption) {
@@ -273,25 +338,28 @@ void CandidateSet::collect_own(const Assumption& assumption) {
   collect_slips(assumption);
 }
 
-// One matrix may use half of what is left.
+// One matrix may use half of what is left, and each step before it twice its even share.
 void CandidateSet::collect_unsubmitted() {
-  WorkBudget& all = budget_.unsubmitted;
-  WorkBudget half{all.left / 2};
-  const double before = half.left;
+  double left = budget_.unsubmitted.left / 2;
+  budget_.unsubmitted.left -= left;
   for (const std::size_t at : unsubmitted_before_) {
     const Origin& origin = origins_.emplace_back(origin_at(at));
+    const std::size_t steps = unsubmitted_before_.size() + 2 - origins_.size();
+    const double share = 2 * left / static_cast<double>(steps);
+    WorkBudget budget{share};
     for (const Assumption& assumption : assumptions_) {
       const std::size_t from = candidates_.size();
-      const double left = half.left;
-      if (!made_in({assumption, origin, half, candidates_})) {
-        untried_ = unsubmitted_before_.size() + 1 - origins_.size();
+      const double before = budget.left;
+      if (!made_in({assumption, origin, budget, candidates_})) {
+        ++untried_;
         break;
       }
-      unsubmitted_.push_back({&assumption, &origin, from, candidates_.size(), left - half.left});
+      unsubmitted_.push_back(
+          {&assumption, &origin, from, candidates_.size(), before - budget.left});
     }
-    if (untried_ > 0) break;
+    left -= share - budget.left;
   }
-  all.take(before - half.left);
+  budget_.unsubmitted.left += left;
 }
 
 bool CandidateSet::made_in(const Search& search) const {
@@ -302,6 +370,10 @@ bool CandidateSet::made_in(const Search& search) const {
 
 // Adds the candidate as it shows in the matrix. Returns false if that costs more than is left.
 bool CandidateSet::add_carried(const Search& search, Candidate made) const {
+  if (!search.origin.sample.rows.empty()) {
+    if (!search.budget.take(search.origin.sample_work)) return false;
+    if (!fits_sample(search, made.numbers.tensor())) return true;
+  }
   if (!search.budget.take(search.origin.work)) return false;
   auto numbers = search.assumption.numbers.carried_along(search.origin.path, search.origin.at,
                                                          made.numbers.tensor());
@@ -329,7 +401,9 @@ bool CandidateSet::collect_mistakes(const Search& search, std::span<const Mistak
   const bool zeros_tell = search.origin.at == index_ || !is_gradient(*node_.step->operation);
   for (const Mistake& mistake : mistakes) {
     if (!search.budget.take(work)) return false;
-    for (Tensor& made : versions_of(mistake.change, search.assumption.steps[search.origin.at])) {
+    Versions versions = versions_of(mistake.change, search.assumption.steps[search.origin.at]);
+    search.budget.left -= work * std::max(0.0, static_cast<double>(versions.size()) - 1);
+    for (Tensor& made : versions) {
       Candidate candidate{
           mistake.id,
           mistake.says,

@@ -138,6 +138,9 @@ struct Explanation {
 std::vector<Explanation> explain_mismatch(const Mismatch& mismatch,
                                           const std::vector<Candidate>& candidates);
 
+/// Above this, a program wrote the matrix, and no hand rounded it.
+constexpr std::size_t max_cells_with_slack = 4096;
+
 /// True if a matrix is small enough to be written, and rounded, by hand.
 bool is_by_hand(std::size_t cells);
 
@@ -174,7 +177,9 @@ class CandidateSet {
   struct Origin {
     std::size_t at;
     std::vector<std::size_t> path;
-    double work;  // operations for one candidate
+    double work;            // operations for one candidate
+    RowSample sample = {};  // of a large matrix: what does not fit some rows is not tried in full
+    double sample_work = 0;
   };
 
   // What to start from, where, how long, and where the candidates go.
@@ -204,6 +209,7 @@ class CandidateSet {
   bool collect_pair(const Assumption& assumption, std::size_t first, std::size_t second);
   void collect_slips(const Assumption& assumption);
   bool is_worth_keeping(const Tensor& numbers) const;
+  bool fits_sample(const Search& search, const Tensor& made) const;
   void allow_rounding(const UnsubmittedRange& unsubmitted, const std::deque<Assumption>& draws);
 
   const Judgement& judgement_;
@@ -216,7 +222,9 @@ class CandidateSet {
   Tensor written_;  // as mistakes see it; without axes if it has another shape
   std::size_t untried_ = 0;
   std::vector<std::size_t> unsubmitted_before_;
-  std::vector<std::size_t> probes_;  // some wrong cells of a large matrix; else empty
+  std::vector<std::size_t> sampled_rows_;  // of a large matrix
+  double room_ = 0;                        // in all cells of a large matrix
+  std::vector<std::size_t> probes_;        // some wrong cells of a large matrix; else empty
   std::deque<Assumption> assumptions_;
   std::deque<Origin> origins_;
   std::deque<SlipContext> contexts_;

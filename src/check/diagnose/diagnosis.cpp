@@ -23,6 +23,8 @@ double work_of(const Call& call, const Step& step) {
     if (row != left && row != right) added *= static_cast<double>(first.rows());
     if (column != left && column != right) added *= static_cast<double>(first.columns());
   }
+  constexpr double at_once = 8;  // of large products, in each operation's time
+  if (added > 2 * at_once) added /= at_once;
   return any_step + static_cast<double>(step.output.values.size()) * (any_cell + added);
 }
 
@@ -133,9 +135,6 @@ void tell_what(const Cellwise& block, Region& region) {
   if (region.what == What::multiple) region.factor = factor;
   if (region.what == What::offset) region.offset = offset;
 }
-
-// Above this, a program wrote the matrix, and no hand rounded it.
-constexpr std::size_t max_cells_with_slack = 4096;
 
 Mismatch mismatch_of(const LearnerNode& node) {
   const SubmittedArray& submitted = node.submitted ? *node.submitted : *node.wrong_shape_array;
@@ -266,8 +265,9 @@ DiagnosisBudget::DiagnosisBudget(const Trace& trace) : work(trace.givens.size())
     work.push_back(work_of(trace.call(step), step));
     all += work.back();
   }
-  own = {times * all + one_second};
-  unsubmitted = {one_second};
+  constexpr double times_unsubmitted = 3;
+  unsubmitted = {times_unsubmitted * all + one_second};
+  own = {(times - times_unsubmitted) * all + one_second};
 }
 
 std::vector<std::size_t> cells_in(const Region& region, const Shape& shape) {
@@ -320,8 +320,7 @@ NodeDiagnosis diagnose(const Judgement& judgement, const Trace& trace, std::size
   CandidateSet candidate_set(judgement, trace, index, mismatch,
                              result.region ? &*result.region : nullptr, budget);
   std::vector<Explanation> found = explain_mismatch(mismatch, candidate_set.candidates());
-  if (found.empty() && mismatch.written.size() <= max_cells_with_slack &&
-      candidate_set.allow_rounding()) {
+  if (found.empty() && candidate_set.allow_rounding()) {
     found = explain_mismatch(mismatch, candidate_set.candidates());
   }
   if (found.empty() && candidate_set.collect_pairs()) {

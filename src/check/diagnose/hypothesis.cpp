@@ -4,6 +4,7 @@
 
 #include "ops/cell.hpp"
 #include "ops/operation.hpp"
+#include "ops/shape_rule.hpp"
 
 namespace qkv::inline check {
 
@@ -37,6 +38,28 @@ Call call_in(const Hypothesis& hypothesis, const Judgement& judgement, const Tra
   const LearnerNode& node = judgement.nodes[index];
   return call_with(node, trace, [&](std::size_t k) -> const Tensor& {
     return node.has_lessons_inputs ? *judgement.nodes[k].truth : hypothesis.tensor(k);
+  });
+}
+
+// Returns these rows of each matrix.
+Tensor some_rows(const Tensor& tensor, std::span<const std::size_t> rows) {
+  const std::size_t columns = tensor.columns();
+  AxisRoles axes(tensor);
+  axes.rows = {axes.rows.name, rows.size()};
+  Tensor some = uninitialised(axes.all());
+  some.dot_width = tensor.dot_width;
+  for (std::size_t m = 0; m < some.matrices(); ++m) {
+    for (std::size_t r = 0; r < rows.size(); ++r)
+      std::ranges::copy(tensor.cells(m).subspan(rows[r] * columns, columns),
+                        some.mutable_cells(m).subspan(r * columns).begin());
+  }
+  return some;
+}
+
+bool are_near(const Tensor& a, const Tensor& b) {
+  constexpr double slack = 1e-9;
+  return std::ranges::equal(a.values, b.values, [](double x, double y) {
+    return x == y || (std::isfinite(y) && std::abs(x - y) <= slack * std::max(1.0, std::abs(y)));
   });
 }
 
@@ -87,6 +110,45 @@ std::optional<Tensor> Hypothesis::carried_along(std::span<const std::size_t> pat
   if (path.empty()) return made;
   const std::optional<Hypothesis> changed = changed_along(path, at, std::move(made));
   return changed ? std::optional(changed->tensor(path.back())) : std::nullopt;
+}
+
+// Returns these rows of a node, from those rows of each operand that has the same ones.
+std::optional<Tensor> Hypothesis::worked_rows(std::size_t node,
+                                              std::span<const std::size_t> rows) const {
+  const LearnerNode& own = judgement_->nodes[node];
+  const Form form = own.step->operation->form(trace_->call(*own.step));
+  Call call = call_in(*this, *judgement_, *trace_, node);
+  std::deque<Tensor> some;
+  for (std::size_t k = 0; k < std::min(call.inputs.size(), form.operands.size()); ++k) {
+    const Tensor*& operand = call.inputs[k];
+    if (axis_names(form.operands[k]).first == axis_names(form.output).first &&
+        operand->rank() > 1 && operand->rows() == own.truth->rows())
+      operand = &some.emplace_back(some_rows(*operand, rows));
+  }
+  return result_of(*own.step, call);
+}
+
+RowSample Hypothesis::sample_of(std::span<const std::size_t> path,
+                                std::vector<std::size_t> rows) const {
+  RowSample sample{std::move(rows), path.size()};
+  for (; sample.in_full > 0; --sample.in_full) {
+    const std::size_t node = path[sample.in_full - 1];
+    const std::optional<Tensor> some = worked_rows(node, sample.rows);
+    if (!some || !are_near(*some, some_rows(tensor(node), sample.rows))) break;
+  }
+  return sample;
+}
+
+std::optional<Tensor> Hypothesis::rows_carried_along(std::span<const std::size_t> path,
+                                                     std::size_t at, Tensor made,
+                                                     const RowSample& sample) const {
+  auto changed = changed_along(path.first(sample.in_full), at, std::move(made));
+  for (const std::size_t node : path.subspan(sample.in_full)) {
+    auto some = changed ? changed->worked_rows(node, sample.rows) : std::nullopt;
+    if (!some) return {};
+    changed->put(node, *std::move(some));
+  }
+  return changed->tensor(path.back());
 }
 
 Expression Hypothesis::arithmetic(std::size_t node, std::size_t matrix, std::size_t row,

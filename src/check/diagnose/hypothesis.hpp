@@ -29,6 +29,13 @@ inline std::array<Quantiser, 2> quantisers_for(int decimals) {
 
 class Perturbation;
 
+/// Some rows of the last matrix of a path, and how many of its nodes have to be computed in full:
+/// each one after them works row by row.
+struct RowSample {
+  std::vector<std::size_t> rows = {};
+  std::size_t in_full = 0;
+};
+
 /// Numbers that a learner may have worked from: their own, or the lesson's. Copies are cheap and
 /// share unchanged tensors. The judgement and the trace must outlive it.
 class Hypothesis {
@@ -54,6 +61,13 @@ class Hypothesis {
   std::optional<Tensor> carried_along(std::span<const std::size_t> path, std::size_t at,
                                       Tensor made) const;
 
+  /// Returns how to compute only these rows of the last node.
+  RowSample sample_of(std::span<const std::size_t> path, std::vector<std::size_t> rows) const;
+
+  /// Returns the sampled rows of what `carried_along` returns.
+  std::optional<Tensor> rows_carried_along(std::span<const std::size_t> path, std::size_t at,
+                                           Tensor made, const RowSample& sample) const;
+
   /// Returns the arithmetic of a cell from these numbers.
   Expression arithmetic(std::size_t node, std::size_t matrix, std::size_t row,
                         std::size_t column) const;
@@ -74,6 +88,7 @@ class Hypothesis {
 
  private:
   void quantise(Tensor& tensor) const;
+  std::optional<Tensor> worked_rows(std::size_t node, std::span<const std::size_t> rows) const;
 
   const Judgement* judgement_;
   const Trace* trace_;

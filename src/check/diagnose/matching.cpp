@@ -392,6 +392,13 @@ void CandidateSet::allow_rounding(const UnsubmittedRange& unsubmitted,
 }
 
 bool CandidateSet::allow_rounding() {
+  if (mismatch_.written.size() > max_cells_with_slack) {
+    for (const UnsubmittedRange& made : unsubmitted_) {
+      for (std::size_t v = made.from; room_ > 0 && v < made.to; ++v)
+        candidates_[v].room.assign(mismatch_.written.size(), room_);
+    }
+    return room_ > 0;
+  }
   constexpr unsigned count = 10;
   double way = 0;
   for (std::size_t k = 0; k < index_; ++k) way += budget_.work[k];

@@ -221,8 +221,6 @@ Versions terms(const StepView& step) {
 constexpr Mistake project_mistakes[] = {
     {"project.transposed-weight", "The weight was transposed.",
      "Which way round is the weight: a row for each feature that goes in?", With{"layout"}},
-    {"project.wrong-weight", "Another of the weights was used.",
-     "Queries, keys and values each have a weight of their own.", wrong_weight},
     {"project.missing-bias", "The bias was left out.", "After the product comes + b.",
      SkipOperand{2}},
     {"heads.interleaved", only_reshaped_into_heads, cut_columns_into_heads, heads_reshaped},
@@ -237,6 +235,8 @@ constexpr Mistake project_mistakes[] = {
      "Look where the lesson adds: X = E + P, and the residual behind W_O.", added_early},
     {"add.skipped", "One part of the sum that is to be projected was left out.",
      "Both matrices go into the sum: X = E + P.", Operand{0, terms}},
+    {"project.wrong-weight", "Another of the weights was used.",
+     "Queries, keys and values each have a weight of their own.", wrong_weight},
 };
 
 }  // namespace
