@@ -9,6 +9,8 @@ from typing import Any, Dict, Mapping, Tuple, Union
 
 import numpy as np
 
+from ._program import QkvError
+
 PathLike = Union[str, Path]
 
 # NumPy's names for types, and those of .safetensors files.
@@ -20,7 +22,7 @@ def plain(array: Any) -> Tuple[str, np.ndarray]:
     """The type and the numbers of a tensor of PyTorch (any device), JAX or NumPy, or of nested lists.
 
     Numbers of a type that NumPy lacks (bfloat16) come as their bytes, in an array of two-byte integers. Raises
-    TypeError for complex numbers and others that no step has.
+    QkvError for complex numbers and others that no step has.
     """
     if hasattr(array, "detach"):  # PyTorch, also on a GPU
         array = array.detach().cpu()
@@ -28,23 +30,28 @@ def plain(array: Any) -> Tuple[str, np.ndarray]:
             import torch
             return "BF16", array.contiguous().view(torch.int16).numpy()
         array = array.resolve_conj().resolve_neg().numpy() if hasattr(array, "resolve_conj") else array.numpy()
+    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+        raise QkvError("some of its cells are masked: fill them (array.filled(numpy.nan)), or leave it out")
     numbers = np.asarray(array)
     kind = TYPES.get(numbers.dtype.name)
     if kind is None:
-        raise TypeError(f"numbers of type {numbers.dtype} are not compared: convert them to float64")
+        raise QkvError(f"numbers of type {numbers.dtype} are not compared: convert them to float64")
     if kind == "BF16":  # JAX's, by ml_dtypes
         return kind, np.ascontiguousarray(numbers).view(np.int16)
     return kind, np.ascontiguousarray(numbers).astype(numbers.dtype.newbyteorder("<"), copy=False)
 
 
 def write(path: PathLike, arrays: Mapping[str, Any]) -> None:
-    """Writes named arrays as a .safetensors file. Raises ValueError where there is none."""
-    if not arrays:
-        raise ValueError("there are no arrays: give a dictionary of steps and their arrays")
+    """Writes named arrays as a .safetensors file. Raises QkvError where there is none."""
+    if not isinstance(arrays, Mapping) or not arrays:
+        raise QkvError("there are no arrays: give a dictionary of steps and their arrays")
     header: Dict[str, Any] = {}
     pieces, end = [], 0
     for name, array in arrays.items():
-        kind, numbers = plain(array)
+        try:
+            kind, numbers = plain(array)
+        except Exception as error:  # a sparse or quantised tensor, lists of several lengths, an object
+            raise QkvError(f"{name} is no array that can be compared: {str(error).splitlines()[0]}") from None
         shape = list(np.shape(numbers)) or [1]
         header[str(name)] = {"dtype": kind, "shape": shape, "data_offsets": [end, end + numbers.nbytes]}
         pieces.append(numbers)

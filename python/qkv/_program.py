@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import subprocess
+import threading
 from pathlib import Path
-from typing import Any, List, NamedTuple, Sequence
+from typing import Any, Iterator, List, Mapping, NamedTuple, Sequence
+
+import numpy as np
 
 
-class QkvError(ValueError):
-    """What qkv refuses, in its own words: an unknown lesson, an array that fits no step, a damaged file."""
+class QkvError(ValueError, TypeError):
+    """What qkv refuses, in one line: an unknown lesson, an array that fits no step, an argument of another kind."""
+
+
+@contextlib.contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Lets SIGTERM end Python by an exception, so that files are removed and the program is ended."""
+    is_ours = (threading.current_thread() is threading.main_thread()
+               and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL)
+
+    def end(number: int, _frame: Any) -> None:
+        raise SystemExit(128 + number)
+    if is_ours:
+        signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        if is_ours:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 class Result(NamedTuple):
@@ -49,7 +71,10 @@ def options_of(options: dict) -> List[str]:
         if value is True:
             words.append(option)
         elif name in ("ids", "targets") and not isinstance(value, str):
-            words += [option, ",".join(str(int(one)) for one in value)]
+            words += [option, ",".join(str(one) for one in whole_numbers(name, value))]
+        elif isinstance(value, Mapping):
+            for one, other in value.items():
+                words += [option, f"{one}={other}"]
         elif isinstance(value, (list, tuple)):
             for one in value:
                 words += [option, str(one)]
@@ -58,8 +83,22 @@ def options_of(options: dict) -> List[str]:
     return words
 
 
+def whole_numbers(name: str, value: Any) -> List[int]:
+    """The whole numbers of one sentence: of a list, an array or a tensor of n, or of 1 × n."""
+    value = value.detach().cpu().numpy() if hasattr(value, "detach") else value
+    try:
+        numbers = np.asarray(value)
+    except (TypeError, ValueError):  # nested lists of several lengths
+        numbers = np.asarray(())
+    if numbers.dtype.kind not in "iu" or numbers.size == 0 or numbers.size != max(numbers.shape, default=0):
+        raise QkvError(f"{name} are whole numbers, those of one sentence: n of them, or 1 × n")
+    return [int(one) for one in numbers.reshape(-1)]
+
+
 def subject(lesson_or_model: Any) -> Sequence[str]:
     """A lesson's name or file as an argument, or a model's file or directory as --model."""
-    path = Path(os.fspath(lesson_or_model))
+    if not isinstance(lesson_or_model, (str, os.PathLike)):
+        raise QkvError(f"a lesson or a model is a name or a path, not {type(lesson_or_model).__name__}")
+    path = Path(lesson_or_model)
     is_model = path.is_dir() or path.name.endswith((".safetensors", ".safetensors.index.json"))
     return ("--model", str(path)) if is_model else (str(lesson_or_model),)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Dict, Iterator, Mapping, Optional, Sequence
 
 from . import _arrays
-from ._program import options_of
+from ._program import QkvError, ended_by_signals, options_of, whole_numbers
 from ._verdict import Verdict
 
 
@@ -103,6 +103,8 @@ def write_model(module: Any, folder: Path, config: Dict[str, Any]) -> None:
         if table is not None and weights[head].is_set_to(table):  # tied: written once
             del weights[head]
             config["tie_word_embeddings"] = True
+        else:  # the module computes with it, whatever its config says
+            config["tie_word_embeddings"] = False
     _arrays.write(folder / "model.safetensors", weights)
     if "model_type" in config:
         (folder / "config.json").write_text(json.dumps(config, default=str), encoding="utf-8")
@@ -140,27 +142,48 @@ def verify(module: Any, ids: Sequence[int], config: Optional[Mapping[str, Any]] 
             random state. What it returns is compared as its logits.
         ids: token ids, a list or a tensor of n, or of 1 × n.
         config: what config.json says, if the module has no `config` (for GPT-2's kind n_head is enough).
-        options: options of `qkv compare` (strict=True, require="all", family="llama", …).
+        options: options of `qkv compare` (strict=True, require="logits", family="llama", …).
 
     Returns:
         A Verdict of `compare`, true if every step is right. Raises QkvError if the model is of no known family.
     """
     import torch
     if not isinstance(module, torch.nn.Module):
-        raise TypeError(f"verify takes a torch.nn.Module, not {type(module).__name__}: `check` takes arrays")
-    numbers = torch.as_tensor(ids)
-    if numbers.is_floating_point() or numbers.numel() == 0 or numbers.numel() != max(numbers.shape, default=0):
-        raise ValueError("ids are whole numbers, those of one sentence: n of them, or 1 × n")
-    numbers = numbers.reshape(-1)
+        raise QkvError(f"verify takes a torch.nn.Module, not {type(module).__name__}: `check` takes arrays")
+    if config is not None and not isinstance(config, Mapping):
+        raise QkvError(f'config is a dictionary, such as {{"n_head": 12}}, not {type(config).__name__}')
+    if options.get("require") == "all":
+        raise QkvError('no module shows every step (scores, for one): require="all" would never pass; name the steps '
+                       'that have to be there, as in require="h0.output,logits"')
+    numbers = torch.tensor(whole_numbers("ids", ids))
     place = next((parameter.device for parameter in module.parameters()), numbers.device)
     known = dict(config) if config is not None else config_of(module)
+    with ended_by_signals():
+        return verified(module, numbers.to(place), known, options)
+
+
+def verified(module: Any, numbers: Any, known: Dict[str, Any], options: Dict[str, Any]) -> Verdict:
+    """The verdict on a module that computes these ids. No file stays if it fails."""
     place_of_files = tempfile.TemporaryDirectory(dir=in_memory())
+    try:
+        return verdict_in(place_of_files, module, numbers, known, options)
+    except BaseException as error:
+        place_of_files.cleanup()
+        if isinstance(error, QkvError) and "--model-heads" in str(error):
+            raise QkvError('the number of heads is not known: give it as config={"n_head": 12}, or as the '
+                           "module's `config`") from None
+        raise
+
+
+def verdict_in(place_of_files: Any, module: Any, numbers: Any, known: Dict[str, Any],
+               options: Dict[str, Any]) -> Verdict:
+    """The verdict, with its files in this place."""
     folder = Path(place_of_files.name) / type(module).__name__
     folder.mkdir()
     with ThreadPoolExecutor(1) as beside:  # a copy of the weights takes about as long as the model
         written = beside.submit(write_model, module, folder, known)
         with one_at_a_time, undisturbed(module), record(module) as steps:
-            output = tensor_of(module(numbers[None].to(place)))
+            output = tensor_of(module(numbers[None]))
         written.result()
     # What the model returns counts, also if it changed what its head returned.
     head = next((step for step in steps if step.rsplit(".", 1)[-1] == "lm_head"), None)
@@ -168,13 +191,18 @@ def verify(module: Any, ids: Sequence[int], config: Optional[Mapping[str, Any]] 
         steps[head or "logits"] = output
     file = folder.with_name("steps.safetensors")
     _arrays.write(file, without_copies(steps))
-    if "model_type" not in known and any(is_exact_gelu(inside) for inside in module.modules()):
-        options.setdefault("family", "nanogpt")
+    hint = ""
+    if "model_type" not in known and "family" not in options:
+        if any(is_exact_gelu(inside) for inside in module.modules()):
+            options = {**options, "family": "nanogpt"}
+        else:
+            hint = ('No nn.GELU shows which GELU is meant. If it is the exact one, as in F.gelu(x), say '
+                    'family="nanogpt"; the one with tanh is family="mingpt".\n')
     heads = None if "model_type" in known else known.get("n_head")
     about = ["--model", str(folder), "--ids", ",".join(str(int(one)) for one in numbers),
              *options_of({"model_heads": heads})]
     page_of = [*about, *options_of({"family": options.get("family")})]
-    return Verdict(["compare", str(file), *about, *options_of(options)], place_of_files, page_of)
+    return Verdict(["compare", str(file), *about, *options_of(options)], place_of_files, page_of, hint)
 
 
 def in_memory() -> Optional[str]:

@@ -11,7 +11,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 import numpy as np
 
 from . import _arrays
-from ._program import QkvError, options_of, run, subject
+from ._program import QkvError, ended_by_signals, options_of, run, subject
 
 Arrays = Mapping[str, Any]
 Side = Union[str, Path, Arrays]
@@ -27,17 +27,23 @@ class Verdict:
         mistakes: the mistakes that make the first wrong step's numbers, best first; each has "id" and "says".
     """
 
-    def __init__(self, command: Sequence[str], folder: tempfile.TemporaryDirectory, page_of: Sequence[str] = ()):
+    def __init__(self, command: Sequence[str], folder: tempfile.TemporaryDirectory, page_of: Sequence[str] = (),
+                 hint: str = ""):
         try:
-            done = run(*command, "--json")
-        except QkvError as error:
-            raise QkvError(str(error).replace(folder.name + "/", "")) from None
+            with ended_by_signals():
+                done = run(*command, "--json")
+        except BaseException as error:
+            folder.cleanup()
+            if isinstance(error, QkvError):
+                raise QkvError(str(error).replace(folder.name + "/", "")) from None
+            raise
         self.json: Dict[str, Any] = json.loads(done.text.replace(folder.name + "/", ""))
         self._is_right = done.status == 0
         self._command = command
         self._folder = folder  # its files go with the verdict; the report is made of them when it is asked for
         self._text: Optional[str] = None
         self._page_of = page_of
+        self._hint = hint  # what to say where another activation function was taken
 
     def __bool__(self) -> bool:
         return self._is_right
@@ -46,6 +52,8 @@ class Verdict:
         if self._text is None:
             lines = run(*self._command).text.replace(self._folder.name + "/", "").splitlines(keepends=True)
             self._text = "".join(line for line in lines if not line.startswith("Cell by cell: "))
+            if any(mistake["id"] == "activation.other" for mistake in self.mistakes):
+                self._text += self._hint
         return self._text
 
     def __repr__(self) -> str:
@@ -92,7 +100,7 @@ def trace(lesson_or_model: Union[str, Path], **options: Any) -> Dict[str, np.nda
     Returns:
         float64 arrays; of heads the first axis is the head. Raises QkvError for what qkv refuses.
     """
-    with tempfile.TemporaryDirectory() as folder:
+    with ended_by_signals(), tempfile.TemporaryDirectory() as folder:
         run("export", *subject(lesson_or_model), *options_of(options), "--format", "npz", "-o", folder, "--no-sync")
         return _arrays.read(Path(folder) / "lesson.npz")
 
@@ -134,7 +142,8 @@ def compare(actual: Side, desired: Side, **options: Any) -> Verdict:
             _arrays.write(file, side)
             words.append(str(file))
         else:
-            words += [str(side)] if Path(side).is_dir() and not is_model(side) else subject(side)
+            of_side = subject(side)
+            words += [str(side)] if Path(side).is_dir() and not is_model(side) else of_side
     return Verdict(["compare", *words, *options_of(options)], folder)
 
 

@@ -246,6 +246,20 @@ def what_verify_cannot_take_is_refused(_folder):
         except kind:
             continue
         raise AssertionError(f"{ids} of {module} were taken")
+    masked = np.ma.masked_array(SCORES, SCORES > 3)
+    for call in (lambda: qkv.check(LESSON, {"scores": masked}), lambda: qkv.check(LESSON, {"scores": [[1, 2], [3]]}),
+                 lambda: qkv.verify(GPT(), ids=[1, 2], require="all"), lambda: qkv.trace(None)):
+        try:
+            call()
+        except qkv.QkvError as error:
+            assert "\n" not in str(error), error
+            continue
+        raise AssertionError("it was taken")
+    assert qkv.check(LESSON, {"mine": SCORES}, map={"mine": "scores"})
+    untied = GPT()
+    untied.config.tie_word_embeddings = True
+    untied.lm_head.weight = torch.nn.Parameter(torch.randn_like(untied.lm_head.weight))
+    assert qkv.verify(untied, ids=[1, 2]), "what the module computes"
     model = GPT()
     model.transformer["h"][1].mlp.c_fc.weight.data[0, 0] = math.nan
     try:
