@@ -4,7 +4,6 @@
 
 #include "ops/cell.hpp"
 #include "ops/operation.hpp"
-#include "ops/shape_rule.hpp"
 
 namespace qkv::inline check {
 

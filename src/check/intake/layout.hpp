@@ -2,8 +2,7 @@
 
 #include "check/intake/submission.hpp"
 #include "formats/format.hpp"
-#include "formats/parsed_array.hpp"
-#include "tensor/compare.hpp"
+#include "tensor/tensor.hpp"
 #include "trace/trace.hpp"
 
 namespace qkv::inline check {

@@ -5,12 +5,8 @@
 #include "check/intake/layout.hpp"
 #include "formats/files/read_file.hpp"
 #include "ops/operation.hpp"
+#include "tensor/matmul.hpp"
 #include "text/strings.hpp"
-#include "formats/files/find_files.hpp"
-#include "ops/backward_rule.hpp"
-#include "ops/catalogue.hpp"
-#include "tensor/row_kernels.hpp"
-#include "text/error.hpp"
 #include "text/unicode.hpp"
 #include "trace/evaluate.hpp"
 

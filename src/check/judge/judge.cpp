@@ -6,10 +6,8 @@
 #include "check/judge/room.hpp"
 #include "check/tolerance/precision.hpp"
 #include "ops/numbers/numbers.hpp"
+#include "tensor/resources.hpp"
 #include "text/strings.hpp"
-#include "ops/numbers/decimal.hpp"
-#include "tensor/parallel.hpp"
-#include "text/error.hpp"
 
 namespace qkv::inline check {
 std::string_view verdict_name(Verdict verdict) {

@@ -3,14 +3,9 @@
 #include "formats/files/read_file.hpp"
 #include "formats/handwork/csv.hpp"
 #include "ops/operation.hpp"
+#include "tensor/tensor.hpp"
 #include "text/strings.hpp"
 #include "trace/trace.hpp"
-#include "formats/handwork/printed_text.hpp"
-#include "ops/backward_rule.hpp"
-#include "tensor/compare.hpp"
-#include "text/error.hpp"
-#include "text/suggest.hpp"
-#include "trace/cell_reference.hpp"
 
 namespace qkv::inline lesson {
 namespace {
