@@ -305,6 +305,7 @@ Shape shape_with_heads(HeadLayout layout, Shape shape) {
 
 NumeralCells with_axes_swapped(const NumeralCells& cells, std::size_t first, std::size_t second,
                                std::size_t inner) {
+  if (cells.empty()) return cells;  // an axis may have no places
   const std::size_t block = first * second;
   return cells.runs(cells.size() / inner, inner, [=](std::size_t k) {
     const std::size_t within = k % block;
