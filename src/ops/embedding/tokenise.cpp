@@ -1,4 +1,4 @@
-#include "ops/cell.hpp"
+#include "ops/kinds/formula.hpp"
 #include "ops/operation.hpp"
 #include "text/strings.hpp"
 #include "tokens/bpe.hpp"
