@@ -1,8 +1,8 @@
 #include "check/diagnose/hypothesis.hpp"
 
+#include <deque>
 #include <random>
 
-#include "ops/cell.hpp"
 #include "ops/operation.hpp"
 
 namespace qkv::inline check {
