@@ -226,9 +226,7 @@ StepReport report_of(const Interpretation& interpretation, std::size_t index, Ro
     report.first = first_wrong_of(node, *cell);
     for (const std::size_t input : node.inputs) {
       const LearnerNode& operand = interpretation.judgement.nodes[input];
-      const bool has_decimals =
-          operand.step && operand.submitted && operand.units.basis == ToleranceBasis::decimals;
-      if (has_decimals)
+      if (operand.step && operand.submitted && operand.units.basis == ToleranceBasis::decimals)
         report.first->digits = std::max(report.first->digits, operand.units.decimals);
     }
     NodeDiagnosis found = diagnose(interpretation.judgement, *interpretation.trace, index, budget);

@@ -55,13 +55,6 @@ Tensor some_rows(const Tensor& tensor, std::span<const std::size_t> rows) {
   return some;
 }
 
-bool are_near(const Tensor& a, const Tensor& b) {
-  constexpr double slack = 1e-9;
-  return std::ranges::equal(a.values, b.values, [](double x, double y) {
-    return x == y || (std::isfinite(y) && std::abs(x - y) <= slack * std::max(1.0, std::abs(y)));
-  });
-}
-
 }  // namespace
 
 Hypothesis::Hypothesis(const Judgement& judgement, const Trace& trace)
@@ -129,11 +122,14 @@ std::optional<Tensor> Hypothesis::worked_rows(std::size_t node,
 
 RowSample Hypothesis::sample_of(std::span<const std::size_t> path,
                                 std::vector<std::size_t> rows) const {
+  const auto is_near = [](double x, double y) { return is_close(x, y, {1e-9, 1e-9}); };
   RowSample sample{std::move(rows), path.size()};
   for (; sample.in_full > 0; --sample.in_full) {
     const std::size_t node = path[sample.in_full - 1];
     const std::optional<Tensor> some = worked_rows(node, sample.rows);
-    if (!some || !are_near(*some, some_rows(tensor(node), sample.rows))) break;
+    if (!some ||
+        !std::ranges::equal(some->values, some_rows(tensor(node), sample.rows).values, is_near))
+      break;
   }
   return sample;
 }

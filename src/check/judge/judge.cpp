@@ -205,10 +205,9 @@ class Judge {
     if (units.basis != ToleranceBasis::type) return units;
     if (node.step->operation->makes_weights && uses_largest(units.precision)) {
       // A key that is hidden has no weight: numbers that a sharp softmax rounds away are no rule.
-      constexpr double nothing = 1e-6;
       for (std::size_t i = 0; i < node.from_yours.values.size(); ++i)
-        units.of_cell.push_back(
-            is_hidden_weight(judgement_, node, i) ? std::min(nothing, units.plain) : units.plain);
+        units.of_cell.push_back(is_hidden_weight(judgement_, node, i) ? std::min(1e-6, units.plain)
+                                                                      : units.plain);
     }
     const auto error = node.step->operation->single_precision_error;
     if (!error || units.precision == Precision::float64) return units;
