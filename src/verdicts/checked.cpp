@@ -342,8 +342,9 @@ Steps steps_that(const CheckReport& report, const Predicate& predicate) {
 // does. A head without a file is no such part.
 bool is_a_part(const CheckReport& report) {
   return std::ranges::any_of(report.steps, [](const StepReport& step) {
+    if (step.verdicts.empty()) return false;  // another shape
     const std::size_t size = step.written.rows() * step.written.columns();
-    std::size_t blank = 0;  // in matrices that have numbers, too; another shape has no verdicts
+    std::size_t blank = 0;  // in matrices that have numbers, too
     for (std::size_t start = 0; start < step.verdicts.size(); start += size) {
       const auto matrix = std::span(step.verdicts).subspan(start, size);
       const auto count = static_cast<std::size_t>(std::ranges::count(matrix, Verdict::blank));

@@ -418,8 +418,7 @@ class Judge {
   // the typical cell.
   static double units_of_rounding(const LearnerNode& node) {
     if (node.units.basis != ToleranceBasis::type || !uses_largest(node.units.precision)) return 1;
-    double squares = 0;
-    double count = 0;
+    double squares = 0, count = 0;
     for (std::size_t i = 0; i < node.own.values.size(); ++i) {
       const double gap = node.own.values[i] - node.from_yours.values[i];
       if (std::isnan(gap)) continue;
