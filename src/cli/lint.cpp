@@ -47,7 +47,7 @@ void print_faults(const Lesson& lesson, const std::vector<Fault>& faults) {
     if (is_grouped && all.front() != &fault) continue;
     print(sanitise(fault_line(lesson, fault)));
     std::set<std::size_t> lines;
-    for (const Fault* one : all) lines.insert(one->place.line);
+    for (std::size_t i = 0; is_grouped && i < all.size(); ++i) lines.insert(all[i]->place.line);
     print(is_grouped ? fmt::format(" (in lines {})\n", fmt::join(lines, ", ")) : "\n");
   }
 }
