@@ -31,6 +31,7 @@ struct CheckCommandOptions {
   Detail detail = Detail::first_wrong;
   std::string summary;
   CellShares shares;
+  PartChoice part;
 };
 
 // The share of the submitted cells that are right; 0 of fewer than eight.
@@ -137,7 +138,15 @@ void print_lines(const std::vector<CheckedPath>& all, const Rubric& rubric) {
 }
 
 Rubric rubric_of(const CheckCommandOptions& options, const LoadedLesson& loaded) {
-  return {loaded.lesson, loaded.trace, options.shares};
+  const WorksheetRequest part = worksheet_request(options.part, loaded.trace);
+  AskedCells asked;
+  if (part.is_part()) {
+    for (const auto& [name, uses] : worksheet_cells(loaded.trace, part).uses) {
+      std::vector<bool>& cells = asked[name];
+      for (const CellUse use : uses) cells.push_back(use == CellUse::asked);
+    }
+  }
+  return {loaded.lesson, loaded.trace, options.shares, asked};
 }
 
 void print_all(const std::vector<CheckedPath>& all, const CheckCommandOptions& options,
@@ -274,12 +283,14 @@ std::function<int()> set_up_check(CLI::App& app, const CommonOptions& common) {
       "--all", [options] { options->detail = Detail::all; },
       "Every step and matrix, not only the first wrong one");
   CLI::Option* json = app.add_flag("--json", options->json, "As JSON, for programs");
-  app.add_option("--summary", options->summary,
-                 "A table of many submissions (csv): a row for each, with its marks and those of "
-                 "every step")
-      ->type_name("FORMAT")
-      ->check(one_of({"csv"}))
-      ->excludes(json);
+  CLI::Option* summary =
+      app.add_option(
+             "--summary", options->summary,
+             "A table of many submissions (csv): a row for each, with its marks and those of "
+             "every step")
+          ->type_name("FORMAT")
+          ->check(one_of({"csv"}))
+          ->excludes(json);
   app.add_option("--carried", options->shares.carried,
                  "The marks of a cell that follows from an earlier mistake: 1, or a part of it")
       ->type_name("SHARE")
@@ -289,6 +300,10 @@ std::function<int()> set_up_check(CLI::App& app, const CommonOptions& common) {
          "The marks of a cell behind a step that is wrong for no known reason: 0, or a part of 1")
       ->type_name("SHARE")
       ->check(check_share);
+  add_part_options(app, options->part);
+  for (const char* part : {"--step", "--from", "--to", "--head", "--row"}) {
+    app.get_option(part)->needs(summary)->group("The part that the worksheet asked for");
+  }
   return [options, &common] { return run(*options, common); };
 }
 

@@ -337,6 +337,27 @@ std::optional<std::size_t> head_from(std::optional<std::size_t> number, const Tr
                        : fmt::format("--head {}: the heads count from 1 to {}", *number, most));
 }
 
+void add_part_options(CLI::App& app, PartChoice& choice) {
+  add_step_options(app, choice);
+  app.add_option("--head", choice.head, "Leave out the other heads, and the steps without heads")
+      ->type_name("N")
+      ->check(count_from(1));
+  app.add_option("--row", choice.row, "Ask for this token's row only: its label or its number")
+      ->type_name("TOKEN")
+      ->check([](const std::string& row) -> std::string {
+        return row.empty() ? "the token is empty; write its label or its number" : "";
+      });
+}
+
+WorksheetRequest worksheet_request(const PartChoice& choice, const Trace& trace) {
+  WorksheetRequest request{.head = head_from(choice.head, trace), .row = choice.row};
+  for (const std::string& step : choice.steps) request.steps.push_back(step_index(trace, step));
+  if (choice.from.empty() && choice.to.empty()) return request;
+  const auto [first, last] = range_of(trace, choice, {0, trace.steps.size() - 1});
+  for (std::size_t s = first; s <= last; ++s) request.steps.push_back(s);
+  return request;
+}
+
 void add_digits_option(CLI::App& app, int& digits) {
   app.add_option("--digits", digits, "Decimals to show (4)")->type_name("N")->check(decimals());
 }

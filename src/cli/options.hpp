@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "check/intake/name_schemes.hpp"
+#include "exposition/selection.hpp"
 #include "lesson/library.hpp"
 
 namespace qkv::inline cli {
@@ -84,6 +85,18 @@ void add_step_options(CLI::App& app, StepChoice& choice);
 /// Returns the indices of the first and last step of a range; without an end, that of `all`.
 std::pair<std::size_t, std::size_t> range_of(const Trace& trace, const StepChoice& choice,
                                              std::pair<std::size_t, std::size_t> all);
+
+/// The part of a lesson that a worksheet asks for.
+struct PartChoice : StepChoice {
+  std::optional<std::size_t> head;  ///< from 1
+  std::string row;
+};
+
+/// Declares --step, --from, --to, --head and --row.
+void add_part_options(CLI::App& app, PartChoice& choice);
+
+/// Returns the request of that part. Throws InputError if the lesson has no such step or head.
+WorksheetRequest worksheet_request(const PartChoice& choice, const Trace& trace);
 
 /// Declares --head: the head to show.
 void add_head_option(CLI::App& app, std::optional<std::size_t>& head);

@@ -17,11 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct WorksheetOptions : StepChoice {
+struct WorksheetOptions : PartChoice {
   LessonSelection lesson;
   std::string directory;
-  std::optional<std::size_t> head;  ///< from 1
-  std::string row;
   bool answers = false;
   int digits = 4;
   bool force = false;
@@ -91,15 +89,6 @@ void refuse_too_many(const Trace& trace) {
       group_digits(count), group_digits(most), trace.steps.front().name));
 }
 
-WorksheetRequest requested(const WorksheetOptions& options, const Trace& trace) {
-  WorksheetRequest request{.head = head_from(options.head, trace), .row = options.row};
-  for (const std::string& step : options.steps) request.steps.push_back(step_index(trace, step));
-  if (options.from.empty() && options.to.empty()) return request;
-  const auto [first, last] = range_of(trace, options, {0, trace.steps.size() - 1});
-  for (std::size_t s = first; s <= last; ++s) request.steps.push_back(s);
-  return request;
-}
-
 // What the worksheet asks for, in words.
 std::string part_text(const WorksheetOptions& options) {
   std::string text;
@@ -134,7 +123,7 @@ int run(const WorksheetOptions& options) {
   refuse_too_many(loaded.trace);
   const std::string check =
       fmt::format("qkv check {} {}", loaded.lesson.asked, shell_word(options.directory));
-  const WorksheetCells asked = worksheet_cells(loaded.trace, requested(options, loaded.trace));
+  const WorksheetCells asked = worksheet_cells(loaded.trace, worksheet_request(options, loaded.trace));
   std::vector<ExportedFile> files;
   worksheet_files(loaded.trace, asked, options.digits,
                   [&](ExportedFile file) { files.push_back(std::move(file)); });
@@ -152,18 +141,6 @@ int run(const WorksheetOptions& options) {
   write_all(files, options.directory);
   print_error(report_text(options, sheets, asked.asked, check));
   return 0;
-}
-
-void add_part_options(CLI::App& app, WorksheetOptions& options) {
-  add_step_options(app, options);
-  app.add_option("--head", options.head, "Leave out the other heads, and the steps without heads")
-      ->type_name("N")
-      ->check(count_from(1));
-  app.add_option("--row", options.row, "Ask for this token's row only: its label or its number")
-      ->type_name("TOKEN")
-      ->check([](const std::string& row) -> std::string {
-        return row.empty() ? "the token is empty; write its label or its number" : "";
-      });
 }
 
 std::function<int()> set_up_worksheet(CLI::App& app, const CommonOptions&) {

@@ -6,10 +6,12 @@
 Of each lesson random parts: steps, a range of them, a head, a row. The sheet says how many numbers it
 asks for, and has as many blanks. A row's blanks are in that row alone, and every operand of a step
 has a file. What is given is what NumPy gives. Filled in with NumPy's numbers, rounded to 2, 3 or 5
-decimals, nothing is wrong; with one number off, that is found. Two sheets are worked out here from
-nothing but their own files.
+decimals, nothing is wrong and all marks are earned; with one number off, that is found and costs
+marks. Two sheets are worked out here from nothing but their own files.
 """
 
+import csv
+import io
 import json
 import random
 import re
@@ -124,6 +126,13 @@ def fill(lesson, blanks, decimals):
     return finite
 
 
+def marks_of(program, lesson, folder, options):
+    """What the sheet earns as this part, and out of how many marks."""
+    table = run(program, "check", lesson.path, folder, "--summary", "csv", *options).stdout
+    row = next(csv.DictReader(io.StringIO(table)))
+    return float(row["marks"]), float(row["of"])
+
+
 def check_part(program, lesson, folder, chance):
     options = random_part(chance, lesson)
     made = run(program, "worksheet", lesson.path, "-o", folder, *options)
@@ -144,6 +153,9 @@ def check_part(program, lesson, folder, chance):
         wrong = [f"{step['step']} {step['verdict']} {step['first']}" for step in report.get("steps", [])
                  if step["verdict"] not in ("correct", "rounding")]
         faults.append(f"filled in, {decimals} decimals: {word}, status {status}: {wrong}")
+    earned, most = marks_of(program, lesson, folder, options)
+    if earned != most or most > said or (finite and most == 0):
+        faults.append(f"filled in: {earned} marks of {most} for {said} numbers")
     if finite:
         path, i, j = chance.choice(finite)
         rows = blanks[path][0]
@@ -155,6 +167,8 @@ def check_part(program, lesson, folder, chance):
         if status != 1 or word != "undecided" and report.get("first_wrong") != name:
             faults.append(f"{path.name} {i + 1},{j + 1}: {right} made {rows[i + 1][j + 1]}: {word}, "
                           f"first {report.get('first_wrong')}")
+        if not marks_of(program, lesson, folder, options)[0] < most:
+            faults.append(f"{path.name} {i + 1},{j + 1} is wrong and loses no marks")
     return faults, options
 
 

@@ -142,21 +142,31 @@ void add_zeros_of_zeros(const StepReport& report, const Trace& own, const Step& 
 
 }  // namespace
 
-Rubric::Rubric(const Lesson& lesson, const Trace& trace, const CellShares& shares)
+Rubric::Rubric(const Lesson& lesson, const Trace& trace, const CellShares& shares,
+               const AskedCells& asked)
     : trace_(&trace), shares_(shares) {
   std::map<std::string, CellMask, std::less<>> fixed;
   for (const Step& step : trace.steps) {
     StepWorth worth;
     worth.is_fixed = fixed_cells(trace, step, fixed);
-    worth.cells = step.output.values.size();
-    if (!worth.is_fixed.empty()) {
-      worth.cells -= static_cast<std::size_t>(std::ranges::count(worth.is_fixed, true));
-      fixed.emplace(step.name, worth.is_fixed);
+    if (!worth.is_fixed.empty()) fixed.emplace(step.name, worth.is_fixed);
+    const auto counted = [&] {
+      std::size_t cells = 0;
+      for (std::size_t i = 0; i < step.output.values.size(); ++i) cells += worth.counts(i) ? 1 : 0;
+      return cells;
+    };
+    const auto whole = static_cast<double>(counted());
+    const auto part = asked.find(step.name);
+    if (part != asked.end()) worth.is_asked = part->second;
+    if (part == asked.end() && !asked.empty()) {
+      worth.is_asked.assign(step.output.values.size(), false);
     }
+    worth.cells = counted();
     const auto recipe = std::ranges::find(lesson.recipe.steps, step.name, &StepRecipe::name);
     const auto place = static_cast<std::size_t>(recipe - lesson.recipe.steps.begin());
-    const auto asked = place < lesson.texts.size() ? lesson.texts[place].marks : std::nullopt;
-    worth.marks = worth.cells == 0 ? 0 : asked.value_or(static_cast<double>(worth.cells));
+    const auto marks = place < lesson.texts.size() ? lesson.texts[place].marks : std::nullopt;
+    const auto cells = static_cast<double>(worth.cells);
+    worth.marks = worth.cells == 0 ? 0 : marks.value_or(whole) * cells / whole;
     worths_.push_back(std::move(worth));
   }
 }
@@ -216,7 +226,7 @@ void Rubric::add_step(const StepReport& report, std::size_t step, const CellMask
   auto of = static_cast<double>(worth.cells);
   for (std::size_t i = 0; i < report.verdicts.size(); ++i) {
     const Verdict verdict = report.verdicts[i];
-    if (!worth.counts(i) && verdict == Verdict::wrong) of += 1;
+    if (!worth.counts(i) && worth.asks(i) && verdict == Verdict::wrong) of += 1;
     if (!worth.counts(i) || has(unearned, i)) continue;
     const double carried = verdict == Verdict::carried ? shares_.carried : 0;
     (has(unexplained, i) ? doubtful : cells) += is_right(verdict) ? 1 : carried;

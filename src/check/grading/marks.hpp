@@ -25,11 +25,15 @@ struct CellShares {
   double unexplained = 0;  ///< depend on a step that is mostly wrong for no known reason
 };
 
-/// The marks that a lesson's steps are worth, computed once for a whole class. The lesson and its
-/// trace must outlive it.
+/// The cells that a worksheet asked for, by step, row by row. Empty if it asked for all.
+using AskedCells = std::map<std::string, std::vector<bool>, std::less<>>;
+
+/// The marks that a lesson's steps are worth, computed once for a whole class. Of a part of a step
+/// its share of the marks. The lesson and its trace must outlive it.
 class Rubric {
  public:
-  Rubric(const Lesson& lesson, const Trace& trace, const CellShares& shares = {});
+  Rubric(const Lesson& lesson, const Trace& trace, const CellShares& shares = {},
+         const AskedCells& asked = {});
 
   /// Returns the marks of an unreadable submission: none.
   Marks nothing() const;
@@ -41,7 +45,11 @@ class Rubric {
     double marks = 0;            ///< for all of its cells that count
     std::size_t cells = 0;       ///< number of cells that count in any case
     std::vector<bool> is_fixed;  ///< right for any numbers: count if wrong; empty if there are none
-    bool counts(std::size_t cell) const { return is_fixed.empty() || !is_fixed[cell]; }
+    std::vector<bool> is_asked;  ///< empty if all are
+    bool asks(std::size_t cell) const { return is_asked.empty() || is_asked[cell]; }
+    bool counts(std::size_t cell) const {
+      return asks(cell) && (is_fixed.empty() || !is_fixed[cell]);
+    }
   };
 
   /// Adds what a step earns. Empty masks have no cell.
