@@ -446,24 +446,31 @@ std::string others_text(const CheckReport& report, const CheckStyle& style) {
                      report.missing, style));
 }
 
+// A new worksheet for a part has blank cells among dashes in every matrix, and may have numbers.
+bool is_new_worksheet(const CheckReport& report) {
+  const auto is_open = [](const StepReport& step) { return step.cells.blank > step.left_out; };
+  return report.outcome == Outcome::incomplete && std::ranges::all_of(report.steps, is_open) &&
+         std::ranges::any_of(report.steps, [](const StepReport& step) {
+           return step.left_out > 0 && step.verdict == Verdict::blank;
+         });
+}
+
 // Counts the numbers where a part is filled in: what is right is not all of the lesson.
 std::string incomplete_text(const CheckReport& report) {
-  std::size_t numbers = 0, open = 0, with_dashes = 0;
+  std::size_t numbers = 0;
+  bool is_open = false;
   for (const StepReport& step : report.steps) {
     numbers += step.verdicts.size() - step.cells.blank;
-    const bool is_open = step.cells.blank > step.left_out;
-    open += is_open ? 1 : 0;
-    with_dashes += is_open && step.left_out > 0 && step.verdict == Verdict::blank ? 1 : 0;
+    is_open = is_open || step.cells.blank > step.left_out;
   }
-  if (open == 0 && is_a_part(report)) {
+  if (!is_open && is_a_part(report)) {
     return fmt::format("every number on this sheet is right ({}, a part of the lesson)",
                        pluralise(numbers, "number"));
   }
-  // A new worksheet for a part has blank cells among dashes.
-  const bool is_new = with_dashes > 0 && open == report.steps.size();
   return fmt::format("{}; {}", outcome_name(report.outcome),
-                     is_new ? "no matrix is filled in yet (the numbers may be the worksheet's own)"
-                            : "nothing is wrong so far");
+                     is_new_worksheet(report)
+                         ? "no matrix is filled in yet (the numbers may be the worksheet's own)"
+                         : "nothing is wrong so far");
 }
 
 // The verdict in one sentence, with the first slip and its mistake.
@@ -561,8 +568,11 @@ std::string checked_text(const CheckReport& report, const CheckStyle& style) {
   const std::string end = others_text(report, style) + passes + verdict_text(report, style);
   if (style.detail == Detail::all) return steps_text(report, style, 0) + end;
   const std::string start =
-      tolerances_text(report, style) + verdict_line(report, Verdict::correct, "right", style) +
-      verdict_line(report, Verdict::rounding, "right except for rounding", style);
+      is_new_worksheet(report)
+          ? ""
+          : tolerances_text(report, style) +
+                verdict_line(report, Verdict::correct, "right", style) +
+                verdict_line(report, Verdict::rounding, "right except for rounding", style);
   return start + steps_text(report, style, std::ranges::count(start + end, '\n')) + end;
 }
 

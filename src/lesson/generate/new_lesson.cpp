@@ -5,6 +5,7 @@
 #include "lesson/library.hpp"
 #include "tensor/resources.hpp"
 #include "text/strings.hpp"
+#include "text/unicode.hpp"
 #include "tokens/words.hpp"
 #include "trace/evaluate.hpp"
 
@@ -37,34 +38,13 @@ std::string value_toml(const Tensor& tensor) {
 
 // Wraps at 100 columns; a live number is not broken.
 std::string broken(std::string_view prose) {
-  constexpr std::size_t longest = 100;
   std::string text;
-  std::size_t column = 0;
   bool in_braces = false;
-  std::string word;
-  const auto put = [&] {
-    if (column > 0 && column + 1 + word.size() > longest) {
-      text += '\n';
-      column = 0;
-    } else if (column > 0) {
-      text += ' ';
-      ++column;
-    }
-    text += word;
-    column += word.size();
-    word.clear();
-  };
   for (const char c : prose) {
-    if (c == '{') in_braces = true;
-    if (c == '}') in_braces = false;
-    if (c == ' ' && !in_braces) {
-      put();
-    } else {
-      word += c;
-    }
+    if (c == '{' || c == '}') in_braces = c == '{';
+    text += c == ' ' && in_braces ? no_break_space : std::string_view(&c, 1);
   }
-  put();
-  return text;
+  return with_plain_blanks(fmt::format("{}", fmt::join(wrapped(text, 100), "\n")));
 }
 
 // Returns the command that draws this lesson again.

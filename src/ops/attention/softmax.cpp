@@ -205,7 +205,7 @@ struct Softmax {
 
   static Form form(const Call& call) {
     if (!has_sinks(call)) return form_of_lines(call, "softmax of ", " of {0}");
-    Form form = form_of_lines(call, "softmax of ", " of {0}, with its head's number of {1}");
+    Form form = form_of_lines(call, "softmax of ", " of {0}, with the sink of its head, {1}");
     form.operands.push_back("1 inner");
     form.shares_heads = true;
     return form;
