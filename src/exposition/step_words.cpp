@@ -110,8 +110,8 @@ std::string top_entries(const Step& step, TokenLayout token_layout, int digits) 
   for (const Prediction& prediction : predictions)
     widest = std::max(widest, width(prediction.word));
   std::string text =
-      fmt::format("The {} largest of the last {}, {}, out of {}:\n", predictions.size(),
-                  rows ? "row" : "column", last, step.output.columns());
+      fmt::format("The {} largest of the {} numbers in the last {} (\"{}\"):\n", predictions.size(),
+                  step.output.columns(), rows ? "row" : "column", last);
   for (const Prediction& prediction : predictions) {
     text += fmt::format("\n    {}  {}", padded_right(prediction.word, widest),
                         number(prediction.share, digits));

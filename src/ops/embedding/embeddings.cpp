@@ -34,8 +34,8 @@ void check_ids(const Call& call) {
   }
 }
 
-struct Embed : FixedForm<"the rows of {1} whose numbers are in {0}", "token d_model", "1 token",
-                         "id d_model"> {
+struct Embed : FormByRows<"the rows of {1} whose numbers are in {0}", "token d_model", "1 token",
+                          "id d_model"> {
   static constexpr std::string_view code = "{r1}[{0}{int}]";
 
   static auto cell(const auto& c) { return c.of(1, 0)(id_of(c), c.column); }
@@ -86,8 +86,8 @@ constexpr Mistake embed_mistakes[] = {
 
 // Each token's gradient goes to the table's row that it looked up; a repeated row gets the sum.
 struct GradTable : OwnCells,
-                   FixedForm<"the rows of {0}, added up where {2} has the same number",
-                             "id d_model", "token d_model", "id d_model", "1 token"> {
+                   FormByRows<"the rows of {0}, added up where {2} has the same number",
+                              "id d_model", "token d_model", "id d_model", "1 token"> {
   static constexpr GradientWords words{
       "Back to the table",
       "Each token's gradient goes to the row of the table that it took. If a token occurs twice, "

@@ -103,11 +103,14 @@ struct ConcatHeads {
   }
 
   static Form form(const Call& call) {
-    std::string formula = "the heads of {0} side by side";
-    if (!joins_one_tensor(call)) {
-      formula = "{0}";
-      for (std::size_t k = 1; k < call.inputs.size(); ++k) formula += fmt::format(" | {{{}}}", k);
+    if (joins_one_tensor(call)) {
+      return {{"row column"},
+              "row column",
+              "the heads of {0} side by side",
+              "the heads of {0} on top of each other"};
     }
+    std::string formula = "{0}";
+    for (std::size_t k = 1; k < call.inputs.size(); ++k) formula += fmt::format(" | {{{}}}", k);
     return {{"row column"}, "row column", formula, formula};
   }
 
