@@ -319,8 +319,8 @@ void move_heads_first(const Trace& trace, const Layout& layout,
     const Tensor& tensor = trace.at(matrix.name);
     const bool whole = matrix.in_one_file && matrix.cells.size() == tensor.values.size();
     if (tensor.rank() < 3 || !whole || trace.token_layout != TokenLayout::rows) continue;
-    const bool inside = matrix.fits ? layout.square_heads_inside && has_square_heads_of(tensor)
-                                    : has_heads_inside(matrix, tensor);
+    const bool inside =
+        matrix.fits ? layout.heads_inside.contains(matrix.name) : has_heads_inside(matrix, tensor);
     if (!inside) continue;
     matrix.cells = with_axes_swapped(matrix.cells, tensor.rows(),
                                      tensor.axes[tensor.leading_axes() - 1].size, tensor.columns());
@@ -330,10 +330,32 @@ void move_heads_first(const Trace& trace, const Layout& layout,
   }
 }
 
-bool has_square_heads(const Trace& trace, const std::vector<SubmittedArray>& submitted) {
-  return std::ranges::any_of(submitted, [&](const SubmittedArray& one) {
-    return one.fits && one.in_one_file && has_square_heads_of(trace.at(one.name));
-  });
+std::set<std::string, std::less<>> nearer_with_heads_inside(
+    const Trace& trace, const std::vector<SubmittedArray>& submitted) {
+  const auto without_layer = [](std::string_view name) { return name.substr(name.rfind('.') + 1); };
+  std::map<std::string_view, double> gain;  // in squared distance
+  std::size_t squares = 0;
+  for (const SubmittedArray& one : submitted) {
+    const Tensor& truth = trace.at(one.name);
+    if (!one.fits || !one.in_one_file || !has_square_heads_of(truth)) continue;
+    const std::size_t width = truth.columns(), heads = truth.rows();
+    double& sum = gain[without_layer(one.name)];
+    ++squares;
+    for (std::size_t i = 0; i < one.cells.size(); ++i) {
+      const std::size_t row = i / width % heads, head = i / width / heads % heads;
+      const std::size_t other = i + (row - head) * (heads - 1) * width;  // unsigned: it may wrap
+      const double plain = one.cells[i].value - truth.values[i];
+      const double inside = one.cells[i].value - truth.values[other];
+      if (std::isfinite(plain) && std::isfinite(inside)) sum += plain * plain - inside * inside;
+    }
+  }
+  std::set<std::string, std::less<>> names;
+  for (const SubmittedArray& one : submitted) {
+    const auto found = gain.find(without_layer(one.name));
+    if (found != gain.end() && found->second > 0) names.insert(one.name);
+  }
+  if (names.size() == 1 && squares > 1) names.clear();
+  return names;
 }
 
 double rounded(double x, int decimals) {

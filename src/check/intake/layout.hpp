@@ -9,9 +9,9 @@ namespace qkv::inline check {
 
 /// How the matrices of a submission are laid out, if not as in the lesson.
 struct Layout {
-  bool transposed = false;           ///< every matrix: tokens are columns
-  bool square_heads_inside = false;  ///< heads are the middle axis, also if rows are equally many
-  bool other_pairing = false;        ///< rotated columns are in the order of the other pairing
+  bool transposed = false;                               ///< every matrix: tokens are columns
+  std::set<std::string, std::less<>> heads_inside = {};  ///< of those with as many rows as heads
+  bool other_pairing = false;  ///< rotated columns are in the order of the other pairing
 };
 
 /// A submitted step or given, laid out like the lesson's tensor.
@@ -61,8 +61,10 @@ NumeralCells with_axes_swapped(const NumeralCells& cells, std::size_t first, std
 void move_heads_first(const Trace& trace, const Layout& layout,
                       std::vector<SubmittedArray>& submitted);
 
-/// True if any matrix has as many heads as rows.
-bool has_square_heads(const Trace& trace, const std::vector<SubmittedArray>& submitted);
+/// Returns the matrices with as many rows as heads that are nearer to the lesson's numbers if heads
+/// are their middle axis. All layers of a model are judged together. One among others is a slip.
+std::set<std::string, std::less<>> nearer_with_heads_inside(
+    const Trace& trace, const std::vector<SubmittedArray>& submitted);
 
 /// Rounds a number to `decimals` decimals, halves away from zero. A number too large to have such
 /// decimals is returned unchanged.

@@ -233,8 +233,10 @@ std::optional<Interpretation> as_columns(const Interpreter& interpret,
 // Interprets the heads as the middle axis where there are as many heads as rows.
 std::optional<Interpretation> with_heads_inside(const Interpreter& interpret,
                                                 const Interpretation& plain) {
-  if (!has_square_heads(*interpret.trace, plain.submitted)) return {};
-  Interpretation inside = interpret({.square_heads_inside = true}, interpret.trace, plain.wrong);
+  auto names = nearer_with_heads_inside(*interpret.trace, plain.submitted);
+  if (names.empty()) return {};
+  Interpretation inside =
+      interpret({.heads_inside = std::move(names)}, interpret.trace, plain.wrong);
   if (inside.wrong >= plain.wrong) return {};
   const std::size_t before = plain.judgement.wrong_nodes();
   const std::size_t after = inside.judgement.wrong_nodes();
