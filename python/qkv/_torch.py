@@ -139,7 +139,7 @@ def verify(module: Any, ids: Sequence[int], config: Optional[Mapping[str, Any]] 
     Args:
         module: a torch.nn.Module whose weights have the names of minGPT, nanoGPT, or Hugging Face's GPT-2, LLaMA,
             Mistral, Qwen or Gemma, on any device and in any type. It is left as it was: mode, hooks, gradients and
-            random state. What it returns is compared as its logits.
+            random state. What it returns is compared as its logits (in Gemma 2, capped).
         ids: token ids, a list or a tensor of n, or of 1 × n.
         config: what config.json says, if the module has no `config` (for GPT-2's kind n_head is enough).
         options: options of `qkv compare` (strict=True, require="logits", family="llama", …).
@@ -185,10 +185,10 @@ def verdict_in(place_of_files: Any, module: Any, numbers: Any, known: Dict[str, 
         with one_at_a_time, undisturbed(module), record(module) as steps:
             output = tensor_of(module(numbers[None]))
         written.result()
-    # What the model returns counts, also if it changed what its head returned.
-    head = next((step for step in steps if step.rsplit(".", 1)[-1] == "lm_head"), None)
-    if output is not None and (head is None or output.shape[-1:] == steps[head].shape[-1:]):
-        steps[head or "logits"] = output
+    # What the model returns comes first: it counts, also if the model changed what its head returned.
+    head = next((steps[step] for step in steps if step.rsplit(".", 1)[-1] == "lm_head"), None)
+    if output is not None and (head is None or output.shape[-1:] == head.shape[-1:] and not output.equal(head)):
+        steps = {"returned": output, **steps}
     file = folder.with_name("steps.safetensors")
     _arrays.write(file, without_copies(steps))
     hint = ""

@@ -91,6 +91,7 @@ constexpr NameRule llama_cpp[] = {
 // Source: the modules of minGPT, nanoGPT and Hugging Face's GPT-2. Outputs have a module's path;
 // weights, of which only gradients are compared, end in ".weight" or ".bias".
 constexpr NameRule gpt2[] = {
+    {"returned", "logits"},  // by the model, as the Python package records it
     {"wte", "token_embeddings"},
     {"wpe", "position_embeddings"},
     {"drop", "X"},
@@ -131,6 +132,7 @@ constexpr NameRule gpt2[] = {
 
 // Source: the modules of Hugging Face's LLaMA, Mistral, Qwen2, Qwen3, Gemma and Gemma 2.
 constexpr NameRule llama[] = {
+    {"returned", "capped_logits|logits"},
     {"embed_tokens", "token_embeddings"},
     {"layers.*.input_layernorm", "h*.norm1"},
     {"layers.*.self_attn.q_proj", "h*.Q"},
@@ -161,7 +163,12 @@ constexpr NameRule llama[] = {
     {"layers.*.self_attn.q_proj.bias", "h*.b_Q"},
     {"layers.*.self_attn.k_proj.bias", "h*.b_K"},
     {"layers.*.self_attn.v_proj.bias", "h*.b_V"},
+    {"layers.*.self_attn.q_norm.weight", "h*.gain_Q"},
+    {"layers.*.self_attn.k_norm.weight", "h*.gain_K"},
     {"layers.*.self_attn.o_proj.weight", "h*.W_O"},
+    {"layers.*.post_attention_layernorm.weight", "h*.gain1_out|h*.gain2"},
+    {"layers.*.pre_feedforward_layernorm.weight", "h*.gain2"},
+    {"layers.*.post_feedforward_layernorm.weight", "h*.gain2_out"},
     {"layers.*.mlp.gate_proj.weight", "h*.W_gate"},
     {"layers.*.mlp.up_proj.weight", "h*.W_up"},
     {"layers.*.mlp.down_proj.weight", "h*.W_down"},
