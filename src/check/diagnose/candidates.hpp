@@ -114,6 +114,7 @@ struct Mismatch {
   double floor = 0;           ///< tolerance of `exact`
   bool are_shares =
       false;  ///< numbers in [0, 1]; a 1 is weak evidence, since many mistakes give it
+  bool is_of_program = false;  ///< a binary array: numbers within a unit of 0 may as well be 0
 
   std::size_t rows() const { return shape.size() < 2 ? 1 : shape[shape.size() - 2]; }
   std::size_t columns() const { return shape.back(); }

@@ -142,7 +142,8 @@ Mismatch mismatch_of(const LearnerNode& node) {
                     .right = node.submitted ? node.from_yours.values : std::span<const double>(),
                     .exact = node.exact,
                     .floor = node.units.floor,
-                    .are_shares = node.step && node.step->operation->makes_weights};
+                    .are_shares = node.step && node.step->operation->makes_weights,
+                    .is_of_program = submitted.precision != Precision::digits};
   for (std::size_t i = 0; i < submitted.cells.size(); ++i) {
     const Numeral& cell = submitted.cells[i];
     mismatch.written.push_back(cell.value);

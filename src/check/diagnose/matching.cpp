@@ -114,8 +114,9 @@ class Matcher {
 
   // 0 and infinity result from too many mistakes to be evidence.
   bool is_evidence(const Candidate& candidate, std::size_t i) const {
-    const double x = mismatch_.written[i];
-    if (x == 0) return candidate.evidence.zeros && candidate.numbers[i] == 0;
+    const double x = mismatch_.written[i], y = candidate.numbers[i];
+    const bool is_small = std::min(std::abs(x), std::abs(y)) <= mismatch_.tolerance[i];
+    if (x == 0 || (is_small && mismatch_.is_of_program)) return candidate.evidence.zeros && y == 0;
     return std::isfinite(x) || candidate.evidence.infinities;
   }
 
@@ -322,13 +323,15 @@ class Matcher {
     for (Explanation& one : named) one.sure = false;
   }
 
-  // True if only one number was written, and so many candidates were tried that one of them may
-  // well be that near by chance.
+  // True if only one number was written, or is wrong in a program's array, and so many candidates
+  // were tried that one of them may well be that near by chance.
   bool may_be_chance() const {
     const auto is_number = [](double x) { return !std::isnan(x); };
-    if (std::ranges::count_if(mismatch_.written, is_number) != 1) return false;
-    const auto at = std::ranges::find_if(mismatch_.written, is_number) - mismatch_.written.begin();
-    const auto cell = static_cast<std::size_t>(at);
+    const auto wrong = std::ranges::find(mismatch_.wrong, true) - mismatch_.wrong.begin();
+    const bool is_alone = std::ranges::count_if(mismatch_.written, is_number) == 1;
+    if (!is_alone && !(mismatch_.is_of_program && std::ranges::count(mismatch_.wrong, true) == 1))
+      return false;
+    const auto cell = static_cast<std::size_t>(wrong);
     const double x = std::abs(mismatch_.written[cell]);
     const double hit = 2 * mismatch_.tolerance[cell] * static_cast<double>(candidates_.size());
     constexpr double likely = 0.1;

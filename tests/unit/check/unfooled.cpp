@@ -35,6 +35,23 @@ TEST_CASE("a given is not copied to the next whole number") {
   CHECK(report.first_wrong == "W_K");
 }
 
+TEST_CASE("numbers of a program that are 0 within its unit are no hundredth of the right ones") {
+  // P = X·A = [[10, 300], [400, 25]]: a bfloat16's unit is 400 / 128, over 3.
+  const Task task(
+      "title = \"t\"\n[[given]]\nname = \"X\"\nvalue = [[1, 0], [0, 5]]\n"
+      "[[given]]\nname = \"A\"\nvalue = [[10, 300], [80, 5]]\n"
+      "[[step]]\nname = \"P\"\nop = \"matmul\"\nof = [\"X\", \"A\"]\n");
+  CHECK(mistakes(checked(task, {{"P", "0.1,3\n4,0.25\n"}}), "P") == "slip.decimal-point");
+  Submission work = submission_of({{"P", "0,0\n0,0\n"}}, task.trace);
+  const auto named = [&](std::vector<double> numbers) {
+    work.files[0].written = array_of_values({2, 2}, std::move(numbers), Precision::bfloat16);
+    const auto& found = check_submission(task.lesson, task.trace, work, {}).steps[0].mistakes;
+    return !found.empty() && found[0].sure;
+  };
+  CHECK(!named({0.1, 3, 2, 0.25}));
+  CHECK(named({100, 3000, 4000, 250}));
+}
+
 TEST_CASE("an array of zeros is no mask") {
   Submission work = submission_of({{"context", "0,0\n0,0\n"}}, two_words().trace);
   work.files[0].written = array_of_values({2, 2}, std::vector<double>(4), Precision::float32);
