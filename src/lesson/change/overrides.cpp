@@ -1,5 +1,7 @@
 #include "lesson/change/overrides.hpp"
 
+#include <fnmatch.h>
+
 #include "formats/files/read_file.hpp"
 #include "formats/format.hpp"
 #include "lesson/prose.hpp"
@@ -35,19 +37,7 @@ std::optional<OptionChange> option_change_in(std::string_view change) {
 
 // True if the name matches the pattern; * matches any text.
 bool matches(std::string_view name, std::string_view pattern) {
-  const std::size_t first = pattern.find('*');
-  if (first == std::string_view::npos) return name == pattern;
-  if (!name.starts_with(pattern.substr(0, first))) return false;
-  name.remove_prefix(first);
-  pattern.remove_prefix(first + 1);
-  for (std::size_t next = pattern.find('*'); next != std::string_view::npos;
-       next = pattern.find('*')) {
-    const std::size_t found = name.find(pattern.substr(0, next));
-    if (found == std::string_view::npos) return false;
-    name.remove_prefix(found + next);
-    pattern.remove_prefix(next + 1);
-  }
-  return name.ends_with(pattern);
+  return fnmatch(std::string(pattern).c_str(), std::string(name).c_str(), FNM_NOESCAPE) == 0;
 }
 
 bool has_name(const Recipe& recipe, std::string_view name) {
