@@ -5,6 +5,7 @@
 """
 
 import random
+import re
 import sys
 from pathlib import Path
 
@@ -170,6 +171,47 @@ def wrong_arrays_are_found(folder):
                 equal(done.returncode, 1, f"{kind} {scheme} {name}: {done.stdout}")
 
 
+def weights_pass_as_pytorch_stores_them(folder):
+    """nn.Linear's are out × in, also in a fused one; a wrong one is found, and so is one that stands another way."""
+    for kind, layout in (("nanogpt", "out-in"), ("gpt2", "in-out"), *((family, "") for family in llama.KINDS)):
+        place = folder / kind
+        place.mkdir()
+        options = ()
+        if layout:
+            weights, own = gpt.random_weights(2, 16, 23, 16, layout, 5), "transformer.h.1.{}.weight"
+            gpt.write_safetensors(place / "model.safetensors", weights)
+            options = ("--family", kind, "--model-heads", "4")
+            square, other = own.format("attn.c_proj"), own.format("mlp.c_fc")
+        else:
+            config = llama.config_of(kind)
+            weights, own = llama.random_weights(config), "model.layers.1.{}.weight"
+            llama.write(place, config, weights)
+            square, other = own.format("self_attn.o_proj"), own.format("mlp.up_proj")
+            fused = {name: tensor for name, tensor in weights.items() if "_proj" not in name or "norm" in name}
+            for layer in range(config["num_hidden_layers"]):
+                for whole, parts in (("self_attn.qkv_proj", "qkv"), ("mlp.gate_up_proj", ("gate", "up"))):
+                    start = f"model.layers.{layer}.{whole.split('.')[0]}."
+                    fused[f"model.layers.{layer}.{whole}.weight"] = torch.cat(
+                        [weights[f"{start}{part}_proj.weight"] for part in parts])
+                for name in ("self_attn.o_proj", "mlp.down_proj"):
+                    fused[f"model.layers.{layer}.{name}.weight"] = weights[f"model.layers.{layer}.{name}.weight"]
+            done = compared(fused, place, options)
+            equal(done.returncode, 0, f"{kind}, fused: {done.stdout}")
+        done = compared(weights, place, options)
+        equal((done.returncode, done.stderr), (0, ""), f"{kind}: {done.stdout}")
+        equal("out × in, as PyTorch stores weights: transposed" in " ".join(done.stdout.split()), layout != "in-out")
+        assert "each array fits a step" in done.stdout or "lm_head.weight" in done.stdout, (kind, done.stdout)
+        for name in (square, other):
+            for wrong in (weights[name].T, weights[name] * 1.01, weights[name].flip(0),
+                          torch.randn(weights[name].shape)):
+                done = compared(weights | {name: wrong}, place, options)
+                equal(done.returncode, 1, f"{kind} {name}: {done.stdout}")
+                equal(len(re.findall(r"DIFFERS|OTHER SHAPE", done.stdout)), 1, f"{kind} {name}: {done.stdout}")
+        if layout == "out-in":  # alone, a square one may be transposed by mistake
+            equal(compared({square: weights[square]}, place, options).returncode, 1)
+            equal(compared({other: weights[other]}, place, options).returncode, 0)
+
+
 def a_scheme_may_be_named_and_must_fit(folder):
     kind, steps, layers, options, place, _ = next(models(folder))
     arrays = hugging_face_gpt2(steps, layers, kind)
@@ -200,6 +242,7 @@ def maps_come_first_and_stars_cross_no_dot(folder):
 CLAIMS = [
     right_arrays_are_found_and_pass,
     wrong_arrays_are_found,
+    weights_pass_as_pytorch_stores_them,
     a_scheme_may_be_named_and_must_fit,
     maps_come_first_and_stars_cross_no_dot,
 ]

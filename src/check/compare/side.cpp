@@ -66,8 +66,8 @@ std::string_view put_heads_first(const Shape& wanted, ParsedArray& written) {
   return layout == HeadLayout::side_by_side ? "heads side by side" : "heads inside";
 }
 
-// Returns the weights that stand in × out (PyTorch's nn.Linear stores them out × in).
-std::set<std::string> in_out_weights(const Trace& trace) {
+// Names the gradients of weights that stand in × out (PyTorch's nn.Linear stores them out × in).
+std::set<std::string> gradients_of_in_out_weights(const Trace& trace) {
   std::set<std::string> names;
   for (const Step& step : trace.steps) {
     const bool is_linear = step.operation == &project_operation && step.of.size() > 1 &&
@@ -86,32 +86,45 @@ Tensor with_flat_heads(const Tensor& tensor) {
   return flat;
 }
 
-// Transposes the gradients of weights if each of them is nearer so. A lone square one is no
-// evidence.
-void transpose_weight_gradients(const ComparedSideIndex& index, ComparedSide& side) {
-  std::vector<ComparedMatrix*> gradients;
-  bool is_certain = false;
+// Whether a weight stands out × in: by its shape 2 or -2; where that fits both ways, by its numbers
+// 1 or -1; 0 if nothing shows it.
+int out_in_evidence(const Tensor& wanted, const Tensor& weight) {
+  const Tensor flat = with_flat_heads(wanted);
+  const bool is_flat = weight.shape() == flat.shape();
+  const bool fits = is_flat || head_layout(wanted.shape(), weight.shape());
+  if (flat.shape() != Shape{weight.columns(), weight.rows()}) return fits ? -2 : 0;
+  if (!fits) return 2;
+  const auto likeness = [](const Tensor& one, const Tensor& other) {
+    return std::abs(error_statistics(one.values, other.values).cosine);
+  };
+  const double out_in = likeness(transposed(weight), flat);
+  const double in_out = likeness(weight, is_flat ? flat : wanted);
+  if (std::max(out_in, in_out) < 0.5) return 0;
+  return static_cast<int>(out_in > in_out) - static_cast<int>(out_in < in_out);
+}
+
+// Transposes a side's weights, or their gradients, if most of them stand out × in. A lone square
+// one is no evidence.
+void transpose_weights(bool gradients, const ComparedSideIndex& index, ComparedSide& side) {
+  std::vector<ComparedMatrix*> weights;
+  int evidence = 0;
   for (ComparedMatrix& matrix : side.matrices) {
     const ComparedMatrix* wanted = index.find(matrix.name);
-    if (wanted == nullptr || !wanted->is_weight_gradient || matrix.tensor.rank() != 2) continue;
-    const Tensor right = with_flat_heads(wanted->tensor);
+    if (wanted == nullptr || !wanted->is_weight || wanted->is_given == gradients) continue;
+    if (matrix.written.shape.size() != 2) continue;
     const bool is_square = matrix.tensor.rows() == matrix.tensor.columns();
-    if (right.shape() != Shape{matrix.tensor.columns(), matrix.tensor.rows()}) return;
-    const Tensor other = transposed(matrix.tensor);
-    if (is_square && error_statistics(other.values, right.values).cosine <=
-                         error_statistics(matrix.tensor.values, right.values).cosine) {
-      return;
-    }
-    is_certain = is_certain || !is_square;
-    gradients.push_back(&matrix);
+    const int shown = out_in_evidence(wanted->tensor, matrix.tensor);
+    evidence += shown;
+    if (shown != 0 || is_square) weights.push_back(&matrix);
   }
-  if (!is_certain && gradients.size() < 2) return;
-  for (ComparedMatrix* matrix : gradients) {
+  if (evidence < 2) return;
+  for (ComparedMatrix* matrix : weights) {
     Shape& shape = matrix->written.shape;
     matrix->written.cells = with_axes_swapped(matrix->written.cells, shape[0], shape[1], 1);
     std::swap(shape[0], shape[1]);
+    std::swap(matrix->written.row_labels, matrix->written.column_labels);
     matrix->tensor = tensor_of_written(matrix->written);
-    matrix->layout = "out × in, as PyTorch stores a weight's gradient: transposed";
+    matrix->layout = "out × in, as PyTorch stores weights: transposed";
   }
 }
 
@@ -250,17 +263,18 @@ const ComparedMatrix* ComparedSideIndex::find(std::string_view matrix) const {
 
 ComparedSide compared_side(const std::string& name, const Trace& trace) {
   ComparedSide side{.name = name, .whole = true, .is_lesson = true};
+  const std::set<std::string> weight_gradients = gradients_of_in_out_weights(trace);
   for (const Given& given : trace.givens) {
     side.matrices.push_back({.name = given.name,
                              .tensor = as_shown(given.tensor, trace.token_layout),
-                             .is_given = true});
+                             .is_given = true,
+                             .is_weight = weight_gradients.contains("d_" + given.name)});
   }
-  const std::set<std::string> weight_gradients = in_out_weights(trace);
   for (const Step& step : trace.steps) {
     side.matrices.push_back({.name = step.name,
                              .tensor = as_shown(step.output, trace.token_layout),
                              .masks_cells = step.operation->masks_cells,
-                             .is_weight_gradient = weight_gradients.contains(step.name)});
+                             .is_weight = weight_gradients.contains(step.name)});
   }
   for (const ComparedMatrix& matrix : side.matrices) side.order.push_back(matrix.name);
   return side;
@@ -327,7 +341,7 @@ void match_layout(const ComparedSide& other, std::optional<std::size_t> batch, C
     const ComparedMatrix* wanted = matrix.written.part ? index.find(matrix.name) : nullptr;
     if (wanted != nullptr) spread_part(wanted->tensor, matrix);
   }
-  transpose_weight_gradients(index, side);
+  for (const bool gradients : {false, true}) transpose_weights(gradients, index, side);
   bool has_sentence = !batch;
   for (ComparedMatrix& matrix : side.matrices) {
     const ComparedMatrix* wanted = index.find(matrix.name);

@@ -16,14 +16,14 @@ struct ComparedMatrix {
   Precision precision = Precision::float64;
   /// The number of decimals, if the numbers are decimal digits.
   std::optional<int> decimals = {};
-  bool is_given = false;            ///< a lesson's given, not a result
-  bool masks_cells = false;         ///< a lesson's step that sets cells to -inf
-  bool is_weight_gradient = false;  ///< a lesson's, of a weight that stands in × out
-  ParsedArray written = {};         ///< a dump's array as parsed
-  std::string layout = {};          ///< how its axes were reordered; empty if they were not
-  bool last_row_only = false;       ///< a dump's array; the lesson's tensor is cut to fit
-  std::size_t printed = 0;          ///< of a part: how many of its numbers are there; else 0
-  std::optional<double> sum = {};   ///< of a part: what the program says all its numbers make
+  bool is_given = false;           ///< a lesson's given, not a result
+  bool masks_cells = false;        ///< a lesson's step that sets cells to -inf
+  bool is_weight = false;          ///< a lesson's that stands in × out, or the gradient of one
+  ParsedArray written = {};        ///< a dump's array as parsed
+  std::string layout = {};         ///< how its axes were reordered; empty if they were not
+  bool last_row_only = false;      ///< a dump's array; the lesson's tensor is cut to fit
+  std::size_t printed = 0;         ///< of a part: how many of its numbers are there; else 0
+  std::optional<double> sum = {};  ///< of a part: what the program says all its numbers make
 };
 
 /// One side of a comparison: a lesson, or a program's arrays.
@@ -69,8 +69,8 @@ void map_names(const std::vector<NameMap>& maps, const ComparedSide& other, Comp
 
 /// Reorders the axes of a side's matrices like the other's, if only one order is possible. Heads
 /// may be inside (n × h × d), side by side (n × h·d) or stacked (h·n × d). Of a batch it takes one
-/// sentence, from 1. Gradients of weights are transposed if all of them stand out × in, as PyTorch
-/// stores them. Of a printed part the other cells get the other side's numbers.
+/// sentence, from 1. Weights and their gradients are transposed if most of them stand out × in, as
+/// PyTorch stores them. Of a printed part the other cells get the other side's numbers.
 void match_layout(const ComparedSide& other, std::optional<std::size_t> batch, ComparedSide& side);
 
 /// Takes the arrays of a program that dumps the last token's row alone for those rows, if the

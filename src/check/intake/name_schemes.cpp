@@ -89,7 +89,7 @@ constexpr NameRule llama_cpp[] = {
 };
 
 // Source: the modules of minGPT, nanoGPT and Hugging Face's GPT-2. Outputs have a module's path;
-// weights, of which only gradients are compared, end in ".weight" or ".bias".
+// weights and their gradients end in ".weight" or ".bias", and ".grad".
 constexpr NameRule gpt2[] = {
     {"returned", "logits"},  // by the model, as the Python package records it
     {"wte", "token_embeddings"},
@@ -160,6 +160,7 @@ constexpr NameRule llama[] = {
     {"layers.*.self_attn.q_proj.weight", "h*.W_Q"},
     {"layers.*.self_attn.k_proj.weight", "h*.W_K"},
     {"layers.*.self_attn.v_proj.weight", "h*.W_V"},
+    {"layers.*.self_attn.qkv_proj.weight", "h*.W_Q+h*.W_K+h*.W_V"},
     {"layers.*.self_attn.q_proj.bias", "h*.b_Q"},
     {"layers.*.self_attn.k_proj.bias", "h*.b_K"},
     {"layers.*.self_attn.v_proj.bias", "h*.b_V"},
@@ -171,6 +172,7 @@ constexpr NameRule llama[] = {
     {"layers.*.post_feedforward_layernorm.weight", "h*.gain2_out"},
     {"layers.*.mlp.gate_proj.weight", "h*.W_gate"},
     {"layers.*.mlp.up_proj.weight", "h*.W_up"},
+    {"layers.*.mlp.gate_up_proj.weight", "h*.W_gate+h*.W_up"},
     {"layers.*.mlp.down_proj.weight", "h*.W_down"},
     {"norm.weight", "gain"},
     {"lm_head.weight", "W_logits"},

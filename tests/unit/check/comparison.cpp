@@ -71,6 +71,46 @@ TEST_CASE("leading axes of size 1 don't count; any other difference of shape doe
   CHECK(transposed.first == 0);
 }
 
+// Whether each array is transposed, where A is [[1, 2], [3, 4]], B [[0, 5], [1, 2]], C 2 × 3, and H
+// two heads of [[1, 2], [3, 4]] and [[5, 6], [7, 9]].
+std::vector<bool> transposed_of(const std::vector<ComparedMatrix>& arrays) {
+  ComparedSide own = lesson({matrix("A", {2, 2}, {1, 2, 3, 4}), matrix("B", {2, 2}, {0, 5, 1, 2}),
+                             matrix("C", {2, 3}, {1, 2, 3, 4, 5, 6}),
+                             matrix("H", {2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 9})});
+  for (ComparedMatrix& weight : own.matrices) weight.is_given = weight.is_weight = true;
+  ComparedSide side = dump(arrays);
+  for (ComparedMatrix& array : side.matrices) {
+    array.written = array_of_values(array.tensor.shape(), array.tensor.values, Precision::float64);
+  }
+  match_layout(own, {}, side);
+  std::vector<bool> found;
+  for (const ComparedMatrix& array : side.matrices) {
+    found.push_back(array.layout.find("transposed") != std::string::npos);
+  }
+  return found;
+}
+
+TEST_CASE("weights are transposed if most stand out × in; a lone square one is no evidence") {
+  const ComparedMatrix a = matrix("A", {2, 2}, {1, 3, 2, 4});
+  const ComparedMatrix b = matrix("B", {2, 2}, {0, 1, 5, 2});
+  const ComparedMatrix c = matrix("C", {3, 2}, {1, 4, 2, 5, 3, 6});
+  const ComparedMatrix right_b = matrix("B", {2, 2}, {0, 5, 1, 2});
+  const ComparedMatrix right_c = matrix("C", {2, 3}, {1, 2, 3, 4, 5, 6});
+  const ComparedMatrix unlike_b = matrix("B", {2, 2}, {1, 0, 0, 0});
+  using Found = std::vector<bool>;
+  CHECK(transposed_of({a}) == Found{false});
+  CHECK(transposed_of({c}) == Found{true});
+  CHECK(transposed_of({a, b}) == Found{true, true});
+  CHECK(transposed_of({a, right_b}) == Found{false, false});
+  CHECK(transposed_of({a, right_c}) == Found{false, false});
+  CHECK(transposed_of({a, c}) == Found{true, true});
+  CHECK(transposed_of({c, unlike_b}) == Found{true, true});
+  CHECK(transposed_of({a, unlike_b}) == Found{false, false});
+  // Where d_model is d_k, heads one below the other have the shape of weights out × in.
+  CHECK(transposed_of({matrix("H", {4, 2}, {1, 2, 3, 4, 5, 6, 7, 9})}) == Found{false});
+  CHECK(transposed_of({matrix("H", {4, 2}, {1, 3, 2, 4, 5, 7, 6, 9}), c}) == Found{true, true});
+}
+
 TEST_CASE("the tolerance suits the coarser of the two precisions, unless one is given") {
   const ComparedSide own = lesson({matrix("Q", {1}, {1})});
   const auto off_by = [&](double difference, Precision precision, ToleranceChoice choice = {}) {
