@@ -58,8 +58,9 @@ std::string lesson_of_sheet(const SubmissionPlace& place, const CheckReport& rep
     try {
       const LoadedLesson other = load_lesson(std::string(one.name));
       const Submission submission = read_submission(place, other.trace, names);
-      if (right_share(check_submission(other.lesson, other.trace, submission, {})) > nearly_all)
-        return std::string(one.name);
+      const CheckReport by_other = check_submission(other.lesson, other.trace, submission, {});
+      const bool has_as_many = by_other.steps.size() >= report.steps.size();
+      if (has_as_many && right_share(by_other) > nearly_all) return std::string(one.name);
     } catch (const InputError&) {
       continue;  // another lesson's names
     }

@@ -214,6 +214,54 @@ std::optional<Diagnosis> one_head(const LearnerNode& node, const Mismatch& misma
   return {};
 }
 
+// The numbers may be those of another file, which has this one's.
+std::optional<Diagnosis> exchanged_file(const LearnerNode& node, const Judgement& judgement) {
+  const LearnerNode* other = exchanged_with(judgement, node);
+  if (!other) return {};
+  return Diagnosis{.id = "slip.files-exchanged",
+                   .says = fmt::format("These are the numbers of {0}, and {0} has those of {1}.",
+                                       other->name, node.name),
+                   .hint = "Were the two files exchanged?",
+                   .cells = node.wrong_cells()};
+}
+
+// Wrong cells may be the right numbers, rounded to fewer decimals than others of the matrix have;
+// some write zeros behind those. They are taken out of the mismatch.
+std::optional<Diagnosis> coarser_cells(const LearnerNode& node, Mismatch& mismatch) {
+  std::size_t cells = 0;
+  bool are_filled_up = false;
+  double coarsest = 0;  // half of the unit
+  const auto take = [&](std::size_t i) {
+    mismatch.wrong[i] = false;
+    mismatch.written[i] = std::numeric_limits<double>::quiet_NaN();
+    ++cells;
+  };
+  for (std::size_t i = 0; i < mismatch.written.size(); ++i) {
+    const Numeral& cell = node.submitted->cells[i];
+    const double x = cell.value;
+    if (!mismatch.wrong[i] || cell.exact || cell.scientific || x == 0) continue;
+    int decimals = cell.decimals;
+    while (decimals > 1 && std::abs(std::remainder(x, std::pow(10.0, 1 - decimals))) < 1e-9)
+      --decimals;
+    const double half = std::pow(10.0, -decimals) / 2 + node.units.floor;
+    if (decimals >= node.units.decimals || !(std::abs(x - mismatch.right[i]) <= half)) continue;
+    are_filled_up = are_filled_up || decimals < cell.decimals;
+    coarsest = std::max(coarsest, half);
+    take(i);
+  }
+  for (std::size_t i = 0; i < mismatch.written.size(); ++i) {
+    if (mismatch.wrong[i] && mismatch.written[i] == 0 && std::abs(mismatch.right[i]) <= coarsest)
+      take(i);
+  }
+  if (cells == 0) return {};
+  return Diagnosis{.id = "slip.too-few-decimals",
+                   .says = fmt::format("Right numbers were rounded to fewer decimals than {}.",
+                                       node.units.decimals),
+                   .hint = "Keep as many decimals in every cell.",
+                   .cells = cells,
+                   .sure = cells > 1 || !are_filled_up};
+}
+
 // A mistake's words with the step's own formula for {formula} and its operands for {0}, {1}, …
 std::string words_of(const Candidate& candidate, const Judgement& judgement, const Trace& trace) {
   std::string says(candidate.says);
@@ -314,6 +362,7 @@ NodeDiagnosis diagnose(const Judgement& judgement, const Trace& trace, std::size
   if (std::ranges::count(mismatch.wrong, true) == 0) return {};
   NodeDiagnosis result{.mistakes = {}, .region = region_of(node)};
   auto other_reason = node.submitted ? too_few_decimals(node, mismatch) : one_head(node, mismatch);
+  if (!other_reason) other_reason = exchanged_file(node, judgement);
   if (other_reason) {
     result.mistakes.push_back(std::move(*other_reason));
     return result;
@@ -331,7 +380,11 @@ NodeDiagnosis diagnose(const Judgement& judgement, const Trace& trace, std::size
   const auto what = result.region ? result.region->what : Region::What::anything;
   const bool is_shared = what == Region::What::multiple || what == Region::What::offset;
   if (is_shared && !found.empty() && found.front().cells < result.region->wrong) found.clear();
+  Mismatch rest = mismatch;
+  auto coarser = found.empty() && node.submitted ? coarser_cells(node, rest) : std::nullopt;
+  if (coarser) found = explain_mismatch(rest, candidate_set.candidates());
   result.mistakes = diagnoses_of(found, candidate_set.candidates(), judgement, trace, index);
+  if (coarser) result.mistakes.insert(result.mistakes.begin(), std::move(*coarser));
   result.untried = candidate_set.untried();
   return result;
 }

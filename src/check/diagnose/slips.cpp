@@ -167,6 +167,27 @@ std::vector<CandidateValues> swapped_rows(const SlipContext& c) {
   return results;
 }
 
+// Swaps two columns of all matrices that both have wrong cells.
+std::vector<CandidateValues> swapped_columns(const SlipContext& c) {
+  std::vector<CandidateValues> results;
+  constexpr std::size_t most_columns = 8;
+  if (c.right->rank() < 2 || c.right->rows() < 2) return {};
+  std::set<std::size_t> columns;
+  for (const std::size_t i : c.wrong) columns.insert(i % c.right->columns());
+  if (columns.size() > most_columns) return {};
+  const auto right = c.right->array();
+  for (const std::size_t a : columns) {
+    for (auto b = columns.upper_bound(a); b != columns.end(); ++b) {
+      Tensor result = *c.right;
+      auto to = result.mutable_array();
+      xt::view(to, xt::all(), xt::all(), a) = xt::view(right, xt::all(), xt::all(), *b);
+      xt::view(to, xt::all(), xt::all(), *b) = xt::view(right, xt::all(), xt::all(), a);
+      results.push_back(std::move(result));
+    }
+  }
+  return results;
+}
+
 // Swaps the only two wrong cells.
 std::vector<CandidateValues> swapped_cells(const SlipContext& c) {
   if (c.wrong.size() != 2) return {};
@@ -423,6 +444,8 @@ constexpr Slip slips[] = {
      SlipScope::line, dropped_terms, dropped_term},
     {"slip.rows-swapped", "Two rows are swapped.", "Compare the labels of the rows.", of_hand,
      SlipScope::anything, swapped_rows},
+    {"slip.columns-swapped", "Two columns are swapped.", "Compare the labels of the columns.",
+     of_hand, SlipScope::anything, swapped_columns, nullptr, yielding},
     {"slip.cells-swapped", "These two numbers are exchanged.", "Compare the labels of both cells.",
      of_hand, SlipScope::anything, swapped_cells, nullptr, yielding},
     {"slip.lost-digit", "One digit was left out.", "Compare digit by digit.", of_hand,

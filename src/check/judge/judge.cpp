@@ -466,6 +466,28 @@ class Judge {
 
 }  // namespace
 
+const LearnerNode* exchanged_with(const Judgement& judgement, const LearnerNode& node) {
+  const auto holds = [](const LearnerNode& one, const LearnerNode& other) {
+    constexpr std::size_t enough = 3;
+    constexpr double room = 5;  // for the rounding of earlier steps
+    std::size_t telling = 0;
+    for (std::size_t i = 0; i < one.verdicts.size(); ++i) {
+      const double x = one.submitted->cells[i].value;
+      if (std::isnan(x)) continue;
+      const double y = other.truth->values[i];
+      if (x != y && !(std::abs(x - y) <= room * one.units.tolerance(i))) return false;
+      telling += one.verdicts[i] == Verdict::wrong && std::isfinite(x) && x != 0 ? 1 : 0;
+    }
+    return telling >= enough;
+  };
+  if (!node.submitted || node.wrong_cells() == 0) return nullptr;
+  const auto found = std::ranges::find_if(judgement.nodes, [&](const LearnerNode& other) {
+    return &other != &node && other.submitted && other.truth->shape() == node.truth->shape() &&
+           holds(node, other) && holds(other, node);
+  });
+  return found == judgement.nodes.end() ? nullptr : &*found;
+}
+
 Judgement judge(const Trace& trace, const std::vector<SubmittedArray>& submitted,
                 const CheckOptions& options, std::size_t too_many) {
   return Judge(trace, submitted, options).run(too_many);

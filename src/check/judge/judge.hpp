@@ -75,6 +75,10 @@ Call call_with(const LearnerNode& node, const Trace& trace, const TensorOf& tens
 /// Returns the call of a step with the learner's own numbers, as far as they allow one.
 Call own_call(const Judgement& judgement, const Trace& trace, const LearnerNode& node);
 
+/// Returns the submitted node whose right numbers this node has, if it has this one's in turn:
+/// their files were exchanged. nullptr if there is none.
+const LearnerNode* exchanged_with(const Judgement& judgement, const LearnerNode& node);
+
 struct CheckOptions {
   std::optional<int> digits = {};
   bool strict = false;        ///< conventions count as wrong

@@ -52,6 +52,38 @@ TEST_CASE("numbers of a program that are 0 within its unit are no hundredth of t
   CHECK(named({100, 3000, 4000, 250}));
 }
 
+TEST_CASE("cells with fewer decimals than the others are named so") {
+  // P = [[1.2346, 0.0432], [2.3456, 3.4568]]
+  const Task task(
+      "title = \"t\"\n[[given]]\nname = \"X\"\nvalue = [[1, 0], [0, 1]]\n"
+      "[[given]]\nname = \"A\"\nvalue = [[1.2346, 0.0432], [2.3456, 3.4568]]\n"
+      "[[step]]\nname = \"P\"\nop = \"matmul\"\nof = [\"X\", \"A\"]\n");
+  CHECK(mistakes(checked(task, {{"P", "1.2,0\n2.346,3.4568\n"}}), "P") == "slip.too-few-decimals");
+  CHECK(mistakes(checked(task, {{"P", "1.2000,0.0000\n2.3,3.4568\n"}}), "P") ==
+        "slip.too-few-decimals");
+  CHECK(mistakes(checked(task, {{"P", "1.3,0.0432\n2.3456,3.4568\n"}}), "P").empty());
+}
+
+TEST_CASE("two files that were exchanged are named as such") {
+  // Y = X·A and Z = X·B are no numbers of each other.
+  const Task task(
+      "title = \"t\"\n[[given]]\nname = \"X\"\nvalue = [[1, 2], [3, 4]]\n"
+      "[[given]]\nname = \"A\"\nvalue = [[1, 0], [1, 2]]\n"
+      "[[given]]\nname = \"B\"\nvalue = [[5, 1], [0, 2]]\n"
+      "[[step]]\nname = \"Y\"\nop = \"matmul\"\nof = [\"X\", \"A\"]\n"
+      "[[step]]\nname = \"Z\"\nop = \"matmul\"\nof = [\"X\", \"B\"]\n");
+  const std::string y = "3,4\n7,8\n", z = "5,5\n15,11\n";
+  const CheckReport both = checked(task, {{"Y", z}, {"Z", y}});
+  CHECK(mistakes(both, "Y") == "slip.files-exchanged");
+  CHECK(mistakes(both, "Z") == "slip.files-exchanged");
+  CHECK(mistakes(checked(task, {{"Y", z}, {"Z", z}}), "Y").empty());
+}
+
+TEST_CASE("two columns in each other's place are no neighbour's numbers") {
+  const auto report = checked(two_words(), {{"V", "10,4\n5,7\n"}});
+  CHECK(mistakes(report, "V") == "slip.columns-swapped");
+}
+
 TEST_CASE("an array of zeros is no mask") {
   Submission work = submission_of({{"context", "0,0\n0,0\n"}}, two_words().trace);
   work.files[0].written = array_of_values({2, 2}, std::vector<double>(4), Precision::float32);
