@@ -381,7 +381,9 @@ NodeDiagnosis diagnose(const Judgement& judgement, const Trace& trace, std::size
   const bool is_shared = what == Region::What::multiple || what == Region::What::offset;
   if (is_shared && !found.empty() && found.front().cells < result.region->wrong) found.clear();
   Mismatch rest = mismatch;
-  auto coarser = found.empty() && node.submitted ? coarser_cells(node, rest) : std::nullopt;
+  auto coarser = found.empty() && node.submitted && !mismatch.is_of_program
+                     ? coarser_cells(node, rest)
+                     : std::nullopt;
   if (coarser) found = explain_mismatch(rest, candidate_set.candidates());
   result.mistakes = diagnoses_of(found, candidate_set.candidates(), judgement, trace, index);
   if (coarser) result.mistakes.insert(result.mistakes.begin(), std::move(*coarser));
