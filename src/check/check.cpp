@@ -3,7 +3,7 @@
 #include "check/intake/layout.hpp"
 #include "check/judge/conventions.hpp"
 #include "check/judge/room.hpp"
-#include "check/tolerance/precision.hpp"
+#include "check/tolerance/cell_tolerance.hpp"
 #include "formats/format.hpp"
 #include "ops/operation.hpp"
 #include "tensor/tensor.hpp"

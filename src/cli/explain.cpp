@@ -4,7 +4,7 @@
 #include "cli/options.hpp"
 #include "document/document.hpp"
 #include "exposition/arithmetic.hpp"
-#include "exposition/step_words.hpp"
+#include "exposition/exposition.hpp"
 #include "terminal/walk.hpp"
 #include "text/json.hpp"
 #include "text/unicode.hpp"

@@ -2,7 +2,7 @@
 
 #include "cli/command.hpp"
 #include "cli/options.hpp"
-#include "exposition/step_words.hpp"
+#include "exposition/exposition.hpp"
 #include "lesson/library.hpp"
 #include "text/json.hpp"
 #include "text/strings.hpp"

@@ -7,7 +7,7 @@
 #include "terminal/model_views.hpp"
 #include "text/strings.hpp"
 #include "text/unicode.hpp"
-#include "trace/evaluate.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline cli {
 namespace {

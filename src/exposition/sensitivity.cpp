@@ -5,7 +5,7 @@
 #include "text/number.hpp"
 #include "text/strings.hpp"
 #include "text/unicode.hpp"
-#include "trace/evaluate.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline exposition {
 namespace {

@@ -1,4 +1,4 @@
-#include "exposition/step_words.hpp"
+#include "exposition/exposition.hpp"
 
 #include "lesson/model/predictions.hpp"
 #include "lesson/prose.hpp"

@@ -1,4 +1,4 @@
-#include "interactive/cell_view.hpp"
+#include "interactive/walkthrough.hpp"
 
 #include <iterator>
 

@@ -6,7 +6,7 @@
 
 #include "check/check.hpp"
 #include "exposition/arithmetic.hpp"
-#include "exposition/step_words.hpp"
+#include "exposition/exposition.hpp"
 #include "lesson/library.hpp"
 #include "terminal/grid.hpp"
 #include "text/number.hpp"

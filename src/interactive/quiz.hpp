@@ -1,6 +1,5 @@
 #pragma once
 
-#include "interactive/cell_view.hpp"
 #include "interactive/walkthrough.hpp"
 #include "lesson/lesson.hpp"
 #include "trace/trace.hpp"

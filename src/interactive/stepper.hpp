@@ -2,7 +2,6 @@
 
 #include <deque>
 
-#include "interactive/cell_view.hpp"
 #include "interactive/frame.hpp"
 #include "interactive/quiz.hpp"
 #include "interactive/walkthrough.hpp"

@@ -1,7 +1,7 @@
 #include "interactive/walkthrough.hpp"
 
+#include "exposition/exposition.hpp"
 #include "exposition/selection.hpp"
-#include "exposition/step_words.hpp"
 #include "tensor/tensor.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"

@@ -4,7 +4,6 @@
 #include <filesystem>
 
 #include "formats/format.hpp"
-#include "trace/evaluate.hpp"
 #include "trace/trace.hpp"
 
 namespace qkv::inline lesson {

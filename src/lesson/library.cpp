@@ -3,7 +3,6 @@
 #include <system_error>
 
 #include "formats/files/read_file.hpp"
-#include "lesson/change/overrides.hpp"
 #include "lesson/model/predictions.hpp"
 #include "lesson/prose.hpp"
 #include "text/strings.hpp"

@@ -1,7 +1,7 @@
 #include "lesson/prose.hpp"
 
-#include "lesson/change/overrides.hpp"
 #include "lesson/lesson.hpp"
+#include "lesson/library.hpp"
 #include "lesson/model/predictions.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"

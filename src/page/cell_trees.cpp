@@ -1,4 +1,4 @@
-#include "page/cell_trees.hpp"
+#include "page/report_view.hpp"
 
 #include <iterator>
 #include <mutex>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "exposition/step_words.hpp"
+#include "exposition/exposition.hpp"
 #include "text/unicode.hpp"
 
 namespace qkv::inline page {

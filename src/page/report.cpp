@@ -6,9 +6,7 @@
 
 #include "exposition/arithmetic.hpp"
 #include "exposition/exposition.hpp"
-#include "exposition/step_words.hpp"
 #include "page/html.hpp"
-#include "page/report_data.hpp"
 #include "page/report_view.hpp"
 #include "tensor/resources.hpp"
 #include "text/strings.hpp"

@@ -1,9 +1,8 @@
-#include "page/report_data.hpp"
 
 #include <nlohmann/json.hpp>
 
-#include "page/cell_trees.hpp"
 #include "page/html.hpp"
+#include "page/report_view.hpp"
 #include "text/json.hpp"
 #include "text/number.hpp"
 #include "text/unicode.hpp"

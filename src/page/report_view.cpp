@@ -1,6 +1,6 @@
 #include "page/report_view.hpp"
 
-#include "exposition/step_words.hpp"
+#include "exposition/exposition.hpp"
 #include "ops/cell.hpp"
 #include "page/html.hpp"
 #include "tensor/matmul.hpp"

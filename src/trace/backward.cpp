@@ -1,4 +1,4 @@
-#include "trace/evaluate.hpp"
+#include "trace/trace.hpp"
 
 #include "ops/operation.hpp"
 #include "text/strings.hpp"

@@ -1,4 +1,3 @@
-#include "trace/evaluate.hpp"
 
 #include <atomic>
 

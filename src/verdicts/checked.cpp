@@ -3,7 +3,7 @@
 #include <stdexcept>
 
 #include "check/judge/conventions.hpp"
-#include "check/tolerance/precision.hpp"
+#include "check/tolerance/cell_tolerance.hpp"
 #include "exposition/arithmetic.hpp"
 #include "formats/format.hpp"
 #include "terminal/grid.hpp"

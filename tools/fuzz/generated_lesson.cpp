@@ -9,7 +9,7 @@
 #include "lesson/lesson.hpp"
 #include "lessons.hpp"
 #include "ops/operation.hpp"
-#include "trace/evaluate.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::fuzz {
 namespace {

@@ -13,7 +13,7 @@
 #include "terminal/walk.hpp"
 #include "text/strings.hpp"
 #include "text/unicode.hpp"
-#include "trace/evaluate.hpp"
+#include "trace/trace.hpp"
 #include "verdicts/verdicts.hpp"
 
 namespace qkv::fuzz {

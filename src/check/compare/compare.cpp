@@ -1,8 +1,8 @@
 #include "check/compare/compare.hpp"
 
 #include "check/intake/layout.hpp"
-#include "check/judge/masks.hpp"
-#include "check/tolerance/precision.hpp"
+#include "check/judge/exactness.hpp"
+#include "check/tolerance/cell_tolerance.hpp"
 #include "formats/format.hpp"
 #include "text/strings.hpp"
 

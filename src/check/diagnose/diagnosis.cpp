@@ -1,7 +1,7 @@
 #include "check/diagnose/diagnosis.hpp"
 
 #include "check/diagnose/candidates.hpp"
-#include "check/tolerance/precision.hpp"
+#include "check/tolerance/cell_tolerance.hpp"
 #include "ops/cell.hpp"
 #include "text/strings.hpp"
 #include "trace/trace.hpp"

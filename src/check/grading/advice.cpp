@@ -4,7 +4,6 @@
 
 #include "check/diagnose/hypothesis.hpp"
 #include "ops/operation.hpp"
-#include "trace/evaluate.hpp"
 #include "trace/trace.hpp"
 
 namespace qkv::inline check {

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "check/intake/step_names.hpp"
-#include "check/tolerance/precision.hpp"
+#include "check/tolerance/cell_tolerance.hpp"
 #include "formats/format.hpp"
 #include "text/strings.hpp"
 #include "trace/trace.hpp"

@@ -5,7 +5,7 @@
 #include "check/tolerance/cell_tolerance.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"
-#include "trace/evaluate.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline check {
 namespace {

@@ -8,7 +8,7 @@
 #include "tensor/matmul.hpp"
 #include "text/strings.hpp"
 #include "text/unicode.hpp"
-#include "trace/evaluate.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline check {
 namespace {

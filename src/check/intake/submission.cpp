@@ -4,7 +4,7 @@
 
 #include "check/intake/layout.hpp"
 #include "check/intake/step_names.hpp"
-#include "check/tolerance/precision.hpp"
+#include "check/tolerance/cell_tolerance.hpp"
 #include "formats/files/read_file.hpp"
 #include "formats/format.hpp"
 #include "text/strings.hpp"

@@ -35,4 +35,35 @@ class Exactness {
   std::map<std::tuple<std::size_t, int, Precision>, std::vector<Decimal>> known_;
 };
 
+/// The cells that one softmax weighs: a row, or a column where queries run across.
+struct Line {
+  std::size_t first, length, stride;
+  std::vector<std::size_t> cells() const {
+    std::vector<std::size_t> cells(length, first);
+    for (std::size_t k = 0; k < length; ++k) cells[k] += k * stride;
+    return cells;
+  }
+};
+
+/// Returns the tensor's line of that index, counted through all matrices.
+Line line_at(const Tensor& tensor, std::size_t index, bool down);
+
+/// True if the tensor's queries run across.
+bool runs_down(const Tensor& tensor);
+
+/// True if -inf is expected in the lesson, or follows from the learner's own earlier -inf.
+bool expects_minus_infinity(const LearnerNode& node, std::size_t cell);
+
+/// Returns the cells with a finite mask: a very low number that stands for -inf. Only matrices that
+/// should have -inf have any, possibly in wrong cells.
+std::vector<std::size_t> finite_masks(const Judgement& judgement, const Trace& trace,
+                                      const LearnerNode& node);
+
+/// True if NaN follows in a cell: its line's operand is all -inf, as the learner hid every key.
+/// Programs divide 0 by 0 there; the lesson writes 0.
+bool nan_follows(const Judgement& judgement, const LearnerNode& node, std::size_t cell);
+
+/// True if a mask hides the cell's key from its query, which sees others: its weight is 0.
+bool is_hidden_weight(const Judgement& judgement, const LearnerNode& node, std::size_t cell);
+
 }  // namespace qkv::inline check

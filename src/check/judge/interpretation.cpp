@@ -2,7 +2,7 @@
 #include "check/judge/conventions.hpp"
 #include "ops/operation.hpp"
 #include "tensor/tensor.hpp"
-#include "trace/evaluate.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline check {
 namespace {

@@ -2,9 +2,8 @@
 
 #include "check/judge/conventions.hpp"
 #include "check/judge/exactness.hpp"
-#include "check/judge/masks.hpp"
 #include "check/judge/room.hpp"
-#include "check/tolerance/precision.hpp"
+#include "check/tolerance/cell_tolerance.hpp"
 #include "ops/numbers/numbers.hpp"
 #include "tensor/resources.hpp"
 #include "text/strings.hpp"

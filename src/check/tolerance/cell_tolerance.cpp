@@ -1,6 +1,5 @@
 #include "check/tolerance/cell_tolerance.hpp"
 
-#include "check/tolerance/precision.hpp"
 #include "tensor/matmul.hpp"
 
 namespace qkv::inline check {

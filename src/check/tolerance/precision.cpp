@@ -1,4 +1,4 @@
-#include "check/tolerance/precision.hpp"
+#include "check/tolerance/cell_tolerance.hpp"
 
 #include <bit>
 

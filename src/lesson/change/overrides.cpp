@@ -1,4 +1,4 @@
-#include "lesson/change/overrides.hpp"
+#include "lesson/library.hpp"
 
 #include <fnmatch.h>
 
@@ -9,7 +9,6 @@
 #include "tensor/tensor.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"
-#include "trace/evaluate.hpp"
 #include "trace/trace.hpp"
 
 namespace qkv::inline lesson {

@@ -9,7 +9,6 @@
 #include "tensor/random.hpp"
 #include "tensor/resources.hpp"
 #include "text/strings.hpp"
-#include "trace/evaluate.hpp"
 #include "trace/trace.hpp"
 
 // toml++ configured for untrusted files. Debian's package expects its library, which has no static

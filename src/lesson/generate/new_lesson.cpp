@@ -7,7 +7,7 @@
 #include "text/strings.hpp"
 #include "text/unicode.hpp"
 #include "tokens/words.hpp"
-#include "trace/evaluate.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline lesson {
 namespace {

@@ -5,7 +5,6 @@
 #include "lesson/prose.hpp"
 #include "ops/operation.hpp"
 #include "text/strings.hpp"
-#include "trace/evaluate.hpp"
 #include "trace/trace.hpp"
 
 namespace qkv::inline lesson {

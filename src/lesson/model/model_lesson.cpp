@@ -7,7 +7,7 @@
 #include "model/architecture.hpp"
 #include "ops/operation.hpp"
 #include "text/strings.hpp"
-#include "trace/evaluate.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::inline lesson {
 namespace {

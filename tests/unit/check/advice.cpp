@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "trace/evaluate.hpp"
+#include "trace/trace.hpp"
 
 namespace check_advice_tests {
 

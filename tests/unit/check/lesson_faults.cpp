@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "lesson/lesson.hpp"
-#include "trace/evaluate.hpp"
+#include "trace/trace.hpp"
 
 namespace check_lesson_faults_tests {
 

@@ -2,7 +2,7 @@
 
 #include "check/judge/room.hpp"
 #include "check/submissions.hpp"
-#include "check/tolerance/precision.hpp"
+#include "check/tolerance/cell_tolerance.hpp"
 #include "formats/arrays/dtype.hpp"
 
 namespace check_missing_steps_tests {

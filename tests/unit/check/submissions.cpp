@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "formats/handwork/csv.hpp"
-#include "trace/evaluate.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::test {
 

@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 #include <limits>
 
-#include "check/tolerance/precision.hpp"
+#include "check/tolerance/cell_tolerance.hpp"
 #include "formats/arrays/dtype.hpp"
 #include "formats/handwork/csv.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "lesson/lesson.hpp"
-#include "trace/evaluate.hpp"
+#include "trace/trace.hpp"
 
 namespace exposition_map_tests {
 

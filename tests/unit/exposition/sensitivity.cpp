@@ -4,7 +4,7 @@
 #include <string>
 
 #include "text/unicode.hpp"
-#include "trace/evaluate.hpp"
+#include "trace/trace.hpp"
 
 namespace exposition_sensitivity_tests {
 

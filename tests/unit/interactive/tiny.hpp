@@ -7,7 +7,7 @@
 #include "interactive/walkthrough.hpp"
 #include "lesson/lesson.hpp"
 #include "lesson/library.hpp"
-#include "trace/evaluate.hpp"
+#include "trace/trace.hpp"
 
 /// A lesson that can be worked in one's head: X = (1 0; 1 2), so X·Xᵀ = (1 1; 1 5).
 namespace qkv::test {

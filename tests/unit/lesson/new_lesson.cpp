@@ -6,7 +6,7 @@
 
 #include "check/grading/advice.hpp"
 #include "lesson/library.hpp"
-#include "trace/evaluate.hpp"
+#include "trace/trace.hpp"
 
 namespace lesson_new_lesson_tests {
 

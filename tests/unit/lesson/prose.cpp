@@ -4,7 +4,7 @@
 
 #include "lesson/lesson.hpp"
 #include "text/number.hpp"
-#include "trace/evaluate.hpp"
+#include "trace/trace.hpp"
 
 namespace lesson_prose_tests {
 

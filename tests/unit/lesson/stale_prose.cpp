@@ -1,14 +1,13 @@
-#include "lesson/change/overrides.hpp"
 
 #include <catch2/catch.hpp>
 
 #include "document/document.hpp"
-#include "exposition/step_words.hpp"
+#include "exposition/exposition.hpp"
 #include "interactive/walkthrough.hpp"
 #include "lesson/library.hpp"
 #include "page/report.hpp"
 #include "terminal/walk.hpp"
-#include "trace/evaluate.hpp"
+#include "trace/trace.hpp"
 
 namespace lesson_stale_prose_tests {
 

@@ -13,7 +13,7 @@
 #include "support/samples.hpp"
 #include "tensor/tensor.hpp"
 #include "text/strings.hpp"
-#include "trace/evaluate.hpp"
+#include "trace/trace.hpp"
 
 namespace ops_laws_tests {
 

@@ -7,9 +7,7 @@
 
 #include "exposition/arithmetic.hpp"
 #include "lesson/library.hpp"
-#include "page/cell_trees.hpp"
 #include "page/html.hpp"
-#include "page/report_data.hpp"
 #include "page/report_view.hpp"
 
 namespace page_report_tests {

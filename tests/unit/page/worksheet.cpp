@@ -4,7 +4,7 @@
 #include <map>
 
 #include "exporting/export_plan.hpp"
-#include "trace/evaluate.hpp"
+#include "trace/trace.hpp"
 
 namespace page_worksheet_tests {
 

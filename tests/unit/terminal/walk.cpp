@@ -6,7 +6,6 @@
 
 #include "exposition/arithmetic.hpp"
 #include "lesson/lesson.hpp"
-#include "trace/evaluate.hpp"
 #include "trace/trace.hpp"
 
 namespace terminal_walk_tests {

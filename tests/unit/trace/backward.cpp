@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "lesson/lesson.hpp"
-#include "trace/evaluate.hpp"
+#include "trace/trace.hpp"
 
 namespace trace_backward_tests {
 

@@ -5,7 +5,6 @@
 
 #include "support/calls.hpp"
 #include "text/strings.hpp"
-#include "trace/evaluate.hpp"
 
 namespace trace_cell_reference_tests {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "support/calls.hpp"
-#include "trace/evaluate.hpp"
+#include "trace/trace.hpp"
 
 namespace trace_fused_attention_tests {
 

@@ -6,7 +6,7 @@
 
 #include "headers.hpp"
 #include "target.hpp"
-#include "trace/evaluate.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::fuzz {
 namespace {

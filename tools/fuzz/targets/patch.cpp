@@ -1,8 +1,8 @@
 #include "directory.hpp"
-#include "lesson/change/overrides.hpp"
+#include "lesson/library.hpp"
 #include "lessons.hpp"
 #include "target.hpp"
-#include "trace/evaluate.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::fuzz {
 namespace {

@@ -2,7 +2,7 @@
 #include "lesson/library.hpp"
 #include "lessons.hpp"
 #include "target.hpp"
-#include "trace/evaluate.hpp"
+#include "trace/trace.hpp"
 
 namespace qkv::fuzz {
 namespace {
