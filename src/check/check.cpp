@@ -1,14 +1,7 @@
 #include "check/check.hpp"
 
-#include "check/intake/layout.hpp"
 #include "check/judge/conventions.hpp"
 #include "check/judge/room.hpp"
-#include "check/tolerance/cell_tolerance.hpp"
-#include "formats/format.hpp"
-#include "ops/operation.hpp"
-#include "tensor/tensor.hpp"
-#include "text/strings.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline check {
 namespace {

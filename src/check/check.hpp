@@ -1,10 +1,7 @@
 #pragma once
 
 #include "check/diagnose/diagnosis.hpp"
-#include "check/intake/submission.hpp"
-#include "check/judge/judge.hpp"
 #include "lesson/lesson.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline check {
 

@@ -3,10 +3,8 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/options.hpp"
-#include "lesson/library.hpp"
 #include "tensor/resources.hpp"
 #include "terminal/grid.hpp"
-#include "text/strings.hpp"
 #include "text/unicode.hpp"
 
 namespace qkv::inline cli {

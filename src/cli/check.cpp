@@ -4,14 +4,11 @@
 #include <filesystem>
 #include <thread>
 
-#include "check/check.hpp"
 #include "check/intake/step_names.hpp"
 #include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "cli/screen.hpp"
-#include "formats/files/read_file.hpp"
 #include "text/number.hpp"
-#include "text/strings.hpp"
 #include "text/unicode.hpp"
 #include "verdicts/verdicts.hpp"
 

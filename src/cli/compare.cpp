@@ -1,15 +1,8 @@
 #include <filesystem>
 
-#include "check/compare/compare.hpp"
-#include "check/compare/side.hpp"
-#include "check/intake/name_schemes.hpp"
 #include "cli/command.hpp"
 #include "cli/options.hpp"
-#include "formats/files/read_file.hpp"
-#include "formats/format.hpp"
-#include "lesson/library.hpp"
 #include "text/number.hpp"
-#include "text/strings.hpp"
 #include "text/unicode.hpp"
 #include "verdicts/verdicts.hpp"
 

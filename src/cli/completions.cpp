@@ -1,6 +1,4 @@
 #include "cli/options.hpp"
-#include "lesson/library.hpp"
-#include "text/strings.hpp"
 
 namespace qkv::inline cli {
 namespace {

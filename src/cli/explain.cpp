@@ -3,11 +3,8 @@
 #include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "document/document.hpp"
-#include "exposition/arithmetic.hpp"
-#include "exposition/exposition.hpp"
 #include "terminal/walk.hpp"
 #include "text/json.hpp"
-#include "text/unicode.hpp"
 #include "verdicts/verdicts.hpp"
 
 namespace qkv::inline cli {

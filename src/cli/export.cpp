@@ -3,9 +3,7 @@
 #include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "cli/screen.hpp"
-#include "formats/files/read_file.hpp"
 #include "formats/files/write_file.hpp"
-#include "text/strings.hpp"
 #include "text/unicode.hpp"
 
 namespace qkv::inline cli {

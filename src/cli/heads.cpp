@@ -1,7 +1,6 @@
 #include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "terminal/model_views.hpp"
-#include "text/strings.hpp"
 
 namespace qkv::inline cli {
 namespace {

@@ -3,10 +3,7 @@
 #include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "exposition/exposition.hpp"
-#include "lesson/library.hpp"
 #include "text/json.hpp"
-#include "text/strings.hpp"
-#include "text/unicode.hpp"
 
 namespace qkv::inline cli {
 namespace {

@@ -3,11 +3,8 @@
 #include "check/grading/advice.hpp"
 #include "cli/command.hpp"
 #include "cli/options.hpp"
-#include "lesson/library.hpp"
 #include "terminal/model_views.hpp"
-#include "text/strings.hpp"
 #include "text/unicode.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline cli {
 namespace {

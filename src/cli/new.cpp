@@ -7,7 +7,6 @@
 #include "cli/options.hpp"
 #include "formats/files/write_file.hpp"
 #include "lesson/generate/new_lesson.hpp"
-#include "text/strings.hpp"
 #include "text/unicode.hpp"
 
 namespace qkv::inline cli {

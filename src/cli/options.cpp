@@ -2,10 +2,7 @@
 
 #include <filesystem>
 
-#include "formats/files/read_file.hpp"
 #include "interactive/walkthrough.hpp"
-#include "text/number.hpp"
-#include "text/strings.hpp"
 
 namespace qkv::inline cli {
 CLI::Validator one_of(const std::vector<std::string>& choices) {

@@ -2,7 +2,6 @@
 #include "cli/options.hpp"
 #include "terminal/model_views.hpp"
 #include "text/number.hpp"
-#include "text/strings.hpp"
 #include "text/unicode.hpp"
 
 namespace qkv::inline cli {

@@ -8,9 +8,6 @@
 #include "formats/files/write_file.hpp"
 #include "interactive/walkthrough.hpp"
 #include "page/report.hpp"
-#include "text/number.hpp"
-#include "text/strings.hpp"
-#include "text/unicode.hpp"
 
 namespace qkv::inline cli {
 namespace {

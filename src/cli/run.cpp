@@ -10,16 +10,9 @@
 #include "cli/export.hpp"
 #include "cli/options.hpp"
 #include "cli/screen.hpp"
-#include "exporting/export_plan.hpp"
-#include "exposition/exposition.hpp"
-#include "formats/files/read_file.hpp"
 #include "formats/files/write_file.hpp"
 #include "interactive/stepper.hpp"
-#include "interactive/walkthrough.hpp"
 #include "terminal/model_views.hpp"
-#include "terminal/walk.hpp"
-#include "text/strings.hpp"
-#include "text/unicode.hpp"
 
 namespace qkv::inline cli {
 namespace {

@@ -3,14 +3,9 @@
 #include "cli/command.hpp"
 #include "cli/export.hpp"
 #include "cli/options.hpp"
-#include "exporting/export_plan.hpp"
-#include "formats/files/read_file.hpp"
 #include "formats/files/write_file.hpp"
 #include "interactive/walkthrough.hpp"
 #include "page/worksheet.hpp"
-#include "text/number.hpp"
-#include "text/strings.hpp"
-#include "text/unicode.hpp"
 
 namespace qkv::inline cli {
 namespace {

@@ -2,9 +2,6 @@
 
 #include "exposition/arithmetic.hpp"
 #include "exposition/exposition.hpp"
-#include "text/strings.hpp"
-#include "text/unicode.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline document {
 namespace {

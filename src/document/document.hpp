@@ -5,7 +5,6 @@
 #include "lesson/lesson.hpp"
 #include "text/number.hpp"
 #include "text/unicode.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline document {
 

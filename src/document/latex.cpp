@@ -1,7 +1,6 @@
 #include "document/document.hpp"
 
 #include "exposition/arithmetic.hpp"
-#include "text/unicode.hpp"
 
 namespace qkv::inline document {
 namespace {

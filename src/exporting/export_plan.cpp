@@ -7,9 +7,6 @@
 #include "document/document.hpp"
 #include "formats/arrays/arrays.hpp"
 #include "text/json.hpp"
-#include "text/number.hpp"
-#include "text/strings.hpp"
-#include "text/unicode.hpp"
 
 namespace qkv::inline exporting {
 

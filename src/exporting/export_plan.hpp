@@ -2,10 +2,7 @@
 
 #include "exposition/selection.hpp"
 #include "formats/files/read_file.hpp"
-#include "formats/format.hpp"
 #include "formats/handwork/csv.hpp"
-#include "lesson/lesson.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline exporting {
 

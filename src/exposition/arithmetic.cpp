@@ -1,8 +1,6 @@
 #include "exposition/arithmetic.hpp"
 
-#include "ops/cell.hpp"
 #include "text/number.hpp"
-#include "text/strings.hpp"
 
 namespace qkv::inline exposition {
 namespace {

@@ -1,8 +1,6 @@
 #pragma once
 
 #include "lesson/library.hpp"
-#include "ops/numbers/numbers.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline exposition {
 

@@ -1,12 +1,7 @@
 #include "exposition/exposition.hpp"
 
 #include "exposition/selection.hpp"
-#include "ops/cell.hpp"
-#include "ops/operation.hpp"
-#include "tensor/tensor.hpp"
 #include "text/number.hpp"
-#include "text/unicode.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline exposition {
 namespace {

@@ -3,9 +3,7 @@
 #include <variant>
 
 #include "lesson/lesson.hpp"
-#include "text/strings.hpp"
 #include "text/unicode.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline exposition {
 

@@ -1,7 +1,5 @@
 #include "exposition/exposition.hpp"
 
-#include "text/unicode.hpp"
-
 namespace qkv::inline exposition {
 namespace {
 

@@ -1,10 +1,7 @@
 #include "exposition/selection.hpp"
 
-#include "ops/cell.hpp"
 #include "tensor/resources.hpp"
 #include "text/number.hpp"
-#include "text/strings.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline exposition {
 namespace {

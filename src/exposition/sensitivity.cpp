@@ -1,11 +1,8 @@
 #include "exposition/arithmetic.hpp"
 
 #include "lesson/model/predictions.hpp"
-#include "ops/operation.hpp"
 #include "text/number.hpp"
-#include "text/strings.hpp"
 #include "text/unicode.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline exposition {
 namespace {

@@ -3,8 +3,6 @@
 #include "lesson/model/predictions.hpp"
 #include "lesson/prose.hpp"
 #include "text/number.hpp"
-#include "text/unicode.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline exposition {
 namespace {

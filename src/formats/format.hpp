@@ -3,7 +3,6 @@
 #include <filesystem>
 
 #include "tensor/tensor.hpp"
-#include "tensor/xt.hpp"
 
 namespace qkv::inline formats {
 

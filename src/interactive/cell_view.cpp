@@ -2,14 +2,6 @@
 
 #include <iterator>
 
-#include "exposition/arithmetic.hpp"
-#include "tensor/tensor.hpp"
-#include "terminal/grid.hpp"
-#include "text/number.hpp"
-#include "text/strings.hpp"
-#include "text/unicode.hpp"
-#include "trace/trace.hpp"
-
 namespace qkv::inline interactive {
 namespace {
 

@@ -3,9 +3,6 @@
 #include <iterator>
 
 #include "interactive/stepper.hpp"
-#include "terminal/grid.hpp"
-#include "text/unicode.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline interactive {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <iterator>
 
-#include "text/unicode.hpp"
 #include "tokens/words.hpp"
 
 namespace qkv::inline interactive {

@@ -1,10 +1,5 @@
 #include "interactive/stepper.hpp"
 
-#include "exposition/arithmetic.hpp"
-#include "terminal/grid.hpp"
-#include "text/strings.hpp"
-#include "text/unicode.hpp"
-
 namespace qkv::inline interactive {
 namespace {
 

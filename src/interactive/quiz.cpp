@@ -5,14 +5,6 @@
 #include <tuple>
 
 #include "check/check.hpp"
-#include "exposition/arithmetic.hpp"
-#include "exposition/exposition.hpp"
-#include "lesson/library.hpp"
-#include "terminal/grid.hpp"
-#include "text/number.hpp"
-#include "text/strings.hpp"
-#include "text/unicode.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline interactive {
 namespace {

@@ -1,8 +1,6 @@
 #pragma once
 
 #include "interactive/walkthrough.hpp"
-#include "lesson/lesson.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline interactive {
 

@@ -1,8 +1,5 @@
 #include "interactive/stepper.hpp"
 
-#include "text/strings.hpp"
-#include "text/unicode.hpp"
-
 namespace qkv::inline interactive {
 namespace {
 

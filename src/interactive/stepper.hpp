@@ -2,9 +2,7 @@
 
 #include <deque>
 
-#include "interactive/frame.hpp"
 #include "interactive/quiz.hpp"
-#include "interactive/walkthrough.hpp"
 
 namespace qkv::inline interactive {
 

@@ -1,12 +1,5 @@
 #include "interactive/walkthrough.hpp"
 
-#include "exposition/exposition.hpp"
-#include "exposition/selection.hpp"
-#include "tensor/tensor.hpp"
-#include "text/number.hpp"
-#include "text/strings.hpp"
-#include "trace/trace.hpp"
-
 namespace qkv::inline interactive {
 namespace {
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "interactive/frame.hpp"
-#include "lesson/library.hpp"
 #include "terminal/grid.hpp"
 #include "terminal/walk.hpp"
 

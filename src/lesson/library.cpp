@@ -2,10 +2,8 @@
 
 #include <system_error>
 
-#include "formats/files/read_file.hpp"
 #include "lesson/model/predictions.hpp"
 #include "lesson/prose.hpp"
-#include "text/strings.hpp"
 #include "text/unicode.hpp"
 
 namespace qkv::inline lesson {

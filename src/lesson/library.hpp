@@ -1,8 +1,6 @@
 #pragma once
 
-#include "lesson/lesson.hpp"
 #include "lesson/model/model_lesson.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline lesson {
 

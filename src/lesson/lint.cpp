@@ -3,10 +3,7 @@
 #include "lesson/file/tables.hpp"
 #include "lesson/library.hpp"
 #include "lesson/prose.hpp"
-#include "tensor/resources.hpp"
-#include "text/strings.hpp"
 #include "text/unicode.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline lesson {
 namespace {

@@ -1,11 +1,7 @@
 #include "lesson/prose.hpp"
 
-#include "lesson/lesson.hpp"
-#include "lesson/library.hpp"
 #include "lesson/model/predictions.hpp"
 #include "text/number.hpp"
-#include "text/strings.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline lesson {
 namespace {

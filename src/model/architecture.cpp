@@ -4,7 +4,6 @@
 
 #include <atomic>
 
-#include "formats/format.hpp"
 #include "tensor/matmul.hpp"
 #include "tensor/resources.hpp"
 #include "text/number.hpp"

@@ -5,7 +5,6 @@
 #include "formats/arrays/arrays.hpp"
 #include "formats/files/read_file.hpp"
 #include "ops/operation.hpp"
-#include "tensor/tensor.hpp"
 
 namespace qkv::inline model {
 

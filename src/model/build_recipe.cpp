@@ -1,6 +1,4 @@
-#include "model/architecture.hpp"
 #include "model/model.hpp"
-#include "ops/operation.hpp"
 
 namespace qkv::inline model {
 namespace {

@@ -1,7 +1,5 @@
 #include <nlohmann/json.hpp>
 
-#include "formats/files/read_file.hpp"
-#include "formats/format.hpp"
 #include "model/architecture.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"

@@ -1,4 +1,3 @@
-#include "formats/format.hpp"
 #include "model/architecture.hpp"
 #include "text/strings.hpp"
 

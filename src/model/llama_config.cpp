@@ -1,6 +1,4 @@
-#include "formats/format.hpp"
 #include "model/architecture.hpp"
-#include "ops/operation.hpp"
 #include "text/strings.hpp"
 
 namespace qkv::inline model {

@@ -1,8 +1,5 @@
 #include "model/model.hpp"
 
-#include "formats/files/read_file.hpp"
-#include "formats/format.hpp"
-#include "text/strings.hpp"
 #include "tokens/bpe.hpp"
 #include "tokens/words.hpp"
 

@@ -3,8 +3,6 @@
 #include <filesystem>
 
 #include "model/architecture.hpp"
-#include "ops/operation.hpp"
-#include "tensor/tensor.hpp"
 #include "trace/trace.hpp"
 
 namespace qkv::inline model {

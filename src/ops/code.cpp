@@ -1,4 +1,3 @@
-#include "ops/operation.hpp"
 
 #include <cctype>
 

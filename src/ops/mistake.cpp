@@ -1,4 +1,3 @@
-#include "ops/operation.hpp"
 
 #include "ops/kinds/formula.hpp"
 #include "text/strings.hpp"

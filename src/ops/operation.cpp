@@ -1,6 +1,5 @@
 #include "ops/operation.hpp"
 
-#include "ops/cell.hpp"
 #include "ops/kinds/formula.hpp"
 #include "text/strings.hpp"
 

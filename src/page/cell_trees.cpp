@@ -6,7 +6,6 @@
 #include <unordered_map>
 
 #include "exposition/arithmetic.hpp"
-#include "ops/cell.hpp"
 #include "tensor/resources.hpp"
 
 namespace qkv::inline page {

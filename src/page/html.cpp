@@ -2,9 +2,6 @@
 
 #include <regex>
 
-#include "text/strings.hpp"
-#include "text/unicode.hpp"
-
 namespace qkv::inline page {
 namespace {
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "exposition/exposition.hpp"
-#include "text/unicode.hpp"
 
 namespace qkv::inline page {
 

@@ -5,12 +5,9 @@
 #include <nettle/sha2.h>
 
 #include "exposition/arithmetic.hpp"
-#include "exposition/exposition.hpp"
 #include "page/html.hpp"
 #include "page/report_view.hpp"
 #include "tensor/resources.hpp"
-#include "text/strings.hpp"
-#include "text/unicode.hpp"
 
 namespace qkv::inline page {
 namespace {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "lesson/lesson.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline page {
 

@@ -5,8 +5,6 @@
 #include "page/report_view.hpp"
 #include "text/json.hpp"
 #include "text/number.hpp"
-#include "text/unicode.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline page {
 namespace {

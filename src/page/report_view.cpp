@@ -1,12 +1,8 @@
 #include "page/report_view.hpp"
 
-#include "exposition/exposition.hpp"
-#include "ops/cell.hpp"
 #include "page/html.hpp"
 #include "tensor/matmul.hpp"
 #include "text/number.hpp"
-#include "text/strings.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline page {
 namespace {

@@ -2,9 +2,6 @@
 
 #include "exposition/exposition.hpp"
 #include "exposition/selection.hpp"
-#include "lesson/lesson.hpp"
-#include "ops/numbers/numbers.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline page {
 

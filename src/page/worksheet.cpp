@@ -1,13 +1,8 @@
 #include "page/worksheet.hpp"
 
 #include "exposition/arithmetic.hpp"
-#include "exposition/exposition.hpp"
-#include "formats/format.hpp"
 #include "page/html.hpp"
 #include "text/number.hpp"
-#include "text/strings.hpp"
-#include "text/unicode.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline page {
 namespace {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "exposition/selection.hpp"
-#include "lesson/lesson.hpp"
 
 namespace qkv::inline page {
 

@@ -16,7 +16,6 @@
 #include <system_error>
 #include <thread>
 
-#include "tensor/xt.hpp"
 #include "text/strings.hpp"
 
 namespace qkv::inline tensor {

@@ -5,7 +5,6 @@
 #include "terminal/grid.hpp"
 #include "text/json.hpp"
 #include "text/unicode.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline terminal {
 namespace {

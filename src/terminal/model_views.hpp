@@ -1,6 +1,5 @@
 #pragma once
 
-#include "lesson/lesson.hpp"
 #include "lesson/model/predictions.hpp"
 
 namespace qkv::inline terminal {

@@ -3,7 +3,6 @@
 #include <cctype>
 
 #include "tensor/matmul.hpp"
-#include "text/unicode.hpp"
 #include "tokens/words.hpp"
 
 namespace qkv::inline terminal {

@@ -2,10 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "ops/operation.hpp"
 #include "text/json.hpp"
 #include "text/number.hpp"
-#include "text/strings.hpp"
 #include "text/unicode.hpp"
 
 namespace qkv::inline terminal {

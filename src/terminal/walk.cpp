@@ -1,14 +1,7 @@
 #include "terminal/walk.hpp"
 
-#include "exposition/exposition.hpp"
-#include "exposition/selection.hpp"
 #include "tensor/resources.hpp"
-#include "tensor/tensor.hpp"
 #include "terminal/grid.hpp"
-#include "text/number.hpp"
-#include "text/strings.hpp"
-#include "text/unicode.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline terminal {
 namespace {

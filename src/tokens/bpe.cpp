@@ -5,7 +5,6 @@
 #include <tuple>
 
 #include "text/strings.hpp"
-#include "text/unicode.hpp"
 #include "tokens/words.hpp"
 
 namespace qkv::inline tokens {

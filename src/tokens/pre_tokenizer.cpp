@@ -7,7 +7,6 @@
 #include <new>
 
 #include "text/strings.hpp"
-#include "text/unicode.hpp"
 #include "tokens/words.hpp"
 
 namespace qkv::inline tokens {

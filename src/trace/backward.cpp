@@ -1,8 +1,5 @@
 #include "trace/trace.hpp"
 
-#include "ops/operation.hpp"
-#include "text/strings.hpp"
-
 namespace qkv::inline trace {
 namespace {
 

@@ -3,7 +3,6 @@
 #include <unordered_map>
 
 #include "text/number.hpp"
-#include "text/strings.hpp"
 
 namespace qkv::inline trace {
 namespace {

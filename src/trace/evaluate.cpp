@@ -2,12 +2,7 @@
 #include <atomic>
 
 #include "ops/attention/softmax.hpp"
-#include "ops/cell.hpp"
-#include "ops/operation.hpp"
 #include "tensor/matmul.hpp"
-#include "tensor/resources.hpp"
-#include "tensor/tensor.hpp"
-#include "text/strings.hpp"
 #include "trace/trace.hpp"
 
 namespace qkv::inline trace {

@@ -1,7 +1,5 @@
 #include "trace/trace.hpp"
 
-#include "text/strings.hpp"
-
 namespace qkv::inline trace {
 namespace {
 

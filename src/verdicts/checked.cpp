@@ -3,14 +3,9 @@
 #include <stdexcept>
 
 #include "check/judge/conventions.hpp"
-#include "check/tolerance/cell_tolerance.hpp"
 #include "exposition/arithmetic.hpp"
-#include "formats/format.hpp"
 #include "terminal/grid.hpp"
-#include "text/number.hpp"
-#include "text/strings.hpp"
 #include "text/unicode.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline verdicts {
 namespace {

@@ -1,11 +1,7 @@
 #include "verdicts/verdicts.hpp"
 
-#include "check/intake/layout.hpp"
-#include "check/tolerance/cell_tolerance.hpp"
-#include "formats/files/read_file.hpp"
 #include "tensor/matmul.hpp"
 #include "text/unicode.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline verdicts {
 namespace {

@@ -5,7 +5,6 @@
 #include "formats/handwork/csv.hpp"
 #include "text/json.hpp"
 #include "text/unicode.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline verdicts {
 namespace {

@@ -1,9 +1,7 @@
 #include <numeric>
 
 #include "text/number.hpp"
-#include "text/strings.hpp"
 #include "text/unicode.hpp"
-#include "trace/trace.hpp"
 #include "verdicts/verdicts.hpp"
 
 namespace qkv::inline verdicts {

@@ -2,10 +2,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "check/check.hpp"
 #include "check/compare/compare.hpp"
 #include "check/grading/marks.hpp"
-#include "trace/trace.hpp"
 
 /// The report of a comparison, as text and as JSON.
 

@@ -1,10 +1,6 @@
 #include "check/compare/compare.hpp"
 
-#include "check/intake/layout.hpp"
 #include "check/judge/exactness.hpp"
-#include "check/tolerance/cell_tolerance.hpp"
-#include "formats/format.hpp"
-#include "text/strings.hpp"
 
 namespace qkv::inline check {
 namespace {

@@ -2,8 +2,6 @@
 
 #include "check/check.hpp"
 #include "check/compare/side.hpp"
-#include "formats/format.hpp"
-#include "tensor/tensor.hpp"
 
 namespace qkv::inline check {
 

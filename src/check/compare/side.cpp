@@ -1,11 +1,6 @@
 #include "check/compare/side.hpp"
 
-#include "check/intake/layout.hpp"
 #include "check/intake/step_names.hpp"
-#include "formats/arrays/dtype.hpp"
-#include "ops/operation.hpp"
-#include "tensor/tensor.hpp"
-#include "text/strings.hpp"
 
 namespace qkv::inline check {
 namespace {

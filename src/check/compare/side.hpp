@@ -1,11 +1,6 @@
 #pragma once
 
-#include "check/intake/name_schemes.hpp"
 #include "check/tolerance/cell_tolerance.hpp"
-#include "formats/files/read_file.hpp"
-#include "formats/format.hpp"
-#include "text/strings.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline check {
 

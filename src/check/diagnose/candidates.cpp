@@ -3,8 +3,6 @@
 #include <iterator>
 
 #include "ops/heads/head_axis.hpp"
-#include "ops/operation.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline check {
 namespace {

@@ -4,10 +4,6 @@
 
 #include "check/diagnose/diagnosis.hpp"
 #include "check/diagnose/hypothesis.hpp"
-#include "check/judge/judge.hpp"
-#include "ops/numbers/numbers.hpp"
-#include "ops/operation.hpp"
-#include "tensor/tensor.hpp"
 
 namespace qkv::inline check {
 

@@ -1,10 +1,6 @@
 #include "check/diagnose/diagnosis.hpp"
 
 #include "check/diagnose/candidates.hpp"
-#include "check/tolerance/cell_tolerance.hpp"
-#include "ops/cell.hpp"
-#include "text/strings.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline check {
 namespace {

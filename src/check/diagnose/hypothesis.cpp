@@ -3,8 +3,6 @@
 #include <deque>
 #include <random>
 
-#include "ops/operation.hpp"
-
 namespace qkv::inline check {
 
 // Perturbs numbers at random, the same way each time.

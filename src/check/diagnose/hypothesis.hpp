@@ -1,8 +1,6 @@
 #pragma once
 
 #include "check/judge/judge.hpp"
-#include "ops/numbers/numbers.hpp"
-#include "ops/operation.hpp"
 
 namespace qkv::inline check {
 

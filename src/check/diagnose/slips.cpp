@@ -1,6 +1,5 @@
 #include "check/diagnose/candidates.hpp"
 
-#include "check/diagnose/hypothesis.hpp"
 #include "ops/heads/head_axis.hpp"
 #include "ops/kinds/formula.hpp"
 

@@ -3,8 +3,6 @@
 #include <random>
 
 #include "check/diagnose/hypothesis.hpp"
-#include "ops/operation.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline check {
 namespace {

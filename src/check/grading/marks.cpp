@@ -2,8 +2,6 @@
 
 #include <random>
 
-#include "trace/trace.hpp"
-
 namespace qkv::inline check {
 namespace {
 

@@ -4,9 +4,6 @@
 
 #include "check/intake/step_names.hpp"
 #include "check/tolerance/cell_tolerance.hpp"
-#include "formats/format.hpp"
-#include "text/strings.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline check {
 namespace {

@@ -1,9 +1,6 @@
 #pragma once
 
 #include "check/intake/submission.hpp"
-#include "formats/format.hpp"
-#include "tensor/tensor.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline check {
 

@@ -4,8 +4,6 @@
 
 #include "check/tolerance/cell_tolerance.hpp"
 #include "text/number.hpp"
-#include "text/strings.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline check {
 namespace {

@@ -3,12 +3,8 @@
 #include <charconv>
 
 #include "check/intake/layout.hpp"
-#include "formats/files/read_file.hpp"
-#include "ops/operation.hpp"
 #include "tensor/matmul.hpp"
-#include "text/strings.hpp"
 #include "text/unicode.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline check {
 namespace {

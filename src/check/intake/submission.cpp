@@ -2,13 +2,8 @@
 
 #include <system_error>
 
-#include "check/intake/layout.hpp"
 #include "check/intake/step_names.hpp"
 #include "check/tolerance/cell_tolerance.hpp"
-#include "formats/files/read_file.hpp"
-#include "formats/format.hpp"
-#include "text/strings.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline check {
 namespace {

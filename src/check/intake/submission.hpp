@@ -4,8 +4,6 @@
 
 #include "check/intake/name_schemes.hpp"
 #include "formats/files/read_file.hpp"
-#include "formats/format.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline check {
 

@@ -2,7 +2,6 @@
 
 #include <numbers>
 
-#include "ops/operation.hpp"
 #include "ops/rope/rotation.hpp"
 
 namespace qkv::inline check {

@@ -1,9 +1,7 @@
 #pragma once
 
-#include "check/intake/layout.hpp"
 #include "check/judge/judge.hpp"
 #include "lesson/lesson.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline check {
 

@@ -1,8 +1,5 @@
 #include "check/judge/exactness.hpp"
 
-#include "check/tolerance/cell_tolerance.hpp"
-#include "ops/cell.hpp"
-
 namespace qkv::inline check {
 namespace {
 

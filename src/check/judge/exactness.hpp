@@ -3,7 +3,6 @@
 #include <tuple>
 
 #include "check/judge/judge.hpp"
-#include "ops/numbers/numbers.hpp"
 
 namespace qkv::inline check {
 

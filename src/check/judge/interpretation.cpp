@@ -1,8 +1,4 @@
-#include "check/intake/layout.hpp"
 #include "check/judge/conventions.hpp"
-#include "ops/operation.hpp"
-#include "tensor/tensor.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline check {
 namespace {

@@ -1,12 +1,8 @@
 #include "check/judge/judge.hpp"
 
 #include "check/judge/conventions.hpp"
-#include "check/judge/exactness.hpp"
 #include "check/judge/room.hpp"
-#include "check/tolerance/cell_tolerance.hpp"
-#include "ops/numbers/numbers.hpp"
 #include "tensor/resources.hpp"
-#include "text/strings.hpp"
 
 namespace qkv::inline check {
 std::string_view verdict_name(Verdict verdict) {

@@ -1,8 +1,6 @@
 #pragma once
 
-#include "check/intake/layout.hpp"
 #include "check/tolerance/cell_tolerance.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline check {
 

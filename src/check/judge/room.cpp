@@ -1,7 +1,5 @@
 #include "check/judge/room.hpp"
 
-#include "ops/cell.hpp"
-
 namespace qkv::inline check {
 namespace {
 

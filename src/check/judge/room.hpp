@@ -3,8 +3,6 @@
 #include <tuple>
 
 #include "check/judge/exactness.hpp"
-#include "check/judge/judge.hpp"
-#include "ops/cell.hpp"
 
 namespace qkv::inline check {
 

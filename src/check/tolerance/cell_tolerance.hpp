@@ -2,7 +2,6 @@
 
 #include "check/intake/layout.hpp"
 #include "formats/arrays/dtype.hpp"
-#include "tensor/tensor.hpp"
 
 namespace qkv::inline check {
 

@@ -1,8 +1,6 @@
 #pragma once
 
 #include "formats/arrays/dtype.hpp"
-#include "formats/format.hpp"
-#include "tensor/tensor.hpp"
 
 namespace qkv::inline formats {
 

@@ -3,7 +3,6 @@
 #include <bit>
 #include <cstring>
 
-#include "formats/format.hpp"
 #include "text/strings.hpp"
 
 namespace qkv::inline formats {

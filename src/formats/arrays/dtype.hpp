@@ -1,7 +1,6 @@
 #pragma once
 
 #include "formats/format.hpp"
-#include "tensor/tensor.hpp"
 
 namespace qkv::inline formats {
 

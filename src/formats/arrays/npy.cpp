@@ -2,8 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "formats/arrays/dtype.hpp"
-#include "formats/format.hpp"
 #include "text/strings.hpp"
 #include "text/unicode.hpp"
 

@@ -4,8 +4,6 @@
 
 #include <unordered_set>
 
-#include "formats/arrays/dtype.hpp"
-#include "formats/format.hpp"
 #include "text/strings.hpp"
 
 // Format: https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT, sections 4.3 and 4.4.

@@ -2,8 +2,6 @@
 
 #include <unordered_map>
 
-#include "formats/arrays/dtype.hpp"
-#include "formats/format.hpp"
 #include "text/strings.hpp"
 
 // The pickle is run on a stack of nodes in one array. A node refers to others by index, so that

@@ -2,7 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "formats/format.hpp"
 #include "tensor/resources.hpp"
 #include "text/strings.hpp"
 

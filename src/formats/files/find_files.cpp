@@ -3,9 +3,6 @@
 #include <system_error>
 
 #include "formats/arrays/arrays.hpp"
-#include "formats/arrays/dtype.hpp"
-#include "formats/format.hpp"
-#include "tensor/tensor.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"
 #include "text/unicode.hpp"

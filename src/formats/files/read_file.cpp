@@ -12,7 +12,6 @@
 #include <cstring>
 #include <system_error>
 
-#include "formats/format.hpp"
 #include "text/strings.hpp"
 
 namespace qkv::inline formats {

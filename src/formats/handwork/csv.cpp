@@ -1,6 +1,5 @@
 #include "formats/handwork/csv.hpp"
 
-#include "formats/format.hpp"
 #include "text/strings.hpp"
 
 namespace qkv::inline formats {

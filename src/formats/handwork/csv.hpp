@@ -3,7 +3,6 @@
 #include <deque>
 
 #include "formats/format.hpp"
-#include "tensor/xt.hpp"
 
 namespace qkv::inline formats {
 

@@ -1,6 +1,5 @@
 #include <stdexcept>
 
-#include "formats/format.hpp"
 #include "formats/handwork/csv.hpp"
 #include "tensor/resources.hpp"
 #include "text/number.hpp"

@@ -1,4 +1,3 @@
-#include "formats/format.hpp"
 #include "formats/handwork/csv.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"

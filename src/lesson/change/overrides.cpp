@@ -2,14 +2,8 @@
 
 #include <fnmatch.h>
 
-#include "formats/files/read_file.hpp"
-#include "formats/format.hpp"
 #include "lesson/prose.hpp"
-#include "ops/operation.hpp"
-#include "tensor/tensor.hpp"
 #include "text/number.hpp"
-#include "text/strings.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline lesson {
 namespace {

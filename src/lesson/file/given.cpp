@@ -3,10 +3,7 @@
 #include <atomic>
 #include <cctype>
 
-#include "formats/files/read_file.hpp"
-#include "formats/format.hpp"
 #include "formats/handwork/csv.hpp"
-#include "text/strings.hpp"
 
 namespace qkv::inline lesson {
 namespace {

@@ -1,8 +1,5 @@
 #include "lesson/file/tables.hpp"
-#include "lesson/lesson.hpp"
 #include "lesson/model/model_lesson.hpp"
-#include "ops/operation.hpp"
-#include "text/strings.hpp"
 
 namespace qkv::inline lesson {
 namespace {

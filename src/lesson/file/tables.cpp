@@ -1,11 +1,6 @@
 #include "lesson/file/tables.hpp"
 
-#include "formats/files/read_file.hpp"
 #include "formats/handwork/csv.hpp"
-#include "ops/operation.hpp"
-#include "tensor/tensor.hpp"
-#include "text/strings.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline lesson {
 namespace {

@@ -2,14 +2,10 @@
 
 #include <filesystem>
 
-#include "formats/files/read_file.hpp"
 #include "lesson/lesson.hpp"
 #include "model/model.hpp"
-#include "ops/operation.hpp"
 #include "tensor/random.hpp"
 #include "tensor/resources.hpp"
-#include "text/strings.hpp"
-#include "trace/trace.hpp"
 
 // toml++ configured for untrusted files. Debian's package expects its library, which has no static
 // version.

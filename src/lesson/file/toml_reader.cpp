@@ -1,7 +1,5 @@
 #include "lesson/file/tables.hpp"
 
-#include "formats/format.hpp"
-#include "text/strings.hpp"
 #include "text/unicode.hpp"
 
 namespace qkv::inline lesson {

@@ -4,10 +4,7 @@
 
 #include "lesson/library.hpp"
 #include "tensor/resources.hpp"
-#include "text/strings.hpp"
-#include "text/unicode.hpp"
 #include "tokens/words.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline lesson {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <random>
 
-#include "tensor/tensor.hpp"
 #include "trace/trace.hpp"
 
 namespace qkv::inline lesson {

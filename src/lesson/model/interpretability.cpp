@@ -3,9 +3,6 @@
 #include <numeric>
 
 #include "lesson/prose.hpp"
-#include "ops/operation.hpp"
-#include "text/strings.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline lesson {
 namespace {

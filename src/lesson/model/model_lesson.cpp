@@ -4,10 +4,6 @@
 
 #include "lesson/file/tables.hpp"
 #include "lesson/model/predictions.hpp"
-#include "model/architecture.hpp"
-#include "ops/operation.hpp"
-#include "text/strings.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline lesson {
 namespace {

@@ -2,11 +2,6 @@
 
 #include <numeric>
 
-#include "ops/cell.hpp"
-#include "ops/operation.hpp"
-#include "text/strings.hpp"
-#include "trace/trace.hpp"
-
 namespace qkv::inline lesson {
 namespace {
 

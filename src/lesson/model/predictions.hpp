@@ -1,8 +1,6 @@
 #pragma once
 
 #include "lesson/library.hpp"
-#include "tensor/tensor.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline lesson {
 

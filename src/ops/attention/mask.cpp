@@ -1,6 +1,4 @@
 #include "ops/attention/softmax.hpp"
-#include "ops/attention/visible_keys.hpp"
-#include "ops/kinds/formula.hpp"
 #include "ops/kinds/gradient.hpp"
 
 namespace qkv::inline ops {

@@ -1,6 +1,5 @@
 #include <bit>
 
-#include "ops/attention/visible_keys.hpp"
 #include "ops/heads/head_axis.hpp"
 #include "ops/kinds/cellwise.hpp"
 

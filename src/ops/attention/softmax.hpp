@@ -1,9 +1,6 @@
 #pragma once
 
-#include "ops/cell.hpp"
 #include "ops/kinds/line.hpp"
-#include "ops/operation.hpp"
-#include "tensor/tensor.hpp"
 
 namespace qkv::inline ops {
 

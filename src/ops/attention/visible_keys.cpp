@@ -1,4 +1,4 @@
-#include "ops/attention/visible_keys.hpp"
+#include "ops/cell.hpp"
 
 namespace qkv::inline ops {
 namespace {

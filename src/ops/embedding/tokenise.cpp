@@ -1,5 +1,4 @@
 #include "ops/kinds/formula.hpp"
-#include "ops/operation.hpp"
 #include "text/strings.hpp"
 #include "tokens/bpe.hpp"
 #include "tokens/words.hpp"

@@ -2,7 +2,6 @@
 
 #include "ops/kinds/cellwise.hpp"
 #include "ops/kinds/move.hpp"
-#include "ops/operation.hpp"
 
 namespace qkv::inline ops {
 namespace {

@@ -4,10 +4,7 @@
 #include <numeric>
 
 #include "ops/cell.hpp"
-#include "ops/numbers/numbers.hpp"
-#include "ops/operation.hpp"
 #include "tensor/resources.hpp"
-#include "tensor/tensor.hpp"
 
 /// What operations of every kind need: functions of numbers, formulas over matrices and over rows.
 

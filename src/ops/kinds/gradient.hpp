@@ -4,7 +4,6 @@
 #include <type_traits>
 
 #include "ops/cell.hpp"
-#include "ops/operation.hpp"
 
 namespace qkv::inline ops {
 

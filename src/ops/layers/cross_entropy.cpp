@@ -1,6 +1,5 @@
 #include "ops/attention/softmax.hpp"
 #include "ops/kinds/gradient.hpp"
-#include "ops/operation.hpp"
 
 namespace qkv::inline ops {
 namespace {

@@ -1,8 +1,6 @@
 #pragma once
 
-#include "ops/cell.hpp"
 #include "ops/kinds/formula.hpp"
-#include "ops/operation.hpp"
 
 namespace qkv::inline ops {
 

@@ -1,5 +1,4 @@
 #include "ops/kinds/move.hpp"
-#include "ops/operation.hpp"
 
 namespace qkv::inline ops {
 namespace {

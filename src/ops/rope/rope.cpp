@@ -1,7 +1,6 @@
 #include "ops/heads/head_axis.hpp"
 #include "ops/kinds/formula.hpp"
 #include "ops/kinds/gradient.hpp"
-#include "ops/operation.hpp"
 #include "ops/rope/rotation.hpp"
 
 namespace qkv::inline ops {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "ops/cell.hpp"
-#include "tensor/tensor.hpp"
 
 namespace qkv::inline ops {
 

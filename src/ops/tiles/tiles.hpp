@@ -1,7 +1,6 @@
 #pragma once
 
 #include "ops/kinds/formula.hpp"
-#include "ops/operation.hpp"
 
 namespace qkv::inline ops {
 
