@@ -86,21 +86,21 @@ int run(const ReportCommandOptions& options) {
   const std::vector<std::size_t> steps = places_of(options.steps, loaded);
   refuse_too_many(loaded.trace, steps);
   const std::size_t shown = steps.empty() ? loaded.trace.steps.size() : steps.size();
-  std::string page;
-  {
+  const auto write = [&](const Sink& sink) {
     Progress progress("writing the page", shown);
-    page = report_page(loaded.lesson, loaded.trace,
-                       {.digits = options.digits,
-                        .command = command_of(options, loaded.lesson),
-                        .steps = steps,
-                        .head = head_from(options.head, loaded.trace),
-                        .on_step = [&progress] { progress.advance(1); }});
-  }
+    write_report(loaded.lesson, loaded.trace,
+                 {.digits = options.digits,
+                  .command = command_of(options, loaded.lesson),
+                  .steps = steps,
+                  .head = head_from(options.head, loaded.trace),
+                  .on_step = [&progress] { progress.advance(1); }},
+                 sink);
+  };
   if (options.file == "-") {
-    print(page);
+    write(print);
     return 0;
   }
-  write_atomically(options.file, page);
+  write_atomically(options.file, write);
   print_error(fmt::format("{}: open it in a browser\n", sanitise(options.file)));
   return 0;
 }

@@ -285,7 +285,9 @@ struct Operation {
   bool makes_weights = false;  ///< each line of the result sums to 1: also shown as glyphs
   bool takes_ids = false;      ///< the first operand holds row ids, not quantities
   bool shape_only = false;     ///< only the first operand's shape is used, not its values
-  bool masks_cells = false;    ///< sets cells to -inf; some programs write very low numbers
+  /// All cells of a matrix have the same arithmetic, whatever the numbers; only its places move.
+  bool is_uniform = false;
+  bool masks_cells = false;  ///< sets cells to -inf; some programs write very low numbers
   /// Another place at which programs may apply it, if there is one.
   std::optional<EquivalentPlacement> equivalent_placement = {};
   /// Lower bound of all results, rounded or not. A division by a sum of such numbers then need not
@@ -355,13 +357,14 @@ N evaluated(const Cell<N>& cell) {
 }
 
 /// Returns the operation with the data of `words` and the maths of `Maths`: `form`, the template
-/// `cell`, and those of `compute`, `in_place`, `range`, `intermediates` and `remark` that it has.
+/// `cell`, and those of the members below that it has.
 template <class Maths>
 constexpr Operation operation_of(Operation words) {
   words.form = Maths::form;
   words.cell = {evaluated<Maths, double>, evaluated<Maths, Interval>, evaluated<Maths, Expression>,
                 evaluated<Maths, Decimal>};
   count_operands(words);
+  if constexpr (requires { Maths::is_uniform; }) words.is_uniform = Maths::is_uniform;
   if constexpr (requires { std::string_view(Maths::code); }) words.code = Maths::code;
   if constexpr (requires { Maths::code_of; }) words.code_of = Maths::code_of;
   if constexpr (requires { Maths::compute; }) words.formula = Maths::compute;

@@ -69,11 +69,10 @@ class CellDigests : public ExpressionDigests {
     if (of.read)
       (*of.read)[(place.matrix * of.rows + place.row) * of.columns + place.column] = true;
     const std::size_t searched = searched_axis(place);
-    CellIndex index = index_of(place);
-    if (searched != by_index) index[searched] = 0;
     const std::uint64_t digest = place.operand * place_factors[3] + searched * place_factors[4] +
-                                 index[0] * place_factors[0] + index[1] * place_factors[1] +
-                                 index[2] * place_factors[2];
+                                 place.matrix * place_factors[0] +
+                                 (searched == 1 ? 0 : place.row) * place_factors[1] +
+                                 (searched == 2 ? 0 : place.column) * place_factors[2];
     return {digest - of.origin[0][searched], digest - of.origin[1][searched]};
   }
 
@@ -286,17 +285,25 @@ std::vector<std::uint64_t> digests_of(const Trace& trace, const Step& step, cons
                                       const std::vector<CellIndex>& cells, TreeInputs& inputs) {
   const Call call = trace.call(step);
   std::vector<std::uint64_t> digests(cells.size());
+  const bool is_uniform =
+      step.operation->is_uniform && std::ranges::none_of(call.inputs, [](const Tensor* operand) {
+        return operand->values.size() > max_whole_matrix;
+      });
   std::mutex adding;
   constexpr std::size_t cells_at_a_time = 1024, operations_a_cell = 1000;
   parallel_for(cells.size(), cells_at_a_time, operations_a_cell,
-               [&](std::size_t i, std::size_t end) {
+               [&](const std::size_t begin, std::size_t end) {
                  TreeInputs own;
                  own.all_functions = inputs.all_functions;
                  CellDigests observer(call, names, own);
                  Cell<Expression> cell;
                  cell.call = &call;
                  cell.output = &step.output;
-                 for (; i < end; ++i) {
+                 for (std::size_t i = begin; i < end; ++i) {
+                   if (is_uniform && i > begin && cells[i][0] == cells[i - 1][0]) {
+                     digests[i] = digests[i - 1];
+                     continue;
+                   }
                    observer.set_cell(cells[i]);
                    std::tie(cell.matrix, cell.row, cell.column) =
                        std::tuple(cells[i][0], cells[i][1], cells[i][2]);

@@ -237,7 +237,8 @@ constexpr std::string_view panel =
 
 }  // namespace
 
-std::string report_page(const Lesson& lesson, const Trace& whole, const ReportOptions& wish) {
+void write_report(const Lesson& lesson, const Trace& whole, const ReportOptions& wish,
+                  const Sink& sink) {
   const Trace trace = wish.steps.empty() ? whole : only_steps(whole, wish.steps);
   const Trace worked = with_intermediates(lesson, trace);
   const ReportContext page{.lesson = lesson,
@@ -260,24 +261,23 @@ std::string report_page(const Lesson& lesson, const Trace& whole, const ReportOp
   text += "<div id=\"page\">\n<header>\n" + render(lesson_opening(lesson), PageWriter(page)) +
           "</header>\n";
   text += contents(page) + "<main>\n";
-  text.append(reading_help).append(above);
+  sink(text.append(reading_help).append(above));
   constexpr std::size_t operations_a_step = std::size_t{1} << 20;
   in_order(
       trace.steps.size(), operations_a_step,
       [&](std::size_t s) { return step_html(page, trace.steps[s]); },
       [&](std::string_view step) {
-        text += step;
+        sink(step);
         if (wish.on_step) wish.on_step();
       });
-  text += fmt::format(
-      "</main>\n<footer><p>Made by <code>{}</code> (qkv {}). Everything is worked out "
-      "in double precision and shown rounded.</p></footer>\n</div>\n",
-      html_text(wish.command), QKV_VERSION);
-  text.append(panel);
-  text += fmt::format("<script type=\"application/json\" id=\"data\">{}</script>\n",
-                      report_data(page.worked, page.views, page.look));
-  text += fmt::format("<script>{}</script>\n</body>\n</html>\n", report_script().text);
-  return text;
+  sink(
+      fmt::format("</main>\n<footer><p>Made by <code>{}</code> (qkv {}). Everything is worked out "
+                  "in double precision and shown rounded.</p></footer>\n</div>\n",
+                  html_text(wish.command), QKV_VERSION));
+  sink(panel);
+  sink("<script type=\"application/json\" id=\"data\">");
+  write_report_data(page.worked, page.views, page.look, sink);
+  sink(fmt::format("</script>\n<script>{}</script>\n</body>\n</html>\n", report_script().text));
 }
 
 }  // namespace qkv::inline page

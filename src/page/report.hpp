@@ -1,5 +1,6 @@
 #pragma once
 
+#include "formats/format.hpp"
 #include "lesson/lesson.hpp"
 
 namespace qkv::inline page {
@@ -13,11 +14,12 @@ struct ReportOptions {
   std::function<void()> on_step = {};    ///< called after each step is written
 };
 
-/// Returns the walk as one self-contained HTML page: every step with its formula, prose,
+/// Writes the walk as one self-contained HTML page: every step with its formula, prose,
 /// heatmaps and one cell's arithmetic. The script in it shows the arithmetic and sources of any
 /// other cell. The content security policy allows nothing else to run or load, so that a lesson's
 /// texts stay text.
-std::string report_page(const Lesson& lesson, const Trace& trace, const ReportOptions& wish);
+void write_report(const Lesson& lesson, const Trace& trace, const ReportOptions& wish,
+                  const Sink& sink);
 
 /// A file of the page and its SHA-256 in hexadecimal, both embedded at build time.
 struct PageAsset {

@@ -128,17 +128,16 @@ std::vector<std::size_t> runs_of(const std::vector<bool>& read) {
   return runs;
 }
 
-// The numbers of these runs with blanks between. JSON numbers take four times as long to make.
-std::string numbers_text(const Tensor& tensor, const std::vector<std::size_t>& runs) {
-  std::string text;
+// Appends the numbers of these runs with blanks between. JSON numbers take four times as long.
+void append_numbers(std::string& text, const Tensor& tensor, const std::vector<std::size_t>& runs) {
+  std::string_view between;
   char digits[max_shortest_length];
   for (std::size_t r = 0; r < runs.size(); r += 2) {
     for (std::size_t i = runs[r]; i < runs[r] + runs[r + 1]; ++i) {
-      if (!text.empty()) text += ' ';
-      text.append(digits, write_shortest(digits, tensor.values[i]));
+      text.append(between).append(digits, write_shortest(digits, tensor.values[i]));
+      between = " ";
     }
   }
-  return text;
 }
 
 // {"exp": [x, value, x, value, …]}, sorted, so that pages are reproducible.
@@ -185,11 +184,11 @@ Json tensor_data(const Trace& trace, const TensorView& view) {
           {"columns", view.columns.indices}};
 }
 
-// An object with one more member, whose value is JSON already.
-std::string with_member(const Json& object, std::string_view name, std::string_view value) {
+// An object up to the value of one more member.
+std::string up_to_member(const Json& object, std::string_view name) {
   std::string text = json_for_html(object.dump());
   text.pop_back();
-  return text.append(",\"").append(name).append("\":").append(value) + "}";
+  return text.append(",\"").append(name).append("\":");
 }
 
 // Returns the givens that a page can edit live, because the browser can recompute all steps after
@@ -237,8 +236,8 @@ Json map_data(const LessonMap& map) {
 
 }  // namespace
 
-std::string report_data(const Trace& trace, const std::vector<TensorView>& views,
-                        const ReportDataOptions& look) {
+void write_report_data(const Trace& trace, const std::vector<TensorView>& views,
+                       const ReportDataOptions& look, const Sink& sink) {
   constexpr int same_in_every_browser = 6;  // decimals that functions of browsers have right
   TreeInputs needs;
   needs.all_functions = look.digits > same_in_every_browser;
@@ -246,14 +245,22 @@ std::string report_data(const Trace& trace, const std::vector<TensorView>& views
   const std::vector<std::string> live =
       look.is_whole ? live_inputs(trace, views, trees) : std::vector<std::string>();
   std::vector<std::size_t> changeable;
-  std::string tensors;
+  for (std::size_t v = 0; v < views.size(); ++v) {
+    if (std::ranges::find(live, views[v].name) != live.end()) changeable.push_back(v);
+  }
+  sink(up_to_member({{"digits", look.digits},
+                     {"most_terms", look.max_terms},
+                     {"asked", sanitise(look.asked)},
+                     {"changeable", changeable},
+                     {"functions", functions_of(needs)},
+                     {"map", map_data(look.map)}},
+                    "tensors"));
   for (std::size_t v = 0; v < views.size(); ++v) {
     const TensorView& view = views[v];
     std::vector<bool>& read = needs.cells[view.name];
     if (!view.step) read_itself(view, read);
     // Live edits recompute from all numbers.
     if (!live.empty()) read.assign(view.tensor->values.size(), true);
-    if (std::ranges::find(live, view.name) != live.end()) changeable.push_back(v);
     Json tensor = tensor_data(trace, view);
     if (view.step) {
       tensor["of"] = operands_of(*view.step, views);
@@ -262,18 +269,14 @@ std::string report_data(const Trace& trace, const std::vector<TensorView>& views
     if (std::ranges::any_of(trees[v].which, [](int tree) { return tree != 0; })) {
       tensor["which"] = trees[v].which;
     }
-    tensor["runs"] = runs_of(read);
-    tensors += v == 0 ? "[\n" : ",\n";
-    tensors += with_member(tensor, "values",
-                           fmt::format("\"{}\"", numbers_text(*view.tensor, tensor["runs"])));
+    const std::vector<std::size_t> runs = runs_of(read);
+    tensor["runs"] = runs;
+    std::string text = up_to_member(tensor, "values") + '"';
+    append_numbers(text, *view.tensor, runs);
+    sink(v == 0 ? "[\n" : ",\n");
+    sink(text += "\"}");
   }
-  const Json data = {{"digits", look.digits},
-                     {"most_terms", look.max_terms},
-                     {"asked", sanitise(look.asked)},
-                     {"changeable", changeable},
-                     {"functions", functions_of(needs)},
-                     {"map", map_data(look.map)}};
-  return with_member(data, "tensors", tensors + "]");
+  sink("]}");
 }
 
 }  // namespace qkv::inline page

@@ -2,6 +2,7 @@
 
 #include "exposition/exposition.hpp"
 #include "exposition/selection.hpp"
+#include "formats/format.hpp"
 
 namespace qkv::inline page {
 
@@ -96,10 +97,10 @@ struct ReportDataOptions {
   LessonMap map = {};         ///< of the trace without intermediates
 };
 
-/// Returns the data from which a report's script computes every cell's arithmetic, as JSON for a
-/// <script> element: numbers, each step's trees (see cell_trees.hpp), labels, function values. The
+/// Writes the data from which a report's script computes every cell's arithmetic, as JSON for a
+/// <script> element: numbers, each step's trees, labels, function values. The
 /// head of `report_arithmetic.js` documents how it is read.
-std::string report_data(const Trace& trace, const std::vector<TensorView>& views,
-                        const ReportDataOptions& look);
+void write_report_data(const Trace& trace, const std::vector<TensorView>& views,
+                       const ReportDataOptions& look, const Sink& sink);
 
 }  // namespace qkv::inline page

@@ -80,11 +80,10 @@ std::vector<Decimal> Exactness::of_submitted(const LearnerNode& node, int decima
   const std::vector<Decimal> blanks =
       any_blank ? of_computed(node, decimals) : std::vector<Decimal>();
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (node.verdicts[i] == Verdict::wrong) {
-      cells[i] = Decimal::unknown();
-    } else if (node.verdicts[i] == Verdict::blank) {
+    if (node.verdicts[i] == Verdict::blank) {
       cells[i] = blanks.empty() ? Decimal::unknown() : blanks[i];
-    } else if (!is_same(std::as_const(node.own.values)[i], cells[i].value(), slack)) {
+    } else if (node.verdicts[i] == Verdict::wrong ||
+               !is_same(std::as_const(node.own.values)[i], cells[i].value(), slack)) {
       cells[i] = Decimal::unknown();
     }
   }

@@ -119,6 +119,7 @@ Matrix leave_one_out_sums(const Matrix& matrix, Along along);
 template <class N>
 N largest(const Line<N>& line) {
   N top = line(0);
+  [[maybe_unused]] std::size_t at = 0;
   for (std::size_t i = 1; i < line.size(); ++i) {
     const N next = line(i);
     if constexpr (std::is_same_v<N, Interval>) {
@@ -127,13 +128,18 @@ N largest(const Line<N>& line) {
       if (!next.is_exact() || (top.is_exact() && next.value() > top.value())) top = next;
     } else if (as_double(next) > as_double(top)) {
       top = next;
+      at = i;
     }
   }
   if constexpr (std::is_same_v<N, Expression>) {
-    CellPlace place = top.place();
-    place.chosen =
-        line.down ? CellPlace::Chosen::largest_of_column : CellPlace::Chosen::largest_of_row;
-    return Expression::of_cell(place, top.value());
+    using Chosen = CellPlace::Chosen;
+    return Expression::of_cell(
+        {.operand = line.matrix.operand,
+         .matrix = line.matrix.matrix,
+         .row = line.down ? at : line.index,
+         .column = line.down ? line.index : at,
+         .chosen = line.down ? Chosen::largest_of_column : Chosen::largest_of_row},
+        top.value());
   }
   return top;
 }

@@ -59,6 +59,8 @@ struct WeightsTimesValues {
 /// The maths of such a product, with the axes of `Axes`.
 template <class Axes>
 struct ProductMaths {
+  static constexpr bool is_uniform = true;
+
   static Form form(const Call&) {
     const bool is_transposed = Axes::right == RightSide::transposed;
     return {.operands = {Axes::first, Axes::second},

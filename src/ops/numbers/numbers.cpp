@@ -192,9 +192,9 @@ double Expression::evaluate(Kind kind, std::span<const double> parts) {
 }
 
 Expression::Expression(Kind kind, double value, const CellPlace& place)
-    : kind_(kind), value_(value), place_(place) {
+    : kind_(kind), value_(value) {
   if (!observer) {
-    node_ = std::make_shared<const Node>();
+    node_ = std::make_shared<const Node>(Node{.parts = {}, .place = place});
   } else if (kind == Kind::cell) {
     digests_ = observer->of_cell(place);
   } else {
@@ -210,33 +210,34 @@ Expression Expression::of_cell(const CellPlace& place, double value) {
 }
 
 Expression Expression::of(Kind kind, const std::vector<Expression>& parts) {
-  std::vector<const Expression*> places;
-  places.reserve(parts.size());
-  for (const Expression& part : parts) places.push_back(&part);
-  return {kind, Parts(places)};
+  return {kind, parts.size(), [&](std::size_t i) -> const Expression& { return parts[i]; }};
 }
 
-Expression::Expression(Kind kind, Parts parts) : kind_(kind) {
-  value_ = evaluated(kind, parts.size(), [&](std::size_t i) { return parts[i]->value_; });
+Expression::Expression(Kind kind, std::initializer_list<const Expression*> parts)
+    : Expression(kind, parts.size(),
+                 [&](std::size_t i) -> const Expression& { return *parts.begin()[i]; }) {}
+
+template <class Part>
+Expression::Expression(Kind kind, std::size_t count, Part part) : kind_(kind) {
+  value_ = evaluated(kind_, count, [&](std::size_t i) { return part(i).value_; });
   if (!observer) {
     Node node;
-    for (const Expression* part : parts) {
-      node.parts.push_back(*part);
-      node.strides = std::max(node.strides, part->strides() + 1);
+    for (std::size_t i = 0; i < count; ++i) {
+      node.parts.push_back(part(i));
+      node.strides = std::max(node.strides, part(i).strides() + 1);
     }
     node_ = std::make_shared<const Node>(std::move(node));
     return;
   }
-  digests_.own = digests_.in_sum = static_cast<std::uint64_t>(kind);
-  for (const Expression* part : parts) {
-    const std::uint64_t in_sum = part->digests_.in_sum;
-    const std::uint64_t own = is_long(parts.size()) ? in_sum : part->digests_.own;
-    digests_.own = ExpressionDigests::mixed(digests_.own, own);
+  digests_.own = digests_.in_sum = static_cast<std::uint64_t>(kind_);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto& [own, in_sum] = part(i).digests_;
+    digests_.own = ExpressionDigests::mixed(digests_.own, is_long(count) ? in_sum : own);
     digests_.in_sum = ExpressionDigests::mixed(digests_.in_sum, in_sum);
   }
-  if (rounds_alike(kind)) return;
-  const std::array arguments = {parts.front()->value_, parts.back()->value_};
-  observer->on_function(kind, std::span(arguments).first(parts.size()), value_);
+  if (rounds_alike(kind_)) return;
+  const std::array arguments = {part(0).value_, part(count - 1).value_};
+  observer->on_function(kind_, std::span(arguments).first(count), value_);
 }
 
 ExpressionDigests::ExpressionDigests() { observer = this; }

@@ -142,7 +142,8 @@ class Expression {
 
   Kind kind() const { return kind_; }
   double value() const { return value_; }
-  const CellPlace& place() const { return place_; }  ///< for cells only
+  // What follows, not for terms made beside ExpressionDigests:
+  const CellPlace& place() const { return node_->place; }  ///< for cells only
   /// Empty for numbers and cells.
   const std::vector<Expression>& parts() const { return node_->parts; }
   std::size_t strides() const { return node_->strides; }  ///< the number of steps to evaluate it
@@ -184,18 +185,17 @@ class Expression {
   struct Node {
     std::vector<Expression> parts;
     std::size_t strides = 0;
+    CellPlace place = {};
   };
-  using Parts = std::span<const Expression* const>;
   Expression(Kind kind, double value, const CellPlace& place);
-  Expression(Kind kind, Parts parts);
-  Expression(Kind kind, std::initializer_list<const Expression*> parts)
-      : Expression(kind, Parts(parts.begin(), parts.size())) {}
+  Expression(Kind kind, std::initializer_list<const Expression*> parts);
+  template <class Part>
+  Expression(Kind kind, std::size_t count, Part part);
 
   Kind kind_ = Kind::number;
   double value_ = 0;
   Digests digests_;
-  CellPlace place_ = {};
-  std::shared_ptr<const Node> node_;
+  std::shared_ptr<const Node> node_;  ///< a digest has none
 };
 
 /// While one exists, terms that are made in its thread have digests instead of parts: equal ones

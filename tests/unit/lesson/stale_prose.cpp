@@ -157,7 +157,11 @@ TEST_CASE("the walk, the page and the document say which words explain a changed
     for (const Step& step : it.trace.steps) text += step_text(it.lesson, it.trace, step, {});
     return text;
   };
-  const auto page = [](const LoadedLesson& it) { return report_page(it.lesson, it.trace, {}); };
+  const auto page = [](const LoadedLesson& it) {
+    std::string text;
+    write_report(it.lesson, it.trace, {}, [&](std::string_view piece) { text += piece; });
+    return text;
+  };
   const auto document = [](const LoadedLesson& it) {
     return markdown_document(it.lesson, it.trace, {});
   };

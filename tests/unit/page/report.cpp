@@ -131,8 +131,10 @@ TEST_CASE("cells share a tree: a causal mask has two, a score and a softmax one"
 
 TEST_CASE("ids and what they are made of are not to be changed, weights are") {
   const LoadedLesson loaded = load_lesson("two-heads");
-  const nlohmann::json data =
-      nlohmann::json::parse(report_data(loaded.trace, views_of(loaded.trace), {}));
+  std::string text;
+  write_report_data(loaded.trace, views_of(loaded.trace), {},
+                    [&](std::string_view piece) { text += piece; });
+  const nlohmann::json data = nlohmann::json::parse(text);
   std::vector<std::string> names;
   for (const std::size_t place : data["changeable"])
     names.push_back(data["tensors"][place]["name"]);
