@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
+import tempfile
 import threading
+import weakref
 from pathlib import Path
-from typing import Any, Iterator, List, Mapping, NamedTuple, Sequence
+from typing import Any, Iterator, List, Mapping, NamedTuple, Optional, Sequence
 
 import numpy as np
 
@@ -32,6 +35,34 @@ def ended_by_signals() -> Iterator[None]:
     finally:
         if is_ours:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+class Folder:
+    """A directory that goes with the object or at the end of Python, without a ResourceWarning."""
+
+    def __init__(self, place: Optional[str] = None):
+        self.name = tempfile.mkdtemp(dir=place)
+        self.cleanup = weakref.finalize(self, remove, self.name, os.getpid())
+
+
+def remove(folder: str, owner: int) -> None:
+    """Removes a directory, unless this process is only a copy (by fork) of the one that needs it."""
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def kept_files(place: Optional[str] = None) -> Iterator[Folder]:
+    """A directory for a verdict's files, which is removed at once if there is none. Messages don't name it."""
+    folder = Folder(place)
+    try:
+        yield folder
+    except QkvError as error:
+        folder.cleanup()
+        raise QkvError(str(error).replace(folder.name + "/", "")) from error.__cause__
+    except BaseException:
+        folder.cleanup()
+        raise
 
 
 class Result(NamedTuple):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Dict, Iterator, Mapping, Optional, Sequence
 
 from . import _arrays
-from ._program import QkvError, ended_by_signals, options_of, whole_numbers
+from ._program import Folder, QkvError, ended_by_signals, kept_files, options_of, whole_numbers
 from ._verdict import Verdict
 
 
@@ -133,6 +132,7 @@ def undisturbed(module: Any) -> Iterator[None]:
 one_at_a_time = threading.RLock()  # modes, hooks and the random state are those of all threads
 
 
+@ended_by_signals()
 def verify(module: Any, ids: Sequence[int], config: Optional[Mapping[str, Any]] = None, **options: Any) -> Verdict:
     """Runs a PyTorch model of a known family and checks each step that its modules show.
 
@@ -158,26 +158,19 @@ def verify(module: Any, ids: Sequence[int], config: Optional[Mapping[str, Any]] 
     numbers = torch.tensor(whole_numbers("ids", ids))
     place = next((parameter.device for parameter in module.parameters()), numbers.device)
     known = dict(config) if config is not None else config_of(module)
-    with ended_by_signals():
-        return verified(module, numbers.to(place), known, options)
-
-
-def verified(module: Any, numbers: Any, known: Dict[str, Any], options: Dict[str, Any]) -> Verdict:
-    """The verdict on a module that computes these ids. No file stays if it fails."""
-    place_of_files = tempfile.TemporaryDirectory(dir=in_memory())
     try:
-        return verdict_in(place_of_files, module, numbers, known, options)
-    except BaseException as error:
-        place_of_files.cleanup()
-        if isinstance(error, QkvError) and "--model-heads" in str(error):
+        with kept_files(in_memory()) as folder:
+            return verdict_in(folder, module, numbers.to(place), known, options)
+    except QkvError as error:
+        if "--model-heads" in str(error):
             raise QkvError('the number of heads is not known: give it as config={"n_head": 12}, or as the '
                            "module's `config`") from None
         raise
 
 
-def verdict_in(place_of_files: Any, module: Any, numbers: Any, known: Dict[str, Any],
+def verdict_in(place_of_files: Folder, module: Any, numbers: Any, known: Dict[str, Any],
                options: Dict[str, Any]) -> Verdict:
-    """The verdict, with its files in this place."""
+    """The verdict on a module that computes these ids, with its files in this place."""
     folder = Path(place_of_files.name) / type(module).__name__
     folder.mkdir()
     with ThreadPoolExecutor(1) as beside:  # a copy of the weights takes about as long as the model

@@ -11,7 +11,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 import numpy as np
 
 from . import _arrays
-from ._program import QkvError, ended_by_signals, options_of, run, subject
+from ._program import Folder, QkvError, ended_by_signals, kept_files, options_of, run, subject
 
 Arrays = Mapping[str, Any]
 Side = Union[str, Path, Arrays]
@@ -27,16 +27,9 @@ class Verdict:
         mistakes: the mistakes that make the first wrong step's numbers, best first; each has "id" and "says".
     """
 
-    def __init__(self, command: Sequence[str], folder: tempfile.TemporaryDirectory, page_of: Sequence[str] = (),
+    def __init__(self, command: Sequence[str], folder: Folder, page_of: Sequence[str] = (),
                  hint: str = ""):
-        try:
-            with ended_by_signals():
-                done = run(*command, "--json")
-        except BaseException as error:
-            folder.cleanup()
-            if isinstance(error, QkvError):
-                raise QkvError(str(error).replace(folder.name + "/", "")) from None
-            raise
+        done = run(*command, "--json")
         self.json: Dict[str, Any] = json.loads(done.text.replace(folder.name + "/", ""))
         self._is_right = done.status == 0
         self._command = command
@@ -48,6 +41,7 @@ class Verdict:
     def __bool__(self) -> bool:
         return self._is_right
 
+    @ended_by_signals()
     def __str__(self) -> str:
         if self._text is None:
             lines = run(*self._command).text.replace(self._folder.name + "/", "").splitlines(keepends=True)
@@ -75,6 +69,7 @@ class Verdict:
                 return step.get("mistakes", [])
         return []
 
+    @ended_by_signals()
     def _repr_html_(self) -> str:
         """The report, and the page of the first wrong step as it should be, for a notebook."""
         shown = f"<pre>{html.escape(str(self))}</pre>"
@@ -90,6 +85,7 @@ class Verdict:
         return f'{shown}<iframe srcdoc="{frame}" style="width: 100%; height: 30em; border: 0"></iframe>'
 
 
+@ended_by_signals()
 def trace(lesson_or_model: Union[str, Path], **options: Any) -> Dict[str, np.ndarray]:
     """Every matrix of a lesson or a model, computed in double precision: its givens and its steps, by name.
 
@@ -100,11 +96,12 @@ def trace(lesson_or_model: Union[str, Path], **options: Any) -> Dict[str, np.nda
     Returns:
         float64 arrays; of heads the first axis is the head. Raises QkvError for what qkv refuses.
     """
-    with ended_by_signals(), tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder:
         run("export", *subject(lesson_or_model), *options_of(options), "--format", "npz", "-o", folder, "--no-sync")
         return _arrays.read(Path(folder) / "lesson.npz")
 
 
+@ended_by_signals()
 def check(lesson_or_model: Union[str, Path], arrays: Arrays, **options: Any) -> Verdict:
     """Judges arrays against a lesson or a model, each from the program's own arrays before it.
 
@@ -117,13 +114,14 @@ def check(lesson_or_model: Union[str, Path], arrays: Arrays, **options: Any) -> 
     Returns:
         A Verdict, true if nothing is wrong or undecided. Raises QkvError if nothing fits.
     """
-    folder = tempfile.TemporaryDirectory()
-    file = Path(folder.name) / "arrays.safetensors"
-    _arrays.write(file, arrays)
-    about = [*subject(lesson_or_model), *options_of(options)]
-    return Verdict(["check", *about, str(file)], folder, about)
+    with kept_files() as folder:
+        file = Path(folder.name) / "arrays.safetensors"
+        _arrays.write(file, arrays)
+        about = [*subject(lesson_or_model), *options_of(options)]
+        return Verdict(["check", *about, str(file)], folder, about)
 
 
+@ended_by_signals()
 def compare(actual: Side, desired: Side, **options: Any) -> Verdict:
     """Compares two lessons, models, files of arrays or dictionaries of arrays, step by step.
 
@@ -134,17 +132,17 @@ def compare(actual: Side, desired: Side, **options: Any) -> Verdict:
     Returns:
         A Verdict, true if all are the same within the tolerance. Raises QkvError if nothing is compared.
     """
-    folder = tempfile.TemporaryDirectory()
     words: List[str] = []
-    for name, side in (("actual", actual), ("desired", desired)):
-        if isinstance(side, Mapping):
-            file = Path(folder.name) / f"{name}.safetensors"
-            _arrays.write(file, side)
-            words.append(str(file))
-        else:
-            of_side = subject(side)
-            words += [str(side)] if Path(side).is_dir() and not is_model(side) else of_side
-    return Verdict(["compare", *words, *options_of(options)], folder)
+    with kept_files() as folder:
+        for name, side in (("actual", actual), ("desired", desired)):
+            if isinstance(side, Mapping):
+                file = Path(folder.name) / f"{name}.safetensors"
+                _arrays.write(file, side)
+                words.append(str(file))
+            else:
+                of_side = subject(side)
+                words += of_side[-1:] if Path(side).is_dir() and not is_model(side) else of_side
+        return Verdict(["compare", *words, *options_of(options)], folder)
 
 
 def is_model(path: Union[str, Path]) -> bool:

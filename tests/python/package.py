@@ -270,6 +270,37 @@ def what_verify_cannot_take_is_refused(_folder):
         raise AssertionError("a damaged model was taken")
 
 
+KILLED = """
+import os, signal, sys, threading
+sys.path.insert(0, "{examples}")
+import qkv
+from nanogpt_test import GPT
+model = GPT()
+before = set(os.listdir("/dev/shm")) | set(os.listdir("/tmp"))
+kept = qkv.verify(model, ids=[1, 2]), qkv.check("the-fat-cat", {{"scores": [[0] * 4] * 4}})
+after = set(os.listdir("/dev/shm")) | set(os.listdir("/tmp"))
+print(*sorted(name for name in after - before if name.startswith("tmp")), flush=True)
+{end}
+"""
+
+
+def files_go_quietly(_folder):
+    """With every warning an error: when a verdict goes, when Python ends, and when a signal ends a call."""
+    sleeping = ("model.forward = lambda ids: __import__('time').sleep(60)\n"
+                "threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM)).start()\nqkv.verify(model, ids=[1, 2])")
+    for end, status in (("", 0), ("del kept", 0), ("kept[0]._repr_html_(); raise KeyError", 1), (sleeping, 143),
+                        ("try: qkv.check('the-fat-cat', {'scores': []})\nexcept qkv.QkvError: pass", 0),
+                        ("if os.fork() == 0: sys.exit()\nos.wait(); str(kept[0])", 0)):
+        script = KILLED.format(examples=ROOT / "examples" / "python", end=end)
+        done = subprocess.run([sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, check=False,
+                              env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
+        equal(done.returncode, status, end + done.stderr)
+        assert "Warning" not in done.stderr, done.stderr
+        names = done.stdout.split()
+        equal(len(names) >= 2, True, done.stdout)
+        equal([name for name in names if os.path.exists("/tmp/" + name) or os.path.exists("/dev/shm/" + name)], [], end)
+
+
 def several_threads_may_verify(_folder):
     from nanogpt_test import GPT
     model = GPT()  # in training mode: a thread that ends must not switch dropout on for another
@@ -293,6 +324,7 @@ CLAIMS = [
     a_mistake_in_two_steps_that_modules_hide_is_named,
     what_a_model_returns_is_verified,
     what_verify_cannot_take_is_refused,
+    files_go_quietly,
     several_threads_may_verify,
 ]
 
