@@ -83,8 +83,8 @@ def run(*arguments: Any) -> Result:
     command = [program(), *map(str, arguments), "--color", "never"]
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
-    except OSError as error:
-        raise QkvError(f"{command[0]} can't be run: {error.strerror}") from error
+    except (OSError, ValueError) as error:  # no program, or an argument with a NUL
+        raise QkvError(f"{command[0]} can't be run: {getattr(error, 'strerror', None) or error}") from error
     text = done.stdout.decode("utf-8", "replace")
     if done.returncode not in (0, 1):
         said = done.stderr.decode("utf-8", "replace").strip()
@@ -97,6 +97,8 @@ def options_of(options: dict) -> List[str]:
     words: List[str] = []
     for name, value in options.items():
         option = "--" + name.replace("_", "-")
+        if name in ("help", "version"):
+            raise QkvError(f"{option} gives no verdict and no arrays: write qkv {option} in a shell")
         if value is None or value is False:
             continue
         if value is True:
@@ -130,6 +132,8 @@ def subject(lesson_or_model: Any) -> Sequence[str]:
     """A lesson's name or file as an argument, or a model's file or directory as --model."""
     if not isinstance(lesson_or_model, (str, os.PathLike)):
         raise QkvError(f"a lesson or a model is a name or a path, not {type(lesson_or_model).__name__}")
+    if str(lesson_or_model).startswith("-"):  # a name, not an option
+        lesson_or_model = f"./{lesson_or_model}"
     path = Path(lesson_or_model)
     is_model = path.is_dir() or path.name.endswith((".safetensors", ".safetensors.index.json"))
     return ("--model", str(path)) if is_model else (str(lesson_or_model),)

@@ -9,21 +9,29 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Dict, Iterator, Mapping, Optional, Sequence
 
+import numpy as np
+
 from . import _arrays
-from ._program import Folder, QkvError, ended_by_signals, kept_files, options_of, whole_numbers
+from ._program import Folder, QkvError, ended_by_signals, kept_files, options_of, run, whole_numbers
 from ._verdict import Verdict
 
 
 def tensor_of(output: Any) -> Any:
-    """A module's output as one tensor: itself, its logits, or the first of several. None if it has none."""
+    """A module's output as one tensor: itself, its logits, or the first of several that is no lone number (a loss).
+
+    None if it has none.
+    """
+    if isinstance(output, np.ndarray) and output.dtype.kind in "fiu":
+        import torch
+        return torch.from_numpy(output)
     if hasattr(output, "detach"):
         return output
     if getattr(output, "logits", None) is not None:
         return output.logits
     if isinstance(output, Mapping):
         output = [output["logits"]] if "logits" in output else list(output.values())
-    if isinstance(output, (tuple, list)) and output:
-        return tensor_of(output[0])
+    if isinstance(output, (tuple, list)):
+        return next((one for one in map(tensor_of, output) if one is not None and one.dim() > 0), None)
     return None
 
 
@@ -156,15 +164,14 @@ def verify(module: Any, ids: Sequence[int], config: Optional[Mapping[str, Any]] 
         raise QkvError('no module shows every step (scores, for one): require="all" would never pass; name the steps '
                        'that have to be there, as in require="h0.output,logits"')
     numbers = torch.tensor(whole_numbers("ids", ids))
-    place = next((parameter.device for parameter in module.parameters()), numbers.device)
     known = dict(config) if config is not None else config_of(module)
     try:
         with kept_files(in_memory()) as folder:
-            return verdict_in(folder, module, numbers.to(place), known, options)
+            return verdict_in(folder, module, numbers, known, options)
     except QkvError as error:
         if "--model-heads" in str(error):
             raise QkvError('the number of heads is not known: give it as config={"n_head": 12}, or as the '
-                           "module's `config`") from None
+                           "module's `config`") from error.__cause__
         raise
 
 
@@ -173,14 +180,32 @@ def verdict_in(place_of_files: Folder, module: Any, numbers: Any, known: Dict[st
     """The verdict on a module that computes these ids, with its files in this place."""
     folder = Path(place_of_files.name) / type(module).__name__
     folder.mkdir()
+    place = next((parameter.device for parameter in module.parameters()), numbers.device)
+    heads = None if "model_type" in known else known.get("n_head")
+    tokens = ["--ids", ",".join(str(one) for one in numbers.tolist())]
     with ThreadPoolExecutor(1) as beside:  # a copy of the weights takes about as long as the model
         written = beside.submit(write_model, module, folder, known)
-        with one_at_a_time, undisturbed(module), record(module) as steps:
-            output = tensor_of(module(numbers[None]))
+        try:
+            with one_at_a_time, undisturbed(module), record(module) as steps:
+                output = tensor_of(module(numbers[None].to(place)))
+        except Exception as error:
+            try:  # of no known family, or with a token that it has not
+                written.result()
+                words = options_of({"family": options.get("family"), "model_heads": heads})
+                run("run", "--model", folder, *tokens, *words, "--step", "X")
+            except QkvError as reason:
+                raise reason from error
+            except Exception:  # weights that cannot be read either
+                pass
+            said = (str(error).splitlines() or [""])[0]
+            raise QkvError(f"{type(module).__name__} raises {type(error).__name__}: {said}") from error
         written.result()
     # What the model returns comes first: it counts, also if the model changed what its head returned.
     head = next((steps[step] for step in steps if step.rsplit(".", 1)[-1] == "lm_head"), None)
-    if output is not None and (head is None or output.shape[-1:] == head.shape[-1:] and not output.equal(head)):
+    note = ""
+    if output is None or output.dim() == 0:
+        note = "What the model returns was not compared: it holds no tensor of logits.\n"
+    elif head is None or output.dtype != head.dtype or not output.to(head.device).equal(head):
         steps = {"returned": output, **steps}
     file = folder.with_name("steps.safetensors")
     _arrays.write(file, without_copies(steps))
@@ -191,11 +216,10 @@ def verdict_in(place_of_files: Folder, module: Any, numbers: Any, known: Dict[st
         else:
             hint = ('No nn.GELU shows which GELU is meant. If it is the exact one, as in F.gelu(x), say '
                     'family="nanogpt"; the one with tanh is family="mingpt".\n')
-    heads = None if "model_type" in known else known.get("n_head")
-    about = ["--model", str(folder), "--ids", ",".join(str(int(one)) for one in numbers),
+    about = ["--model", str(folder), *tokens,
              *options_of({"model_heads": heads})]
     page_of = [*about, *options_of({"family": options.get("family")})]
-    return Verdict(["compare", str(file), *about, *options_of(options)], place_of_files, page_of, hint)
+    return Verdict(["compare", str(file), *about, *options_of(options)], place_of_files, page_of, hint, note)
 
 
 def in_memory() -> Optional[str]:

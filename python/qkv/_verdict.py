@@ -28,14 +28,18 @@ class Verdict:
     """
 
     def __init__(self, command: Sequence[str], folder: Folder, page_of: Sequence[str] = (),
-                 hint: str = ""):
+                 hint: str = "", note: str = ""):
         done = run(*command, "--json")
-        self.json: Dict[str, Any] = json.loads(done.text.replace(folder.name + "/", ""))
+        try:
+            self.json: Dict[str, Any] = json.loads(done.text.replace(folder.name + "/", ""))
+        except json.JSONDecodeError as error:
+            raise QkvError("these options ask the program for something else than a verdict") from error
         self._is_right = done.status == 0
         self._command = command
         self._folder = folder  # its files go with the verdict; the report is made of them when it is asked for
         self._text: Optional[str] = None
         self._page_of = page_of
+        self._note = note  # what the report has to say beside the program's own
         self._hint = hint  # what to say where another activation function was taken
 
     def __bool__(self) -> bool:
@@ -45,7 +49,7 @@ class Verdict:
     def __str__(self) -> str:
         if self._text is None:
             lines = run(*self._command).text.replace(self._folder.name + "/", "").splitlines(keepends=True)
-            self._text = "".join(line for line in lines if not line.startswith("Cell by cell: "))
+            self._text = "".join(line for line in lines if not line.startswith("Cell by cell: ")) + self._note
             if any(mistake["id"] == "activation.other" for mistake in self.mistakes):
                 self._text += self._hint
         return self._text

@@ -227,12 +227,23 @@ def what_a_model_returns_is_verified(_folder):
     for change, is_right in ((lambda logits: logits, True), (lambda logits: {"loss": None, "logits": logits}, True),
                              (lambda logits: (logits, None), True), (lambda logits: logits[:, -1:], True),
                              (lambda logits: 2 * logits, False), (lambda logits: {"logits": logits.flip(1)}, False),
-                             (lambda logits: (logits * math.nan, None), False)):
+                             (lambda logits: (logits * math.nan, None), False),
+                             (lambda logits: (logits.sum(), logits), True),
+                             (lambda logits: (logits.sum(), 2 * logits), False),
+                             (lambda logits: logits.numpy(), True), (lambda logits: (2 * logits).numpy(), False),
+                             (lambda logits: 3 * logits.transpose(1, 2), False),
+                             (lambda logits: torch.cat([logits, logits[..., :1]], -1), False),
+                             (lambda logits: logits.argmax(-1), False)):
         torch.manual_seed(2)
         model = Changed()
         model.change = change
         verdict = qkv.verify(model, ids=[1, 4, 2, 5, 3])
         equal((bool(verdict), verdict.first_wrong), (is_right, None if is_right else "logits"))
+    for change in (lambda logits: logits.sum(), lambda logits: "some text", lambda logits: None):
+        model.change = change
+        verdict = qkv.verify(model, ids=[1, 4, 2, 5, 3])
+        assert verdict and "What the model returns was not compared" in str(verdict), verdict
+    model.change = lambda logits: 2 * logits
     model.config = type("Config", (dict,), {"__getattr__": dict.__getitem__})(n_head=4)
     assert not qkv.verify(model, ids=[1, 4])
 
@@ -284,6 +295,36 @@ print(*sorted(name for name in after - before if name.startswith("tmp")), flush=
 """
 
 
+def every_refusal_is_one_line_of_qkv(_folder):
+    """Also where the module itself raises: then that is the cause."""
+    from nanogpt_test import GPT
+    broken, heads = GPT(), {"n_head": 4}
+
+    def boom(_ids):
+        raise RuntimeError("boom\nin two lines")
+    broken.forward = boom
+    arrays = {"scores": SCORES}
+    for call, says, cause in (
+            (lambda: qkv.verify(torch.nn.Linear(3, 3), ids=[1, 2]), "Linear: this is no model that qkv knows", RuntimeError),
+            (lambda: qkv.verify(broken, ids=[1, 2]), "GPT raises RuntimeError: boom", RuntimeError),
+            (lambda: qkv.verify(GPT(), ids=[1, 50]), "50", IndexError),
+            (lambda: qkv.verify(GPT().to("meta"), ids=[1, 2]), "Meta", NotImplementedError),
+            (lambda: qkv.verify(GPT(), ids=[1, 2], config=heads, help=True), "--help", None),
+            (lambda: qkv.trace(LESSON, version=True), "--version", None),
+            (lambda: qkv.check(LESSON, arrays, help=True), "--help", None),
+            (lambda: qkv.check("--help", arrays), "./--help", None),
+            (lambda: qkv.compare("--version", LESSON), "./--version", None),
+            (lambda: qkv.compare(arrays, "--version"), "./--version", None),
+            (lambda: qkv.trace("a\0b"), "can't be run", ValueError)):
+        try:
+            call()
+        except qkv.QkvError as error:
+            assert says in str(error) and "\n" not in str(error), (says, error)
+            equal(cause is None or isinstance(error.__cause__, cause), True, f"{says}: {error.__cause__!r}")
+        else:
+            raise AssertionError(f"{says}: it was taken")
+
+
 def files_go_quietly(_folder):
     """With every warning an error: when a verdict goes, when Python ends, and when a signal ends a call."""
     sleeping = ("model.forward = lambda ids: __import__('time').sleep(60)\n"
@@ -324,6 +365,7 @@ CLAIMS = [
     a_mistake_in_two_steps_that_modules_hide_is_named,
     what_a_model_returns_is_verified,
     what_verify_cannot_take_is_refused,
+    every_refusal_is_one_line_of_qkv,
     files_go_quietly,
     several_threads_may_verify,
 ]
