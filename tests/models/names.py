@@ -171,6 +171,30 @@ def wrong_arrays_are_found(folder):
                 equal(done.returncode, 1, f"{kind} {scheme} {name}: {done.stdout}")
 
 
+def a_second_array_of_a_step_is_judged_too(folder):
+    """A module and its last part stand for one step; the wrong one of them is found, whichever comes first."""
+    for kind, steps, layers, options, place, schemes in models(folder):
+        scheme = "gpt2" if kind == "gpt2" else "llama"
+        arrays = SCHEMES[scheme](steps, layers, kind)
+        own = "transformer.h.1." if kind == "gpt2" else "model.layers.1."
+        pairs = {"attn.c_proj": "attn", "mlp.c_proj": "mlp"} if kind == "gpt2" else {
+            "self_attn.o_proj": "self_attn", "mlp.down_proj": "mlp"}
+        for part, module in pairs.items():
+            right = arrays[own + part]
+            equal(compared(arrays | {own + module: right + 1e-12}, place, options).returncode, 0)
+            for wrong in (right * -3 + 1, right * 1.01, right.flip(-2), torch.full_like(right, torch.nan)):
+                for names in ((part, module), (module, part)):
+                    others = {name: array for name, array in arrays.items() if name != own + part}
+                    for first, second in ((right, wrong), (wrong, right)):
+                        both = {own + names[0]: first, own + names[1]: second}
+                        done = compared(both | others, place, options)
+                        equal(done.returncode, 1, f"{kind} {names}: {done.stdout}")
+                        step = "output" if "attn" in part else "mlp_out"
+                        assert f"The first that differs is h1.{step}" in done.stdout, (kind, names, done.stdout)
+                        fits_none = names[0] if first is right else names[1]
+                        assert f"fits no step: {own}{fits_none}" in done.stdout, (kind, names, done.stdout)
+
+
 def weights_pass_as_pytorch_stores_them(folder):
     """nn.Linear's are out × in, also in a fused one; a wrong one is found, and so is one that stands another way."""
     for kind, layout in (("nanogpt", "out-in"), ("gpt2", "in-out"), *((family, "") for family in llama.KINDS)):
@@ -242,6 +266,7 @@ def maps_come_first_and_stars_cross_no_dot(folder):
 CLAIMS = [
     right_arrays_are_found_and_pass,
     wrong_arrays_are_found,
+    a_second_array_of_a_step_is_judged_too,
     weights_pass_as_pytorch_stores_them,
     a_scheme_may_be_named_and_must_fit,
     maps_come_first_and_stars_cross_no_dot,

@@ -290,18 +290,45 @@ bool same_numbers(const ParsedArray& one, const ParsedArray& other) {
                                                   &Numeral::value, &Numeral::value);
 }
 
+// How far an array is from a step's numbers; the nearest sentence of a batch counts. 0 if it has
+// another size, or heads, which may be laid out otherwise.
+double distance_from(const Tensor& right, const ParsedArray& array) {
+  const std::size_t size = right.values.size();
+  if (right.matrices() > 1 || size == 0 || array.cells.size() % size != 0) return 0;
+  double nearest = array.cells.empty() ? 0 : infinity;
+  for (std::size_t start = 0; start < array.cells.size(); start += size) {
+    double farthest = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      const double x = array.cells[start + i].value;
+      const double gap = x == right.values[i] ? 0 : std::abs(x - right.values[i]);
+      farthest = std::max(farthest, std::isnan(gap) ? infinity : gap);
+    }
+    nearest = std::min(nearest, farthest);
+  }
+  return nearest;
+}
+
 // Renames the arrays, and cuts those that stand for several steps. Of several arrays of one step
-// (a module's and that of its last part) the first is taken; the others stay, if they differ.
+// (a module's and that of its last part) the farthest from its numbers is taken, so that a wrong
+// one is found; the others stay, if they differ. Without known distances the first is taken.
 void rename(const Names& names, const Trace& trace, std::vector<NamedArray>& arrays) {
   std::set<std::string> own;
   for (const NamedArray& array : arrays) own.insert(array.name);
-  std::map<std::string, std::size_t> places;  // in `named`, of what was renamed
+  std::map<std::string, std::pair<std::size_t, std::string>> places;  // in `named`; the old name
   std::vector<NamedArray> named;
   for (std::size_t a = 0; a < arrays.size(); ++a) {
     const std::vector<std::string>& ours = names[a];
     const auto first = ours.empty() ? places.end() : places.find(ours.front());
-    if (first != places.end() && same_numbers(named[first->second].written, arrays[a].written))
-      continue;
+    if (first != places.end()) {
+      auto& [place, old_name] = first->second;
+      ParsedArray& taken = named[place].written;
+      if (same_numbers(taken, arrays[a].written)) continue;
+      const Tensor& right = trace.at(ours.front());
+      if (distance_from(right, arrays[a].written) > distance_from(right, taken)) {
+        std::swap(taken, arrays[a].written);
+        std::swap(old_name, arrays[a].name);
+      }
+    }
     const bool is_free = std::ranges::none_of(
         ours, [&](const std::string& name) { return own.contains(name) || places.contains(name); });
     std::vector<ParsedArray> parts;
@@ -309,7 +336,7 @@ void rename(const Names& names, const Trace& trace, std::vector<NamedArray>& arr
     if (ours.size() == 1 && is_free) parts.push_back(std::move(arrays[a].written));
     if (parts.empty()) named.push_back(std::move(arrays[a]));
     for (std::size_t i = 0; i < parts.size(); ++i) {
-      places[ours[i]] = named.size();
+      places[ours[i]] = {named.size(), arrays[a].name};
       named.push_back({ours[i], std::move(parts[i])});
     }
   }
