@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -103,7 +104,7 @@ def without_copies(arrays: Mapping[str, Any]) -> Dict[str, Any]:
 
 
 def write_model(module: Any, folder: Path, config: Dict[str, Any]) -> None:
-    """Writes the weights, and config.json where the model's family is named in it."""
+    """Writes the weights, and config.json if there is anything to say in it."""
     weights = module.state_dict()
     table = next((tensor for name, tensor in weights.items() if name.endswith(("wte.weight", "embed_tokens.weight"))), None)
     for head in [name for name in weights if name.rsplit(".", 2)[-2:] == ["lm_head", "weight"]]:
@@ -113,7 +114,12 @@ def write_model(module: Any, folder: Path, config: Dict[str, Any]) -> None:
         else:  # the module computes with it, whatever its config says
             config["tie_word_embeddings"] = False
     _arrays.write(folder / "model.safetensors", weights)
-    if "model_type" in config:
+    write_config(folder, config)
+
+
+def write_config(folder: Path, config: Dict[str, Any]) -> None:
+    """Writes config.json, unless it is empty."""
+    if config:
         (folder / "config.json").write_text(json.dumps(config, default=str), encoding="utf-8")
 
 
@@ -167,7 +173,7 @@ def verify(module: Any, ids: Sequence[int], config: Optional[Mapping[str, Any]] 
     known = dict(config) if config is not None else config_of(module)
     try:
         with kept_files(in_memory()) as folder:
-            return verdict_in(folder, module, numbers, known, options)
+            return verdict_in(folder, module, numbers, known, config is not None, options)
     except QkvError as error:
         if "--model-heads" in str(error):
             raise QkvError('the number of heads is not known: give it as config={"n_head": 12}, or as the '
@@ -176,12 +182,11 @@ def verify(module: Any, ids: Sequence[int], config: Optional[Mapping[str, Any]] 
 
 
 def verdict_in(place_of_files: Folder, module: Any, numbers: Any, known: Dict[str, Any],
-               options: Dict[str, Any]) -> Verdict:
+               is_given: bool, options: Dict[str, Any]) -> Verdict:
     """The verdict on a module that computes these ids, with its files in this place."""
     folder = Path(place_of_files.name) / type(module).__name__
     folder.mkdir()
     place = next((parameter.device for parameter in module.parameters()), numbers.device)
-    heads = None if "model_type" in known else known.get("n_head")
     tokens = ["--ids", ",".join(str(one) for one in numbers.tolist())]
     with ThreadPoolExecutor(1) as beside:  # a copy of the weights takes about as long as the model
         written = beside.submit(write_model, module, folder, known)
@@ -191,7 +196,7 @@ def verdict_in(place_of_files: Folder, module: Any, numbers: Any, known: Dict[st
         except Exception as error:
             try:  # of no known family, or with a token that it has not
                 written.result()
-                words = options_of({"family": options.get("family"), "model_heads": heads})
+                words = options_of({"family": options.get("family")})
                 run("run", "--model", folder, *tokens, *words, "--step", "X")
             except QkvError as reason:
                 raise reason from error
@@ -216,10 +221,20 @@ def verdict_in(place_of_files: Folder, module: Any, numbers: Any, known: Dict[st
         else:
             hint = ('No nn.GELU shows which GELU is meant. If it is the exact one, as in F.gelu(x), say '
                     'family="nanogpt"; the one with tanh is family="mingpt".\n')
-    about = ["--model", str(folder), *tokens,
-             *options_of({"model_heads": heads})]
+    about = ["--model", str(folder), *tokens]
     page_of = [*about, *options_of({"family": options.get("family")})]
-    return Verdict(["compare", str(file), *about, *options_of(options)], place_of_files, page_of, hint, note)
+    command = ["compare", str(file), *about, *options_of(options)]
+    is_own = not is_given and "model_type" not in known  # a class of the module's author, with what it likes
+    while True:
+        try:
+            return Verdict(command, place_of_files, page_of, hint, note)
+        except QkvError as error:
+            unknown = re.search(r"qkv does not know what ([^ .]+)\S* = ", str(error))
+            if not is_own or not unknown or unknown[1] not in known:
+                raise
+            del known[unknown[1]]
+            write_config(folder, known)
+            note += f"The entry {unknown[1]} of the module's `config` was not used: qkv does not know it.\n"
 
 
 def in_memory() -> Optional[str]:

@@ -325,6 +325,44 @@ def every_refusal_is_one_line_of_qkv(_folder):
             raise AssertionError(f"{says}: it was taken")
 
 
+def entries_of_a_config_are_used_or_refused(_folder):
+    """Also without model_type; of the module's own config, those that qkv does not know are named in the report."""
+    from nanogpt_test import GPT, Config
+
+    def verdict(eps, entries, own=False):
+        torch.manual_seed(3)
+        model = GPT()
+        for inside in model.modules():
+            if isinstance(inside, torch.nn.LayerNorm):
+                inside.eps = eps
+        if own:
+            model.config = type("Own", (Config,), entries)()
+            return qkv.verify(model, ids=[1, 4, 2])
+        return qkv.verify(model, ids=[1, 4, 2], config={"n_head": 4, **entries})
+
+    for own in (False, True):
+        for eps, stated, first in ((1e-5, {}, None), (1e-3, {"layer_norm_epsilon": 1e-3}, None),
+                                   (1e-5, {"layer_norm_epsilon": 1e-3}, "h0.norm1"), (1e-3, {}, "h0.norm1")):
+            equal(verdict(eps, stated, own).first_wrong, first, f"{eps} {stated} {own}")
+        for entry in ({"n_layer": 3}, {"vocab_size": 77}, {"scale_attn_weights": False}, {"n_head": [4]},
+                      {"model_type": "llama"}):
+            try:
+                verdict(1e-5, entry, own)
+            except qkv.QkvError as error:
+                assert next(iter(entry)) in str(error) and "\n" not in str(error), error
+            else:
+                raise AssertionError(f"{entry} was taken")
+    assert verdict(1e-5, {"activation_function": "relu"}).first_wrong == "h0.mlp_out"
+    try:
+        verdict(1e-5, {"foo": 3})
+    except qkv.QkvError as error:
+        assert "foo = 3" in str(error), error
+    else:
+        raise AssertionError("foo was taken")
+    report = verdict(1e-5, {"learning_rate": 3, "device": {"name": "cpu"}}, own=True)
+    assert report and "entry learning_rate of" in str(report) and "entry device of" in str(report), report
+
+
 def files_go_quietly(_folder):
     """With every warning an error: when a verdict goes, when Python ends, and when a signal ends a call."""
     sleeping = ("model.forward = lambda ids: __import__('time').sleep(60)\n"
@@ -366,6 +404,7 @@ CLAIMS = [
     what_a_model_returns_is_verified,
     what_verify_cannot_take_is_refused,
     every_refusal_is_one_line_of_qkv,
+    entries_of_a_config_are_used_or_refused,
     files_go_quietly,
     several_threads_may_verify,
 ]
