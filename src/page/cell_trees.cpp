@@ -243,25 +243,9 @@ class TreeWriter {
 }  // namespace
 
 std::string_view sign_of(Kind kind) {
-  switch (kind) {
-    case Kind::sum: return "+";
-    case Kind::difference: return "-";
-    case Kind::product: return "*";
-    case Kind::quotient: return "/";
-    case Kind::negative: return "~";
-    case Kind::root: return "sqrt";
-    case Kind::exponential: return "exp";
-    case Kind::logarithm: return "ln";
-    case Kind::sine: return "sin";
-    case Kind::cosine: return "cos";
-    case Kind::hyperbolic_tangent: return "tanh";
-    case Kind::error_function: return "erf";
-    case Kind::power: return "^";
-    case Kind::maximum: return "max";
-    case Kind::number:
-    case Kind::cell: break;
-  }
-  return {};
+  constexpr std::string_view signs[] = {"",    "",   "+",   "-",   "*",    "/",   "~", "sqrt",
+                                        "exp", "ln", "sin", "cos", "tanh", "erf", "^", "max"};
+  return signs[static_cast<std::size_t>(kind)];
 }
 
 PlaceNames place_names(const Trace& trace, const Step& step,

@@ -187,17 +187,11 @@ std::string html_prose(const std::vector<Passage>& passages) {
 }
 
 std::string json_for_html(std::string_view json) {
-  std::string result;
-  result.reserve(json.size());
-  while (!json.empty()) {
-    const std::size_t markup = std::min(json.find_first_of("<>&"), json.size());
-    result += json.substr(0, markup);
-    json.remove_prefix(markup);
-    if (json.empty()) break;
-    result += fmt::format("\\u{:04x}", static_cast<int>(json.front()));
-    json.remove_prefix(1);
+  std::string text(json);
+  for (const char c : {'<', '>', '&'}) {
+    text = replace_all(std::move(text), {&c, 1}, fmt::format("\\u{:04x}", int{c}));
   }
-  return result;
+  return text;
 }
 
 }  // namespace qkv::inline page

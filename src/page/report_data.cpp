@@ -266,14 +266,12 @@ void write_report_data(const Trace& trace, const std::vector<TensorView>& views,
       tensor["of"] = operands_of(*view.step, views);
       tensor["trees"] = trees[v].trees;
     }
-    if (std::ranges::any_of(trees[v].which, [](int tree) { return tree != 0; })) {
+    if (std::ranges::any_of(trees[v].which, [](int tree) { return tree != 0; }))
       tensor["which"] = trees[v].which;
-    }
     const std::vector<std::size_t> runs = runs_of(read);
     tensor["runs"] = runs;
-    std::string text = up_to_member(tensor, "values") + '"';
+    std::string text = (v == 0 ? "[\n" : ",\n") + up_to_member(tensor, "values") + '"';
     append_numbers(text, *view.tensor, runs);
-    sink(v == 0 ? "[\n" : ",\n");
     sink(text += "\"}");
   }
   sink("]}");

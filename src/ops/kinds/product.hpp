@@ -60,7 +60,6 @@ struct WeightsTimesValues {
 template <class Axes>
 struct ProductMaths {
   static constexpr bool is_uniform = true;
-
   static Form form(const Call&) {
     const bool is_transposed = Axes::right == RightSide::transposed;
     return {.operands = {Axes::first, Axes::second},

@@ -54,7 +54,6 @@ constexpr OptionRule project_options[] = {
 
 struct Project {
   static constexpr bool is_uniform = true;
-
   static Form form(const Call& call) {
     const bool is_transposed = side_of_weight(*call.options) == RightSide::transposed;
     Form form{{"row inner", is_transposed ? "column inner" : "inner column"},
