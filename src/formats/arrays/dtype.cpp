@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 
+#include "tensor/resources.hpp"
 #include "text/strings.hpp"
 
 namespace qkv::inline formats {
@@ -57,9 +58,10 @@ Stored stored_at(const char* bytes, ByteOrder order) {
 template <class Stored, double (*value)(Stored) = number<Stored>>
 void each(const char* bytes, std::size_t step, ByteOrder order, std::span<double> numbers) {
   if (order == ByteOrder::little && step == sizeof(Stored)) {  // the usual case: vectorised
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      numbers[i] = value(stored_at<Stored>(bytes + i * sizeof(Stored), ByteOrder::little));
-    }
+    parallel_for(numbers.size(), small_tensor_limit, 1, [&](std::size_t i, std::size_t end) {
+      for (; i < end; ++i)
+        numbers[i] = value(stored_at<Stored>(bytes + i * sizeof(Stored), ByteOrder::little));
+    });
     return;
   }
   for (std::size_t i = 0; i < numbers.size(); ++i) {
