@@ -9,11 +9,13 @@ namespace qkv::inline check {
 namespace {
 
 // What an array of another program is called here. `*` is a layer's number, `<` the number of the
-// layer before; `|` separates names of which the first that the lesson has is meant; `+` joins the
-// steps that stand side by side in one array.
+// layer before; `|` separates names of which the first that the lesson has is meant, or a later one
+// if it alone has the array's size; `+` joins the steps that stand side by side in one array. A
+// rule with `beside` applies only if an array of theirs or a given of ours has that name.
 struct NameRule {
   std::string_view theirs;
   std::string_view ours;
+  std::string_view beside = {};
 };
 
 // Source: the hooks of TransformerLens's HookedTransformer. The hook of an RMS norm has the rows
@@ -23,7 +25,7 @@ constexpr NameRule transformer_lens[] = {
     {"hook_pos_embed", "position_embeddings"},
     {"blocks.0.hook_resid_pre", "X"},
     {"blocks.*.hook_resid_pre", "h<.residual2"},
-    {"blocks.*.ln1.hook_normalized", "h*.norm1"},
+    {"blocks.*.ln1.hook_normalized", "h*.norm1", "h*.bias1"},
     {"blocks.*.attn.hook_q", "h*.Q"},
     {"blocks.*.attn.hook_k", "h*.K"},
     {"blocks.*.attn.hook_v", "h*.V"},
@@ -34,17 +36,18 @@ constexpr NameRule transformer_lens[] = {
     {"blocks.*.attn.hook_z", "h*.context"},
     {"blocks.*.hook_attn_out", "h*.norm1_out|h*.output"},
     {"blocks.*.hook_resid_mid", "h*.residual1"},
-    {"blocks.*.ln2.hook_normalized", "h*.norm2"},
+    {"blocks.*.ln2.hook_normalized", "h*.norm2", "h*.bias2"},
     {"blocks.*.mlp.hook_pre", "h*.mlp_in|h*.gate"},
     {"blocks.*.mlp.hook_pre_linear", "h*.up"},
     {"blocks.*.mlp.hook_post", "h*.gated|h*.gelu|h*.relu"},
     {"blocks.*.hook_mlp_out", "h*.norm2_out|h*.mlp_out"},
     {"blocks.*.hook_resid_post", "h*.residual2"},
-    {"ln_final.hook_normalized", "norm"},
+    {"ln_final.hook_normalized", "norm", "bias"},
 };
 
 // Source: the names that llama.cpp's graph gives its tensors. Qcur and Kcur are named before and
-// after the rotation; read_eval_callback tells them apart.
+// after the rotation; read_eval_callback tells them apart. Older programs have no attn_out, and
+// name it kqv_out, as others name what W_O is applied to.
 constexpr NameRule llama_cpp[] = {
     {"inp_embd", "token_embeddings"},
     {"embd", "token_embeddings"},
@@ -65,7 +68,8 @@ constexpr NameRule llama_cpp[] = {
     {"kqv-*", "h*.context"},
     {"kqv_merged-*", "h*.context"},
     {"kqv_merged_cont-*", "h*.concat"},
-    {"kqv_out-*", "h*.output"},
+    {"kqv_out-*", "h*.concat", "attn_out-*"},
+    {"kqv_out-*", "h*.output|h*.concat"},
     {"attn_out-*", "h*.output"},
     {"attn_post_norm-*", "h*.norm1_out"},
     {"ffn_inp-*", "h*.residual1"},
@@ -203,9 +207,11 @@ std::string with_layer(std::string_view ours, std::string_view layer) {
 }
 
 // Returns the names of the lesson that an array stands for: several if they stand side by side.
-std::vector<std::string> ours_of(const NameScheme& scheme, std::string_view name,
-                                 const Trace& trace) {
+std::vector<std::string> ours_of(const NameScheme& scheme, const NamedArray& array,
+                                 const std::vector<NamedArray>& arrays, const Trace& trace) {
+  std::string_view name = array.name;
   const bool is_gradient = name.starts_with("d_") || name.ends_with(".grad");
+  const std::size_t size = element_count(array.written.shape, array.name);
   if (name.starts_with("d_")) name.remove_prefix(2);
   if (name.ends_with(".grad")) name.remove_suffix(5);
   for (const std::string_view wrapper : wrappers) {
@@ -214,15 +220,23 @@ std::vector<std::string> ours_of(const NameScheme& scheme, std::string_view name
   for (const NameRule& rule : scheme.rules) {
     const auto layer = matched(rule.theirs, name);  // a layer's number, or nothing
     if (!layer || (!layer->empty() && !parse_number<std::size_t>(*layer))) continue;
+    const std::string beside = with_layer(rule.beside, *layer);
+    if (!beside.empty() && trace.find(beside) == nullptr &&
+        std::ranges::find(arrays, beside, &NamedArray::name) == arrays.end())
+      continue;
+    std::vector<std::string> first;
     for (const std::string_view choice : split(rule.ours, '|')) {
       std::vector<std::string> names;
       for (const std::string_view part : split(choice, '+')) {
         const std::string ours = with_layer(part, *layer);
         names.push_back(is_gradient ? gradient_name(ours) : ours);
       }
-      if (std::ranges::all_of(names, [&](const auto& one) { return trace.find(one) != nullptr; }))
-        return names;
+      if (!std::ranges::all_of(names, [&](const auto& one) { return trace.find(one) != nullptr; }))
+        continue;
+      if (trace.at(names.front()).values.size() == size) return names;
+      if (first.empty()) first = std::move(names);
     }
+    if (!first.empty()) return first;
   }
   return {};
 }
@@ -371,7 +385,7 @@ std::string adopt_scheme(const std::optional<std::string>& wanted, const Trace& 
     Names names;
     for (const NamedArray& array : arrays) {
       const bool keeps = trace.find(array.name) != nullptr || mapped(array.name);
-      names.push_back(keeps ? std::vector<std::string>() : ours_of(scheme, array.name, trace));
+      names.push_back(keeps ? std::vector<std::string>() : ours_of(scheme, array, arrays, trace));
     }
     return names;
   };
