@@ -195,6 +195,63 @@ def a_second_array_of_a_step_is_judged_too(folder):
                         assert f"fits no step: {own}{fits_none}" in done.stdout, (kind, names, done.stdout)
 
 
+def the_hook_of_an_rms_norm_fits_no_step(folder):
+    """TransformerLens has it before the gain; that of a layer norm is the step."""
+    for kind, steps, layers, options, place, schemes in models(folder):
+        if "transformerlens" not in schemes:
+            continue
+        arrays = transformer_lens(steps, layers, kind)
+        names = {"h0.norm1": "blocks.0.ln1", "h1.norm2": "blocks.1.ln2", "norm": "ln_final"}
+        for ours, theirs in names.items():
+            arrays[theirs + ".hook_normalized"] = steps[ours][None] * 1.5
+        done = compared(arrays, place, options)
+        equal(done.returncode, 1 if kind == "gpt2" else 0, f"{kind}: {done.stdout}")
+        assert "fit no step" in done.stdout or kind == "gpt2", done.stdout
+
+
+def kqv_out_is_before_the_output_weight_beside_attn_out(folder):
+    for kind, steps, layers, options, place, schemes in models(folder):
+        if "llama.cpp" not in schemes:
+            continue
+        arrays = llama_cpp(steps, layers, kind)
+        now = arrays | {f"kqv_out-{layer}": steps[f"h{layer}.concat"] for layer in range(layers)}
+        both = now | {f"attn_out-{layer}": steps[f"h{layer}.output"] for layer in range(layers)}
+        done = compared(both, place, options)
+        equal(done.returncode, 0, f"{kind}: {done.stdout}")
+        assert "each array fits a step" in done.stdout, done.stdout
+        for name, step in (("kqv_out-1", "h1.concat"), ("attn_out-1", "h1.output")):
+            done = compared(both | {name: both[name] * 1.01}, place, options)
+            equal(done.returncode, 1, f"{kind}: {done.stdout}")
+            assert f"The first that differs is {step}." in done.stdout, done.stdout
+        if steps["h0.concat"].shape != steps["h0.output"].shape:
+            equal(compared(now, place, options).returncode, 0, kind)
+
+
+def queries_and_keys_may_have_the_columns_of_a_gguf(folder):
+    """Its weights are permuted, so Q and K are, too, and only together with Q_rope and K_rope."""
+    _, (kind, steps, layers, options, place, _), *_ = models(folder)
+    width = steps["h0.Q"].shape[-1]
+    order = torch.arange(width).view(2, -1).T.flatten()
+    queries = [f"h{layer}.{step}" for layer in range(layers) for step in ("Q", "K", "Q_rope", "K_rope")]
+
+    def permuted(names, **others):
+        given = {name: array for name, array in steps.items() if "probabilities" not in name} | others
+        return compared(given | {name: given[name][..., order] for name in names}, place, options)
+    done = permuted(queries)
+    equal(done.returncode, 0, done.stdout)
+    assert done.stdout.count("convention.rope-layout") > 0, done.stdout
+    for name in ("h0.Q", "h1.K"):
+        done = permuted(queries, **{name: steps[name] * 1.01})
+        equal(done.returncode, 1, done.stdout)
+        assert f"The first that differs is {name}." in done.stdout, done.stdout
+    rotated = [name for name in queries if "rope" in name]
+    equal(permuted(rotated).returncode, 0)
+    for names in (["h0.Q", "h1.Q"], ["h0.K", "h1.K"], ["h0.Q", "h0.K", "h1.Q", "h1.K"],
+                  [*rotated, "h0.Q", "h1.Q"], [*rotated, "h0.K", "h1.K"], [*rotated, "h0.Q", "h0.K"],
+                  [name for name in queries if "Q" in name]):
+        equal(permuted(names).returncode, 1, f"{names}")
+
+
 def weights_pass_as_pytorch_stores_them(folder):
     """nn.Linear's are out × in, also in a fused one; a wrong one is found, and so is one that stands another way."""
     for kind, layout in (("nanogpt", "out-in"), ("gpt2", "in-out"), *((family, "") for family in llama.KINDS)):
@@ -267,6 +324,9 @@ CLAIMS = [
     right_arrays_are_found_and_pass,
     wrong_arrays_are_found,
     a_second_array_of_a_step_is_judged_too,
+    the_hook_of_an_rms_norm_fits_no_step,
+    kqv_out_is_before_the_output_weight_beside_attn_out,
+    queries_and_keys_may_have_the_columns_of_a_gguf,
     weights_pass_as_pytorch_stores_them,
     a_scheme_may_be_named_and_must_fit,
     maps_come_first_and_stars_cross_no_dot,

@@ -8,7 +8,7 @@ namespace qkv::inline check {
 struct Layout {
   bool transposed = false;                               ///< every matrix: tokens are columns
   std::set<std::string, std::less<>> heads_inside = {};  ///< of those with as many rows as heads
-  bool other_pairing = false;  ///< rotated columns are in the order of the other pairing
+  std::vector<std::string> other_pairing = {};  ///< columns are in the order of the other pairing
 };
 
 /// A submitted step or given, laid out like the lesson's tensor.

@@ -180,11 +180,31 @@ std::map<std::string, const Step*> rotations(const Trace& trace) {
   return rotated;
 }
 
-// Queries and keys alike: one alone is a mistake.
+// Returns queries and keys before their rotation, and their norms' operands, with the steps that
+// rotate them.
+std::map<std::string, const Step*> before_rotations(const Trace& trace) {
+  std::map<std::string, const Step*> before;
+  for (const Step& step : trace.steps) {
+    if (step.operation != &rope_operation) continue;
+    const Step* made = trace.find_step(step.of.front());
+    for (; made != nullptr; made = trace.find_step(made->of.front())) {
+      before.emplace(made->name, &step);
+      if (made->operation != &rms_norm_operation) break;
+    }
+  }
+  return before;
+}
+
+// Queries and keys alike: one alone is a mistake. Those before the rotation may have the same
+// order.
 std::vector<Variant> with_other_pairing(const Recipe&, const Trace& trace) {
-  Variant other{.other_pairing = true, .least = 2};
-  for (const auto& [name, rope] : rotations(trace)) other.changed.push_back(name);
-  return {std::move(other)};
+  Variant rotated{.other_pairing = true, .least = 2};
+  for (const auto& [name, rope] : rotations(trace)) rotated.changed.push_back(name);
+  Variant all = rotated;
+  all.deciding = rotated.changed;
+  for (const auto& [name, rope] : before_rotations(trace)) all.companions.push_back(name);
+  all.changed.insert(all.changed.end(), all.companions.begin(), all.companions.end());
+  return {std::move(rotated), std::move(all)};
 }
 
 std::size_t place_of(const Recipe& recipe, std::string_view name) {
@@ -307,11 +327,14 @@ std::vector<RoundedConstant> rounded_constants(const Step& step, const Call& cal
   return results;
 }
 
-void accept_rope_layout(const Trace& trace, std::vector<SubmittedArray>& submitted) {
-  const std::map<std::string, const Step*> rotated = rotations(trace);
+void accept_rope_layout(const Trace& trace, const std::vector<std::string>& names,
+                        std::vector<SubmittedArray>& submitted) {
+  if (names.empty()) return;
+  std::map<std::string, const Step*> ropes = rotations(trace);
+  ropes.merge(before_rotations(trace));
   for (SubmittedArray& matrix : submitted) {
-    const auto found = rotated.find(matrix.name);
-    if (!matrix.fits || found == rotated.end()) continue;
+    const auto found = ropes.find(matrix.name);
+    if (!matrix.fits || std::ranges::find(names, matrix.name) == names.end()) continue;
     const std::size_t columns = trace.at(matrix.name).columns();
     const std::vector<std::size_t> places = other_places(trace.call(*found->second), columns);
     matrix.cells = matrix.cells.runs(matrix.cells.size(), 1, [&](std::size_t i) {

@@ -25,7 +25,7 @@ struct Interpreter {
     result.submitted = normalise_layout(submission, *result.trace, layout);
     if (!options.strict && !layout.transposed)
       move_heads_first(*result.trace, layout, result.submitted);
-    if (layout.other_pairing) accept_rope_layout(*result.trace, result.submitted);
+    accept_rope_layout(*result.trace, layout.other_pairing, result.submitted);
     result.judgement = judge(*result.trace, result.submitted, options, too_many);
     if (result.judgement.given_up) {
       result.wrong = any_number;
@@ -110,7 +110,7 @@ bool is_equivalent(const Trace& now, const Trace& lesson, const std::vector<std:
 }
 
 // The rule for all conventions: enough of the deciding steps show it, and none of them, nor a
-// companion, has more wrong cells than before. A program must have the companions, too.
+// companion, has more wrong cells than before. A program must have another loss, too.
 bool is_accepted(const Variant& variant, const Interpretation& other, const Interpretation& plain,
                  bool needs_loss) {
   const auto contradicts = [&](const std::string& name) {
@@ -124,7 +124,7 @@ bool is_accepted(const Variant& variant, const Interpretation& other, const Inte
   if (std::ranges::any_of(variant.deciding, contradicts)) return false;
   if (std::ranges::any_of(variant.companions, contradicts)) return false;
   if (std::ranges::any_of(variant.deciding, is_exchanged)) return false;
-  if (needs_loss && !std::ranges::all_of(variant.companions, shows)) return false;
+  if (needs_loss && variant.recipe && !std::ranges::all_of(variant.companions, shows)) return false;
   return static_cast<std::size_t>(std::ranges::count_if(variant.deciding, shows)) >= variant.least;
 }
 
@@ -154,7 +154,7 @@ std::optional<Interpretation> by_convention(const Interpreter& interpret,
     const auto trace = variant.recipe ? trace_of(*variant.recipe, lesson) : interpret.trace;
     if (!is_equivalent(*trace, lesson, variant.changed)) continue;
     Layout layout = plain.layout;
-    layout.other_pairing = variant.other_pairing;
+    if (variant.other_pairing) layout.other_pairing = variant.changed;
     Interpretation other = interpret(layout, trace, to_beat);
     if (other.wrong >= to_beat || !is_accepted(variant, other, plain, interpret.options.needs_loss))
       continue;
