@@ -58,7 +58,7 @@ class Matcher {
       close(best.front());
     }
     // What leaves many cells unexplained may explain the others by chance.
-    constexpr std::size_t times = 3;
+    constexpr std::size_t times = 5;
     for (Explanation& one : found) one.sure = one.sure && one.cells >= times * open_cells_.size();
     return found;
   }
