@@ -95,6 +95,13 @@ std::string extent_text(std::string_view thing, const IndexRange& extent) {
   return fmt::format("{}s {}–{}", thing, extent.from + 1, extent.to + 1);
 }
 
+// 6 digits, or as many as tell it from 1.
+std::string factor_text(double factor) {
+  int digits = 6;
+  while (digits < 17 && fmt::format("{:.{}g}", factor, digits) == "1") ++digits;
+  return fmt::format("{:.{}g}", factor, digits);
+}
+
 // What the cells of a region have in common.
 std::string common_text(const Region& region, const StepReport& step, const CheckStyle& style) {
   const int digits = std::clamp(step.digits, 2, 4);
@@ -105,7 +112,7 @@ std::string common_text(const Region& region, const StepReport& step, const Chec
     case Region::What::constant: return ", all the same";
     case Region::What::multiple:
       return kept ? ", all off by one factor"
-                  : fmt::format(", all {:.6g} times what they should be", region.factor);
+                  : fmt::format(", all {} times what they should be", factor_text(region.factor));
     case Region::What::offset:
       return kept || region.offset.size() > 1
                  ? ", every row off by the same"

@@ -134,6 +134,18 @@ def damaged_files_are_refused_or_read(folder):
         assert done.returncode in (0, 1, 2) and done.stderr.count("\n") <= 1, done
 
 
+def what_the_archive_says_twice_is_refused(folder):
+    """Two entries of one name, and a storage of another size than the pickle gives it."""
+    file = folder / "t.pt"
+    torch.save({"Q": LETTERS}, file)
+    members = {entry: zipfile.ZipFile(file).read(entry) for entry in zipfile.ZipFile(file).namelist()}
+    root = next(iter(members)).split("/")[0]
+    data = members[f"{root}/data/0"]
+    for other in (data + bytes(8), data[:-8]):
+        refused(file, archive({**members, f"{root}/data/0": other}), "its storage has another size")
+    refused(file, archive({**members, "other/data/0": data}), "two of its entries are named data/0")
+
+
 def the_order_of_bytes_is_read_and_takes_no_memory(folder):
     file = folder / "x.pt"
     torch.save({"scores": torch.tensor([[1.0, 3.0], [3.0, 5.0]])}, file)
@@ -158,6 +170,7 @@ CLAIMS = [
     what_is_no_tensor_is_refused_by_name,
     nested_pickles_end,
     damaged_files_are_refused_or_read,
+    what_the_archive_says_twice_is_refused,
     the_order_of_bytes_is_read_and_takes_no_memory,
 ]
 

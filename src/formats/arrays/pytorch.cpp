@@ -271,7 +271,9 @@ class PytorchFile {
       : where_(where), wanted_(wanted), size_(bytes.size()) {
     for (ZipEntry& entry : zip_entries(bytes, where, pytorch_messages)) {
       std::string name = entry.name.substr(entry.name.find('/') + 1);
-      entries_.insert_or_assign(std::move(name), std::move(entry));
+      if (!entries_.emplace(name, std::move(entry)).second)
+        refuse(where, fmt::format("two of its entries are named {}: {}", printable(name),
+                                  pytorch_messages.again));
     }
   }
 
@@ -389,6 +391,9 @@ class PytorchFile {
                       const std::string& place) {
     const Dtype& dtype = dtype_of(pickle[storage.items[0]].text, place);
     const std::string& bytes = storage_bytes(pickle[storage.items[1]].text, place);
+    if (static_cast<std::size_t>(pickle[storage.items[2]].number) != bytes.size() / dtype.size)
+      refuse(place, fmt::format("its storage has another size than its pickle says: {}",
+                                pytorch_messages.again));
     if (view.last() >= bytes.size() / dtype.size) refuse_absent(place);
     std::vector<double> numbers(element_count(view.sizes, place));
     const std::size_t line = view.sizes.empty() ? 1 : view.sizes.back();
