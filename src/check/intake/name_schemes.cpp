@@ -304,12 +304,13 @@ bool same_numbers(const ParsedArray& one, const ParsedArray& other) {
                                                   &Numeral::value, &Numeral::value);
 }
 
-// How far an array is from a step's numbers; the nearest sentence of a batch counts. 0 if it has
+// How far an array is from a step's numbers; the nearest sentence of a batch counts. NaN if it has
 // another size, or heads, which may be laid out otherwise.
 double distance_from(const Tensor& right, const ParsedArray& array) {
   const std::size_t size = right.values.size();
-  if (right.matrices() > 1 || size == 0 || array.cells.size() % size != 0) return 0;
-  double nearest = array.cells.empty() ? 0 : infinity;
+  if (right.matrices() > 1 || size == 0 || array.cells.size() % size != 0 || array.cells.empty())
+    return std::numeric_limits<double>::quiet_NaN();
+  double nearest = infinity;
   for (std::size_t start = 0; start < array.cells.size(); start += size) {
     double farthest = 0;
     for (std::size_t i = 0; i < size; ++i) {

@@ -1,6 +1,7 @@
 #include "check/judge/conventions.hpp"
 
 #include <numbers>
+#include <numeric>
 
 #include "ops/rope/rotation.hpp"
 
@@ -149,12 +150,11 @@ std::vector<std::size_t> other_places(const Call& rope, std::size_t columns) {
   const RopeOptions options = RopeOptions::of(rope);
   const bool are_halves = options.pairing == Pairing::halves;
   std::vector<std::size_t> places(columns);
-  for (std::size_t j = 0; j < columns; ++j) {
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  for (std::size_t j = 0; j < std::min(columns, options.width); ++j) {
     const PairPlace place = pair_place(options.pairing, options.width, j);
     const std::size_t second = place.is_first ? 0 : 1;
-    places[j] = j >= options.width ? j
-                : are_halves       ? 2 * place.pair + second
-                                   : place.pair + second * options.width / 2;
+    places[j] = are_halves ? 2 * place.pair + second : place.pair + second * options.width / 2;
   }
   return places;
 }

@@ -116,14 +116,12 @@ bool is_accepted(const Variant& variant, const Interpretation& other, const Inte
   const auto contradicts = [&](const std::string& name) {
     return wrong_in(other, name) > wrong_in(plain, name);
   };
-  const auto is_exchanged = [&](const std::string& name) {
+  const auto shows = [&](const std::string& name) {
     const LearnerNode* node = node_of(plain, name);
-    return node && exchanged_with(plain.judgement, *node);
+    return favours(other, plain, name) && !(node && exchanged_with(plain.judgement, *node));
   };
-  const auto shows = [&](const std::string& name) { return favours(other, plain, name); };
   if (std::ranges::any_of(variant.deciding, contradicts)) return false;
   if (std::ranges::any_of(variant.companions, contradicts)) return false;
-  if (std::ranges::any_of(variant.deciding, is_exchanged)) return false;
   if (needs_loss && variant.recipe && !std::ranges::all_of(variant.companions, shows)) return false;
   return static_cast<std::size_t>(std::ranges::count_if(variant.deciding, shows)) >= variant.least;
 }

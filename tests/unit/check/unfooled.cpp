@@ -45,7 +45,8 @@ TEST_CASE("numbers of a program that are 0 within its unit are no hundredth of t
   Submission work = submission_of({{"P", "0,0\n0,0\n"}}, task.trace);
   const auto named = [&](std::vector<double> numbers) {
     work.files[0].written = array_of_values({2, 2}, std::move(numbers), Precision::bfloat16);
-    const auto& found = check_submission(task.lesson, task.trace, work, {}).steps[0].mistakes;
+    const CheckReport report = check_submission(task.lesson, task.trace, work, {});
+    const auto& found = report.steps[0].mistakes;
     return !found.empty() && found[0].sure;
   };
   CHECK(!named({0.1, 3, 2, 0.25}));
