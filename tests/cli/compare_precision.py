@@ -178,6 +178,15 @@ def an_overflow_is_a_difference_without_a_lesson(folder):
     for low in (-1e9, -65504, -10000.0):
         np.savez(folder / "b.npz", masked_scores=np.where(np.isinf(masked), low, masked))
         equal(compared(folder / "a.npz", folder / "b.npz")[0], 0, str(low))
+        for name in ("K", "h0.up", "logits", "foo"):  # no mask, or none before it
+            np.savez(folder / "c.npz", **{name: masked, "masked_scores": masked * 1})
+            np.savez(folder / "d.npz", **{name: np.where(np.isinf(masked), low, masked), "masked_scores": masked})
+            equal(compared(folder / "c.npz", folder / "d.npz")[0], 1, f"{low} in {name}")
+    for name, due in (("softmax_in", 0), ("logits", 1)):  # after it: of its size, or of another
+        wide = masked if due == 0 else np.c_[masked, masked]
+        np.savez(folder / "c.npz", masked_scores=masked, **{name: wide})
+        np.savez(folder / "d.npz", masked_scores=masked, **{name: np.where(np.isinf(wide), -1e9, wide)})
+        equal(compared(folder / "c.npz", folder / "d.npz")[0], due, name)
 
 
 def layouts_are_put_in_order_and_said(folder):

@@ -147,7 +147,7 @@ std::vector<std::size_t> masks_of(const ComparedStep& step) {
   constexpr double no_score = -1e8;
   const auto is_mask = [&](double x) {
     const bool known = x == -65504 || x == -10000 || x == finite_mask;
-    return x <= no_score || (x <= finite_mask && (known || step.after_mask));
+    return x <= no_score || (x <= finite_mask && (known || step.may_mask == FiniteMasks::any));
   };
   const auto expects_minus_infinity = [&](std::size_t i) {
     return (ours[i] == -infinity && is_mask(theirs[i])) ||
@@ -174,6 +174,7 @@ std::vector<std::size_t> masks_of(const ComparedStep& step) {
 // Removes mismatches where one side has -inf and the other a number low enough to mask the same
 // key.
 void accept_finite_masks(ComparedStep& step) {
+  if (step.may_mask == FiniteMasks::none) return;
   const std::vector<std::size_t> masks = masks_of(step);
   if (masks.empty()) return;
   std::vector<double> actual(step.actual->tensor.values.begin(), step.actual->tensor.values.end());
@@ -217,9 +218,11 @@ void compare_numbers(ComparedStep& step, const ToleranceChoice& choice, bool two
 
 ComparedStep compared(const std::string& name, const ComparedSideIndex& actual,
                       const ComparedSideIndex& desired, const ToleranceChoice& choice,
-                      bool after_mask, std::size_t& longest) {
-  ComparedStep step{.name = name, .actual = actual.find(name), .desired = desired.find(name)};
-  step.after_mask = after_mask;
+                      FiniteMasks may_mask, std::size_t& longest) {
+  ComparedStep step{.name = name,
+                    .actual = actual.find(name),
+                    .desired = desired.find(name),
+                    .may_mask = may_mask};
   if (step.actual == nullptr) {
     step.agreement = Agreement::only_desired;
   } else if (step.desired == nullptr) {
@@ -261,14 +264,23 @@ bool counts(Agreement agreement, bool both_whole) {
          agreement == Agreement::undecided;
 }
 
-// True if a step sets cells to -inf, by its operation or, without a lesson, by its name.
-bool step_masks_cells(const std::string& name, const ComparedSideIndex& actual,
-                      const ComparedSideIndex& desired) {
-  for (const ComparedSideIndex* index : {&actual, &desired}) {
-    const ComparedMatrix* matrix = index->find(name);
-    if (matrix && index->side().is_lesson && !matrix->is_given) return matrix->masks_cells;
+bool is_named_mask(const std::string& name) { return name.find("mask") != name.npos; }
+
+// Returns what may stand for -inf: from a lesson's mask onwards, any mask. Two dumps have names
+// only: after an array named after a mask, one of its size, `masked`, may have any.
+FiniteMasks finite_masks_at(const std::string& name, const ComparedSideIndex& actual,
+                            const ComparedSideIndex& desired, bool any_is_named_mask,
+                            std::optional<Shape>& masked) {
+  const bool two_dumps = !actual.side().is_lesson && !desired.side().is_lesson;
+  for (const ComparedMatrix* matrix : {actual.find(name), desired.find(name)}) {
+    if (!matrix) continue;
+    const Shape size = two_dumps ? Shape{matrix->tensor.rows(), matrix->tensor.columns()} : Shape();
+    if (two_dumps ? is_named_mask(name) : matrix->masks_cells) masked = size;
+    if (masked == size) return FiniteMasks::any;
   }
-  return name.find("mask") != std::string::npos;
+  const std::string last = name.substr(name.rfind('.') + 1);
+  const bool are_scores = last.find("score") != last.npos || last == "S" || last == "att";
+  return two_dumps && !any_is_named_mask && are_scores ? FiniteMasks::usual : FiniteMasks::none;
 }
 
 [[noreturn]] void refuse_unknown_tensors(const ComparedSideIndex& actual,
@@ -412,12 +424,15 @@ Comparison compare(const ComparedSide& actual, const ComparedSide& desired,
     if (side->incomplete_export) comparison.incomplete_exports.push_back(side->name);
   }
   bool in_common = false;
-  bool after_mask = false;
+  const std::vector<std::string> names = names_of(actual_index, desired_index);
+  const bool any_is_named_mask = std::ranges::any_of(names, is_named_mask);
+  std::optional<Shape> masked;
   std::size_t longest_axis = 0;
-  for (const std::string& name : names_of(actual_index, desired_index)) {
-    after_mask = after_mask || step_masks_cells(name, actual_index, desired_index);
+  for (const std::string& name : names) {
     comparison.steps.push_back(
-        compared(name, actual_index, desired_index, choice, after_mask, longest_axis));
+        compared(name, actual_index, desired_index, choice,
+                 finite_masks_at(name, actual_index, desired_index, any_is_named_mask, masked),
+                 longest_axis));
     in_common = in_common || !is_missing(comparison.steps.back().agreement);
   }
   if (checked) {

@@ -17,6 +17,10 @@ enum class Agreement {
 };
 
 /// One step's matrices, side by side.
+/// Numbers that stand for -inf: none before a mask, any from -1000 down from a mask onwards. Where
+/// two dumps name scores, but no mask, those that programs use as masks.
+enum class FiniteMasks { none, usual, any };
+
 struct ComparedStep {
   std::string name;
   Agreement agreement = Agreement::identical;
@@ -29,8 +33,8 @@ struct ComparedStep {
   /// Number of cells where one side has -inf and the other a finite mask; not mismatches.
   std::size_t finite_masks = 0;
   std::optional<StepReport> judged = {};  ///< check's report, if the step differs from a lesson
-  bool after_mask = false;                ///< this step, or an earlier one, sets cells to -inf
-  bool only_shape_differs = false;        ///< the same numbers in the same order
+  FiniteMasks may_mask = FiniteMasks::none;
+  bool only_shape_differs = false;  ///< the same numbers in the same order
   /// Of a printed part whose numbers are right, but whose sum is wrong: the right one.
   std::optional<double> expected_sum = {};
 };
