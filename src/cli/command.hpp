@@ -1,6 +1,6 @@
 #pragma once
 
-#include "text/prelude.hpp"
+#include "exporting/export_plan.hpp"
 
 namespace CLI {
 class App;
@@ -78,5 +78,12 @@ std::string lesson_names_by_group();
 
 /// Runs qkv with main's arguments and returns the exit status; 2 for InputError.
 int run_app(int argc, char** argv);
+
+/// Writes the files of an export and its manifest to a directory, created if needed. Returns a
+/// summary, "32 files in out". Throws InputError if a file cannot be written.
+std::string export_to_directory(const ExportPlan& plan, const std::filesystem::path& directory);
+
+/// Declares --no-sync, for commands that write files.
+void add_sync_option(CLI::App& app);
 
 }  // namespace qkv::inline cli

@@ -1,6 +1,5 @@
-#include "cli/export.hpp"
-
 #include "cli/command.hpp"
+
 #include "cli/options.hpp"
 #include "cli/screen.hpp"
 #include "formats/files/write_file.hpp"

@@ -3,7 +3,6 @@
 
 #include "check/grading/advice.hpp"
 #include "cli/command.hpp"
-#include "cli/export.hpp"
 #include "cli/options.hpp"
 #include "formats/files/write_file.hpp"
 #include "lesson/generate/new_lesson.hpp"

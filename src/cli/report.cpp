@@ -2,7 +2,6 @@
 #include <fstream>
 
 #include "cli/command.hpp"
-#include "cli/export.hpp"
 #include "cli/options.hpp"
 #include "cli/screen.hpp"
 #include "formats/files/write_file.hpp"

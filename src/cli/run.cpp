@@ -7,7 +7,6 @@
 #include <tuple>
 
 #include "cli/command.hpp"
-#include "cli/export.hpp"
 #include "cli/options.hpp"
 #include "cli/screen.hpp"
 #include "formats/files/write_file.hpp"

@@ -1,7 +1,6 @@
 #include <filesystem>
 
 #include "cli/command.hpp"
-#include "cli/export.hpp"
 #include "cli/options.hpp"
 #include "formats/files/write_file.hpp"
 #include "interactive/walkthrough.hpp"
@@ -118,7 +117,8 @@ int run(const WorksheetOptions& options) {
   refuse_too_many(loaded.trace);
   const std::string check =
       fmt::format("qkv check {} {}", loaded.lesson.asked, shell_word(options.directory));
-  const WorksheetCells asked = worksheet_cells(loaded.trace, worksheet_request(options, loaded.trace));
+  const WorksheetCells asked =
+      worksheet_cells(loaded.trace, worksheet_request(options, loaded.trace));
   std::vector<ExportedFile> files;
   worksheet_files(loaded.trace, asked, options.digits,
                   [&](ExportedFile file) { files.push_back(std::move(file)); });

@@ -237,8 +237,7 @@ std::optional<Diagnosis> coarser_cells(const LearnerNode& node, Mismatch& mismat
     const double x = cell.value;
     if (!mismatch.wrong[i] || cell.exact || cell.scientific || x == 0) continue;
     int decimals = cell.decimals;
-    while (decimals > 1 && std::abs(std::remainder(x, std::pow(10.0, 1 - decimals))) < 1e-9)
-      --decimals;
+    while (decimals > 1 && !has_more_decimals(x, decimals - 1, 1e-9)) --decimals;
     const double half = std::pow(10.0, -decimals) / 2 + node.units.floor;
     if (decimals >= node.units.decimals || !(std::abs(x - mismatch.right[i]) <= half)) continue;
     are_filled_up = are_filled_up || decimals < cell.decimals;
