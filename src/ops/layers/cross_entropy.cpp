@@ -195,7 +195,8 @@ struct CrossEntropyBackward {
       "Back from the loss to the logits",
       "The gradient is the probability that softmax gives, minus 1 at the target. If the loss is "
       "the mean of the rows, this is divided by their number.",
-      "Each row sums to 0. Where it is negative, a larger logit would make the loss smaller."};
+      "Each row sums to 0. Where the gradient is negative, a larger logit would make the loss "
+      "smaller."};
   static constexpr Role needs[] = {Role::other};
 
   static Call forward(const Call& call) { return forward_call(call, {self, saved_other}); }
