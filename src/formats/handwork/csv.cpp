@@ -1,5 +1,7 @@
 #include "formats/handwork/csv.hpp"
 
+#include <atomic>
+
 #include "text/strings.hpp"
 
 namespace qkv::inline formats {
@@ -462,6 +464,34 @@ class TableReader {
   std::optional<Layout> first_ = {};  // the first of the expected size, though a cell is no number
 };
 
+// Reads equally long rows of numbers between commas, as programs write them. Nothing for any other
+// text, or one that has not the expected size: a reading may fit it.
+std::optional<ParsedArray> read_rows_of_numbers(std::string_view text, const ReadOptions& wanted) {
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  const std::vector<std::string_view> lines = split(text, '\n');
+  const auto commas = static_cast<std::size_t>(std::ranges::count(lines.front(), ','));
+  const Shape shape{lines.size(), commas + 1};
+  const bool fits = !wanted.expected || std::ranges::equal(*wanted.expected, shape);
+  const std::size_t most = std::min(wanted.most_of({}), text.size() / 2 + 1);
+  if (commas == 0 || !fits || shape[0] * shape[1] > most) return {};
+  Numerals cells(shape[0] * shape[1]);
+  std::atomic<bool> are_numbers = true;
+  parallel_for(lines.size(), 1, 64 * shape[1], [&](std::size_t i, std::size_t end) {
+    for (; i < end && are_numbers; ++i) {
+      std::string_view rest = lines[i];
+      for (std::size_t j = 0; j < shape[1]; ++j) {
+        const std::size_t length = j < commas ? rest.find(',') : rest.size();
+        const NumeralResult result = parse_numeral(rest.substr(0, length));
+        if (length == rest.npos || result.fault != NumeralError::none) are_numbers = false;
+        cells[i * shape[1] + j] = result.numeral;
+        rest.remove_prefix(std::min(length + 1, rest.size()));
+      }
+    }
+  });
+  if (!are_numbers) return {};
+  return ParsedArray{.shape = shape, .cells = std::move(cells)};
+}
+
 // Skips "sep=;", a line for Excel.
 void skip_separator_line(std::string_view& text) {
   if (!text.starts_with("sep=") && !text.starts_with("SEP=")) return;
@@ -475,6 +505,7 @@ ParsedArray read_csv(std::string_view text, const std::string& where, const Read
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
   skip_separator_line(text);
+  if (auto numbers = read_rows_of_numbers(text, wanted)) return *std::move(numbers);
   const Table table = csv::split(text, where, wanted.most_of({}),
                                  wanted.expected ? csv::Bars::separate : csv::Bars::are_text);
   return TableReader(table, where, wanted).read();

@@ -82,18 +82,16 @@ struct Table {
 
 std::optional<GivenNumbers> from_written(const ParsedArray& written, std::string_view where) {
   GivenNumbers source;
-  std::vector<double> values;
-  values.reserve(written.cells.size());
-  for (std::size_t i = 0; i < written.cells.size(); ++i) {
-    if (std::isnan(written.cells[i].value)) {
-      const std::size_t width = written.shape.back();
-      throw InputError(
-          fmt::format("{}: row {}, column {} is blank or nan; a given needs every number", where,
-                      i / width + 1, i % width + 1));
-    }
-    values.push_back(written.cells[i].value);
+  const Values values = written.cells.values();
+  const auto blank = std::ranges::find_if(values, [](double x) { return std::isnan(x); });
+  if (blank != values.end()) {
+    const auto i = static_cast<std::size_t>(blank - values.begin());
+    const std::size_t width = written.shape.back();
+    throw InputError(
+        fmt::format("{}: row {}, column {} is blank or nan; a given needs every number", where,
+                    i / width + 1, i % width + 1));
   }
-  source.tensor = tensor_of(written.shape, std::move(values));
+  source.tensor = tensor_of(written.shape, values);
   source.rows = written.row_labels;
   source.columns = written.column_labels;
   return source;
