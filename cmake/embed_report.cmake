@@ -13,7 +13,7 @@ foreach(file IN LISTS FILES)
 endforeach()
 string(SHA256 style_hash "${style}")
 string(SHA256 script_hash "${script}")
-file(WRITE ${OUTPUT} "#include \"page/report.hpp\"
+file(WRITE ${OUTPUT} "#include \"page/pages.hpp\"
 
 namespace qkv::inline page {
 

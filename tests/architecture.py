@@ -144,7 +144,7 @@ BROKEN = [
     ("src/tensor/matmul.cpp", '#include <xtensor-blas/xlinalg.hpp>\n', "1: xlinalg.hpp: "),
     ("src/ops/softmax.cpp", '#include "formats/format.hpp"\n', '1: "formats/format.hpp": ops must'),
     ("src/ops/heads/heads.cpp", '#include "check/judge/judge.hpp"\n', '1: "check/judge/judge.hpp": ops must'),
-    ("src/formats/arrays/npy.cpp", '#include "tokens/bpe.hpp"\n', '1: "tokens/bpe.hpp": formats must'),
+    ("src/formats/arrays/npy.cpp", '#include "tokens/tokens.hpp"\n', '1: "tokens/tokens.hpp": formats must'),
     ("src/ops/attention/softmax.cpp", '#include "../relu.hpp"\n', '1: "../relu.hpp": write the path'),
     ("src/ops/catalogue.cpp", '#include "attention/softmax.hpp"\n', '1: "attention/softmax.hpp": write the'),
     ("src/formats/npy.cpp", '#include "ops/operation.hpp"\n', '1: "ops/operation.hpp": formats must'),

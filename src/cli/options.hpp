@@ -2,7 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "check/intake/name_schemes.hpp"
+#include "check/intake/step_names.hpp"
 #include "exposition/selection.hpp"
 #include "lesson/library.hpp"
 

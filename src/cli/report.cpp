@@ -6,7 +6,7 @@
 #include "cli/screen.hpp"
 #include "formats/files/write_file.hpp"
 #include "interactive/walkthrough.hpp"
-#include "page/report.hpp"
+#include "page/pages.hpp"
 
 namespace qkv::inline cli {
 namespace {

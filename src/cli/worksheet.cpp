@@ -4,7 +4,7 @@
 #include "cli/options.hpp"
 #include "formats/files/write_file.hpp"
 #include "interactive/walkthrough.hpp"
-#include "page/worksheet.hpp"
+#include "page/pages.hpp"
 
 namespace qkv::inline cli {
 namespace {

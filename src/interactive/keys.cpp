@@ -2,7 +2,7 @@
 
 #include <iterator>
 
-#include "tokens/words.hpp"
+#include "tokens/tokens.hpp"
 
 namespace qkv::inline interactive {
 namespace {

@@ -1,7 +1,6 @@
 #include "model/model.hpp"
 
-#include "tokens/bpe.hpp"
-#include "tokens/words.hpp"
+#include "tokens/tokens.hpp"
 
 namespace qkv::inline model {
 namespace {

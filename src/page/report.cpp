@@ -1,4 +1,4 @@
-#include "page/report.hpp"
+#include "page/pages.hpp"
 
 #include <nettle/base16.h>
 #include <nettle/base64.h>

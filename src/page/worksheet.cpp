@@ -1,4 +1,4 @@
-#include "page/worksheet.hpp"
+#include "page/pages.hpp"
 
 #include "exposition/arithmetic.hpp"
 #include "page/html.hpp"

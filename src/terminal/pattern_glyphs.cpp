@@ -3,7 +3,7 @@
 #include <cctype>
 
 #include "tensor/matmul.hpp"
-#include "tokens/words.hpp"
+#include "tokens/tokens.hpp"
 
 namespace qkv::inline terminal {
 namespace {

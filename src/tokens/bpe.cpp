@@ -1,11 +1,10 @@
-#include "tokens/bpe.hpp"
+#include "tokens/tokens.hpp"
 
 #include <mutex>
 #include <queue>
 #include <tuple>
 
 #include "text/strings.hpp"
-#include "tokens/words.hpp"
 
 namespace qkv::inline tokens {
 namespace {

@@ -1,4 +1,4 @@
-#include "tokens/bpe.hpp"
+#include "tokens/tokens.hpp"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -7,7 +7,6 @@
 #include <new>
 
 #include "text/strings.hpp"
-#include "tokens/words.hpp"
 
 namespace qkv::inline tokens {
 namespace {

@@ -1,4 +1,4 @@
-#include "tokens/words.hpp"
+#include "tokens/tokens.hpp"
 
 #include "text/strings.hpp"
 

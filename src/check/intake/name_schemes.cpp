@@ -1,4 +1,4 @@
-#include "check/intake/name_schemes.hpp"
+#include "check/intake/step_names.hpp"
 
 #include <numeric>
 

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "check/intake/name_schemes.hpp"
+#include "check/intake/step_names.hpp"
 #include "formats/files/read_file.hpp"
 
 namespace qkv::inline check {

@@ -167,42 +167,37 @@ bool keeps_columns(const Step& step) {
          !step.options.has("columns");
 }
 
-// Returns rotated queries and keys, and what keeps their columns, with the steps that rotated them.
-std::map<std::string, const Step*> rotations(const Trace& trace) {
-  std::map<std::string, const Step*> rotated;
-  for (const Step& step : trace.steps) {
-    if (step.operation == &rope_operation) rotated.emplace(step.name, &step);
-    if (!keeps_columns(step)) continue;
-    for (const std::string& input : step.of) {
-      if (rotated.contains(input)) rotated.emplace(step.name, rotated.at(input));
-    }
-  }
-  return rotated;
-}
+using Rotated = std::map<std::string, const Step*>;  // with the steps that rotate them
 
-// Returns queries and keys before their rotation, and their norms' operands, with the steps that
-// rotate them.
-std::map<std::string, const Step*> before_rotations(const Trace& trace) {
-  std::map<std::string, const Step*> before;
+// Returns rotated queries and keys and what keeps their columns and, with `before`, what they were
+// before it, and their norms' operands.
+Rotated rotations(const Trace& trace, Rotated* before = nullptr) {
+  Rotated rotated;
   for (const Step& step : trace.steps) {
-    if (step.operation != &rope_operation) continue;
-    const Step* made = trace.find_step(step.of.front());
+    const bool rotates = step.operation == &rope_operation;
+    if (rotates) rotated.emplace(step.name, &step);
+    for (const std::string& input : step.of) {
+      if (keeps_columns(step) && rotated.contains(input))
+        rotated.emplace(step.name, rotated.at(input));
+    }
+    const Step* made = before && rotates ? trace.find_step(step.of.front()) : nullptr;
     for (; made != nullptr; made = trace.find_step(made->of.front())) {
-      before.emplace(made->name, &step);
+      before->emplace(made->name, &step);
       if (made->operation != &rms_norm_operation) break;
     }
   }
-  return before;
+  return rotated;
 }
 
 // Queries and keys alike: one alone is a mistake. Those before the rotation may have the same
 // order.
 std::vector<Variant> with_other_pairing(const Recipe&, const Trace& trace) {
   Variant rotated{.other_pairing = true, .least = 2};
-  for (const auto& [name, rope] : rotations(trace)) rotated.changed.push_back(name);
+  Rotated before;
+  for (const auto& [name, rope] : rotations(trace, &before)) rotated.changed.push_back(name);
   Variant all = rotated;
   all.deciding = rotated.changed;
-  for (const auto& [name, rope] : before_rotations(trace)) all.companions.push_back(name);
+  for (const auto& [name, rope] : before) all.companions.push_back(name);
   all.changed.insert(all.changed.end(), all.companions.begin(), all.companions.end());
   return {std::move(rotated), std::move(all)};
 }
@@ -330,8 +325,9 @@ std::vector<RoundedConstant> rounded_constants(const Step& step, const Call& cal
 void accept_rope_layout(const Trace& trace, const std::vector<std::string>& names,
                         std::vector<SubmittedArray>& submitted) {
   if (names.empty()) return;
-  std::map<std::string, const Step*> ropes = rotations(trace);
-  ropes.merge(before_rotations(trace));
+  Rotated before;
+  Rotated ropes = rotations(trace, &before);
+  ropes.merge(before);
   for (SubmittedArray& matrix : submitted) {
     const auto found = ropes.find(matrix.name);
     if (!matrix.fits || std::ranges::find(names, matrix.name) == names.end()) continue;

@@ -4,7 +4,7 @@
 
 #include "lesson/library.hpp"
 #include "tensor/resources.hpp"
-#include "tokens/words.hpp"
+#include "tokens/tokens.hpp"
 
 namespace qkv::inline lesson {
 namespace {

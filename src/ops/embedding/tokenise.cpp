@@ -1,7 +1,6 @@
 #include "ops/kinds/formula.hpp"
 #include "text/strings.hpp"
-#include "tokens/bpe.hpp"
-#include "tokens/words.hpp"
+#include "tokens/tokens.hpp"
 
 namespace qkv::inline ops {
 namespace {

@@ -1,7 +1,6 @@
 #include <catch2/catch.hpp>
 #include <numeric>
 
-#include "check/intake/name_schemes.hpp"
 #include "check/intake/step_names.hpp"
 #include "check/submissions.hpp"
 #include "formats/arrays/dtype.hpp"

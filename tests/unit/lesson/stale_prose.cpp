@@ -5,7 +5,7 @@
 #include "exposition/exposition.hpp"
 #include "interactive/walkthrough.hpp"
 #include "lesson/library.hpp"
-#include "page/report.hpp"
+#include "page/pages.hpp"
 #include "terminal/walk.hpp"
 #include "trace/trace.hpp"
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "support/calls.hpp"
-#include "tokens/words.hpp"
+#include "tokens/tokens.hpp"
 
 namespace ops_tokenise_tests {
 

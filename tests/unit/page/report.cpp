@@ -1,4 +1,4 @@
-#include "page/report.hpp"
+#include "page/pages.hpp"
 
 #include <catch2/catch.hpp>
 #include <map>

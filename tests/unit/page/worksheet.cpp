@@ -1,4 +1,4 @@
-#include "page/worksheet.hpp"
+#include "page/pages.hpp"
 
 #include <catch2/catch.hpp>
 #include <map>
