@@ -8,7 +8,7 @@
 #include "check/compare/side.hpp"
 #include "check/intake/submission.hpp"
 #include "formats/files/read_file.hpp"
-#include "page/report.hpp"
+#include "page/pages.hpp"
 #include "target.hpp"
 #include "terminal/walk.hpp"
 #include "text/strings.hpp"

@@ -1,4 +1,4 @@
-#include "tokens/bpe.hpp"
+#include "tokens/tokens.hpp"
 
 #include <algorithm>
 
