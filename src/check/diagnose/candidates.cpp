@@ -162,24 +162,22 @@ std::vector<std::size_t> wrong_cells(const Mismatch& mismatch) {
 // "2 · 0.5 (Q[1,2] · W_Q[2,1])": names the cells of a product, or a cell alone.
 std::string term_text(const Expression& term, const LearnerNode& node, const Hypothesis& hypothesis,
                       const Judgement& judgement, const Trace& trace) {
+  using Kind = Expression::Kind;
+  const std::span<const Expression> factors =
+      term.kind() == Kind::product ? std::span(term.parts()) : std::span(&term, 1);
   std::vector<std::string> cells;
-  const auto collect = [&](const auto& self, const Expression& part) -> void {
-    if (part.kind() == Expression::Kind::cell) {
-      const CellPlace& place = part.place();
-      const std::size_t input = node.inputs[place.operand];
-      cells.push_back(reference_text({.name = judgement.nodes[input].name,
-                                      .matrix = place.matrix,
-                                      .row = place.row,
-                                      .column = place.column},
-                                     hypothesis.tensor(input), trace.token_layout));
-      return;
-    }
-    for (const Expression& inner : part.parts()) self(self, inner);
-  };
-  collect(collect, term);
+  for (const Expression& factor : factors) {
+    if (factor.kind() != Kind::cell) return {};
+    const CellPlace& place = factor.place();
+    const std::size_t input = node.inputs[place.operand];
+    cells.push_back(reference_text({.name = judgement.nodes[input].name,
+                                    .matrix = place.matrix,
+                                    .row = place.row,
+                                    .column = place.column},
+                                   hypothesis.tensor(input), trace.token_layout));
+  }
   constexpr std::size_t few = 3;
-  if (cells.empty() || cells.size() > few) return {};
-  return fmt::format("{}", fmt::join(cells, " · "));
+  return cells.size() > few ? "" : fmt::format("{}", fmt::join(cells, " · "));
 }
 
 // Returns some of the wrong cells, evenly spread.

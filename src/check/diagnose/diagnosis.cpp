@@ -379,7 +379,16 @@ NodeDiagnosis diagnose(const Judgement& judgement, const Trace& trace, std::size
   auto coarser = found.empty() && node.submitted && !mismatch.is_of_program
                      ? coarser_cells(node, rest)
                      : std::nullopt;
-  if (coarser) found = explain_mismatch(rest, candidate_set.candidates());
+  if (coarser) {
+    found = explain_mismatch(rest, candidate_set.candidates());
+    std::size_t told = coarser->cells;
+    for (const Explanation& one : found) told += one.cells;
+    constexpr std::size_t times = 5;  // else chance may have rounded them
+    if (told + coarser->cells / times < node.wrong_cells()) {
+      coarser.reset();
+      found.clear();
+    }
+  }
   result.mistakes = diagnoses_of(found, candidate_set.candidates(), judgement, trace, index);
   if (coarser) result.mistakes.insert(result.mistakes.begin(), std::move(*coarser));
   result.untried = candidate_set.untried();

@@ -46,20 +46,26 @@ class Matcher {
 
   std::vector<Explanation> run() {
     std::vector<Explanation> found;
-    for (count_open(); !open_cells_.empty(); count_open()) {
+    // What leaves many cells unexplained may explain the others by chance.
+    constexpr std::size_t times = 5;
+    std::size_t doubtful = 0;
+    for (count_open(); !open_cells_.empty();) {
       const std::size_t total = open_cells_.size();
       std::vector<Match> best = most_explained(total, true);
-      if (best.empty()) best = most_explained(std::max<std::size_t>(2, (total + 1) / 2), false);
+      const bool in_full = !best.empty();
+      if (!in_full) best = most_explained(std::max<std::size_t>(2, (total + 1) / 2), false);
       if (best.empty()) break;
       sort(best);
       const std::size_t known = found.size();
-      for (const Match& fit : best) name(fit, found);
+      for (const Match& fit : best) name(fit, &fit == &best.front() ? known : 0, found);
       doubt(best, std::span(found).subspan(known));
       close(best.front());
+      count_open();
+      if (!in_full && best.front().cells < times * open_cells_.size())
+        doubtful += best.front().cells;
     }
-    // What leaves many cells unexplained may explain the others by chance.
-    constexpr std::size_t times = 5;
-    for (Explanation& one : found) one.sure = one.sure && one.cells >= times * open_cells_.size();
+    for (Explanation& one : found)
+      one.sure = one.sure && one.cells >= times * (open_cells_.size() + doubtful);
     return found;
   }
 
@@ -182,6 +188,11 @@ class Matcher {
       for (std::size_t m = 0; all > size && m * size < all; ++m) {
         offer(in_a_row(m * size, size), open_in_matrix_[m]);
       }
+      for (std::size_t r = 0; all > size && r < rows; ++r) {  // of all matrices
+        std::size_t open = 0;
+        for (std::size_t k = r; k < open_in_row_.size(); k += rows) open += open_in_row_[k];
+        offer({r * columns, all / rows, size, columns}, open);
+      }
     }
     if (const auto& exchanged = candidate.numbers.exchanged()) {
       const auto [a, b, length] = *exchanged;
@@ -300,11 +311,16 @@ class Matcher {
     return count;
   }
 
-  void name(const Match& fit, std::vector<Explanation>& found) const {
-    const auto same = [&](const Explanation& known) {
-      return candidates_[known.candidate].id == candidates_[fit.candidate].id;
-    };
-    if (std::any_of(found.begin(), found.end(), same)) return;
+  // Adds a mistake; cells, if it is one of the first `known`.
+  void name(const Match& fit, std::size_t known, std::vector<Explanation>& found) const {
+    const auto& id = candidates_[fit.candidate].id;
+    const auto same = std::ranges::find(
+        found, id, [&](const Explanation& one) { return candidates_[one.candidate].id; });
+    const bool is_known = same < found.begin() + static_cast<std::ptrdiff_t>(known);
+    if (same != found.end()) {
+      if (is_known) same->cells += fit.cells;
+      return;
+    }
     found.push_back({.candidate = fit.candidate,
                      .cells = fit.cells,
                      .first = fit.first,

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "check/submissions.hpp"
+#include "formats/arrays/dtype.hpp"
 
 namespace check_diagnosis_tests {
 
@@ -123,6 +124,39 @@ const Task& one_softmax() {
                                    step("W", "softmax", "[\"S\"]") +
                                    step("C", "weighted_sum", "[\"W\", \"V\"]")));
   return task;
+}
+
+TEST_CASE("a term of softmax's sum is no product of its scores") {
+  const Task task(lesson_of(given("S", "[[0, 1, 2]]") + step("W", "softmax", "[\"S\"]")));
+  // Without e^(0 - 2) the sum is 1.3679.
+  const auto report = checked(task, {{"W", "0.0989,0.2689,0.7311\n"}});
+  CHECK(mistakes(report, "W") == "slip.dropped-term");
+  CHECK(first_words(report, "W") == "One term of the sum was left out.");
+}
+
+TEST_CASE("a mistake in the same row of every head is one") {
+  const Task task(lesson_of(given("A",
+                                  "[[[2, 4], [6, 8]], [[3, 5], [7, 9]], [[1, 4], [5, 2]], "
+                                  "[[8, 3], [4, 6]]]") +
+                            step("B", "scale", "[\"A\"]", "by = 2")));
+  Submission work = submission_of({}, task.trace);
+  work.files.push_back({.file = "B",
+                        .name = "B",
+                        .written = array_of_values(
+                            {4, 2, 2}, {1, 2, 6, 8, 1.5, 2.5, 7, 9, 0.5, 2, 5, 2, 4, 1.5, 4, 6},
+                            Precision::float64)});
+  const CheckReport report = check_submission(task.lesson, task.trace, work, {});
+  CHECK(mistakes(report, "B") == "scale.skipped");
+  CHECK(found_at(report, "B").front().cells == 8);
+}
+
+TEST_CASE("mistakes that exclude each other are no facts") {
+  const Task task(lesson_of(given("X", "[[2, 2, -2, 2], [1, 2, 4, -2], [4, 0, 3, 0]]") +
+                            given("g", "[[1, 0.5, 1, 2]]") +
+                            step("N", "rms_norm", "[\"X\", \"g\"]")));
+  // The sizes are 2, 2.5 and 2.5; the gain that was used is [2, 1, 0.5, 1].
+  const auto report = checked(task, {{"N", "2,1,-0.5,1\n0.8,0.8,0.8,-0.8\n3.2,0,0.6,0\n"}});
+  CHECK(std::ranges::none_of(found_at(report, "N"), &Diagnosis::sure));
 }
 
 TEST_CASE("rounding to whole numbers is told before any mistake") {
