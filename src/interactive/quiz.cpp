@@ -69,10 +69,6 @@ std::size_t room_for_words(std::size_t columns, std::size_t indent) {
   return std::max<std::size_t>(columns, indent + 8) - indent;
 }
 
-CellArithmetic worked_cell(const Walkthrough& walk, const CellReference& cell) {
-  return arithmetic_of(walk.trace(), cell, {.digits = walk.digits, .max_terms = max_terms});
-}
-
 // True if the answer has enough digits to tell one mistake from another: two, without the zeros
 // that it begins with.
 bool tells_mistakes(std::string_view text) {
@@ -250,7 +246,8 @@ QuizReply Quiz::missed(const Walkthrough& walk, std::string_view written, const 
   ++tries_;
   results_.back().outcome = Outcome::missed;  // unless the next try is correct
   if (tries_ < tries) {
-    const CellArithmetic worked = worked_cell(walk, *cell_);
+    const CellArithmetic worked =
+        arithmetic_of(walk.trace(), *cell_, {.digits = walk.digits, .max_terms = max_terms});
     const std::vector<std::string>& lines = worked.lines;
     const std::string how =
         lines.size() > 2   ? fmt::format("= {}\n= {}", lines[0], lines[1])

@@ -69,11 +69,6 @@ std::optional<std::size_t> cgroup_memory_limit() {
   return least;
 }
 
-/// Returns the limit of the address space (`ulimit -v`, `ulimit -d`); nothing if there is none.
-std::optional<std::size_t> address_space_limit() {
-  return less(limit_on(RLIMIT_AS), limit_on(RLIMIT_DATA));
-}
-
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 constexpr std::size_t worth_it = huge_page / 16;
 constexpr std::size_t counted = huge_page / 2;  // smaller blocks don't count against the limit
@@ -197,7 +192,7 @@ void set_default_memory_limit() {
 }
 
 std::string out_of_memory() {
-  const auto space = address_space_limit();
+  const auto space = less(limit_on(RLIMIT_AS), limit_on(RLIMIT_DATA));  // ulimit -v, -d
   if (space && *space < limit) {
     return fmt::format(
         "this takes more memory than the {} that the system gives this process (ulimit -v): make "

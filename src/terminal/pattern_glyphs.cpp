@@ -101,10 +101,6 @@ std::string header_of(const std::vector<std::string>& labels, std::size_t column
   return " " + header.substr(0, header.find_last_not_of(' ') + 1);
 }
 
-std::size_t width_of(const PatternGlyphs& glyphs) {
-  return std::max(width(glyphs.header), width(glyphs.rows.front()));
-}
-
 template <class GlyphOf>
 PatternGlyphs drawn_glyphs(std::size_t rows, std::size_t columns, std::span<const double> values,
                            const std::vector<std::string>& column_labels, GlyphOf glyph) {
@@ -163,7 +159,8 @@ std::string glyphs_beside(const std::string& grid, const PatternGlyphs& glyphs, 
   const std::vector<std::string> lines = lines_of(grid);
   if (glyphs.rows.empty() || lines.size() != glyphs.rows.size() + 1) return {};
   const std::size_t widest = max_width(lines);
-  if (widest + column_gap + width_of(glyphs) > width) return {};
+  const std::size_t own = std::max(qkv::width(glyphs.header), qkv::width(glyphs.rows.front()));
+  if (widest + column_gap + own > width) return {};
   std::string text;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     text += lines[i];

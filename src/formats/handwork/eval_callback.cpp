@@ -13,10 +13,6 @@ namespace {
 constexpr std::string_view markers[] = {"ggml_debug:", "common_debug_cb_eval:"};
 constexpr std::size_t corner = 3;
 
-bool is_header(std::string_view line) {
-  return std::ranges::any_of(markers, [&](std::string_view one) { return line.starts_with(one); });
-}
-
 // Removes the text up to and with `end`, and returns what was before it; all if there is no `end`.
 std::string_view take_until(std::string_view end, std::string_view& text) {
   const std::size_t place = std::min(text.find(end), text.size());
@@ -45,7 +41,8 @@ class Reader {
   std::vector<NamedArray> read() {
     while (!rest_.empty()) {
       next_line();
-      if (is_header(line_)) read_tensor();
+      if (std::ranges::any_of(markers, [&](auto one) { return line_.starts_with(one); }))
+        read_tensor();
     }
     for (NamedArray& array : arrays_) {
       if (!sums_are_of_all_) array.written.part->sum.reset();

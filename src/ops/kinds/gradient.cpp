@@ -47,16 +47,13 @@ struct AccumulateGrad {
   }
 };
 
-bool passes_a_residual(const StepView& use) {
-  return use.operation && use.operation == add_operation.backward({}).operation;
-}
-
 // The sum without one of the uses: without a residual, or without any other use.
 template <bool residuals>
 Versions without_one(const StepView& step) {
   Versions results;
   for (std::size_t k = 0; k < step.inputs.size(); ++k) {
-    if (passes_a_residual(*step.inputs[k]) != residuals) continue;
+    const Operation* way = step.inputs[k]->operation;
+    if ((way && way == add_operation.backward({}).operation) != residuals) continue;
     for (Tensor& sum : versions_of(SkipOperand{k}, step)) results.push_back(std::move(sum));
   }
   return results;
