@@ -353,10 +353,6 @@ void read_out(RecipeWriter& writer, const std::string& norm) {
   writer.step("probabilities", softmax_operation, {is_capped ? "capped_logits" : "logits"});
 }
 
-std::size_t final_steps(const Architecture& size) {
-  return size.llama && size.llama->logit_cap ? 4 : 3;
-}
-
 template <class Kind>
 void build_recipe_as(RecipeWriter& writer, Model& model, std::size_t layers, std::size_t enough) {
   Kind kind(writer);
@@ -371,7 +367,10 @@ void build_recipe_as(RecipeWriter& writer, Model& model, std::size_t layers, std
   if (enough < layers) {
     const std::size_t a_layer = (model.recipe.steps.size() - begun) / enough;
     model.recipe.omitted_steps =
-        (layers - enough) * a_layer + (has_readout ? final_steps(model.architecture) : 0);
+        (layers - enough) * a_layer +
+        (!has_readout                                                      ? 0
+         : model.architecture.llama && model.architecture.llama->logit_cap ? 4
+                                                                           : 3);
   } else if (has_readout) {
     read_out(writer, kind.final_norm());
   }

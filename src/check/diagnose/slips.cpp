@@ -109,8 +109,8 @@ double without_digit(std::string text, std::size_t place, double written) {
 }
 
 // It affects one line only, so the other cells are not needed digit by digit.
-std::vector<CandidateValues> by_digits(const SlipContext& c,
-                                       double (*slip)(std::string, std::size_t, double)) {
+template <double (*slip)(std::string, std::size_t, double)>
+std::vector<CandidateValues> by_digits(const SlipContext& c) {
   std::vector<CandidateValues> results;
   constexpr std::size_t most_digits = 15;
   for (const Quantiser& quantise : quantisers_for(c.decimals)) {
@@ -130,14 +130,6 @@ std::vector<CandidateValues> by_digits(const SlipContext& c,
     }
   }
   return results;
-}
-
-std::vector<CandidateValues> swapped_digits(const SlipContext& c) {
-  return by_digits(c, with_digits_swapped);
-}
-
-std::vector<CandidateValues> lost_digits(const SlipContext& c) {
-  return by_digits(c, without_digit);
 }
 
 // Returns the rows with wrong cells, counted through all matrices.
@@ -257,15 +249,17 @@ std::vector<CandidateValues> other_rows(const SlipContext& c) {
   return results;
 }
 
-// Evaluates an expression without one term of one of its sums. `count` numbers the terms of all
-// sums in writing order; `dropped` is the one to leave out.
-double value_without(const Expression& term, std::size_t dropped, std::size_t& count) {
+enum class TermSlip { dropped, negated };
+
+// Evaluates an expression with a slip in one term of one of its sums. `count` numbers the terms of
+// all sums in writing order; `wrong` is the one with the slip.
+double value_with(TermSlip slip, const Expression& term, std::size_t wrong, std::size_t& count) {
   if (term.parts().empty()) return term.value();
   std::vector<double> parts;
   for (const Expression& part : term.parts()) {
-    const bool out = term.kind() == Expression::Kind::sum && count++ == dropped;
-    const double value = value_without(part, dropped, count);
-    if (!out) parts.push_back(value);
+    const bool is_wrong = term.kind() == Expression::Kind::sum && count++ == wrong;
+    const double value = value_with(slip, part, wrong, count);
+    if (!is_wrong || slip == TermSlip::negated) parts.push_back(is_wrong ? -value : value);
   }
   return parts.empty() ? 0 : Expression::evaluate(term.kind(), parts);
 }
@@ -286,7 +280,8 @@ Expression arithmetic_of(const SlipContext& c, std::size_t cell) {
   return c.arithmetic(row / c.right->rows(), row % c.right->rows(), cell % c.right->columns());
 }
 
-std::vector<CandidateValues> dropped_terms(const SlipContext& c) {
+template <TermSlip slip>
+std::vector<CandidateValues> slips_in_terms(const SlipContext& c) {
   std::vector<Tensor> results;
   if (!c.arithmetic) return {};
   constexpr std::size_t max_terms = 64;
@@ -299,7 +294,7 @@ std::vector<CandidateValues> dropped_terms(const SlipContext& c) {
     while (results.size() < terms.size()) results.push_back(filled(*c.right, nothing));
     for (std::size_t t = 0; t < terms.size(); ++t) {
       std::size_t count = 0;
-      results[t].values.mutable_span()[i] = value_without(arithmetic, t, count);
+      results[t].values.mutable_span()[i] = value_with(slip, arithmetic, t, count);
     }
   }
   return {results.begin(), results.end()};
@@ -349,7 +344,7 @@ std::vector<CandidateValues> other_row_in_term(const SlipContext& c) {
   return results;
 }
 
-std::string dropped_term(const SlipContext& c, std::size_t variant, std::size_t cell) {
+std::string wrong_term(const SlipContext& c, std::size_t variant, std::size_t cell) {
   if (!c.arithmetic || !c.term_text) return {};
   const Expression arithmetic = arithmetic_of(c, cell);
   std::vector<const Expression*> terms;
@@ -436,11 +431,13 @@ constexpr Slip slips[] = {
      of_hand, SlipScope::anything, decimal_points,
      percentage},  // of one cell: softmax makes 1 and 0
     {"slip.digits-swapped", "Two digits are swapped.", "Compare digit by digit.", of_hand,
-     SlipScope::line, swapped_digits},
+     SlipScope::line, by_digits<with_digits_swapped>},
     {"slip.neighbour", "This is the number of a neighbouring cell.",
      "Put a ruler under the row that you read.", of_hand, SlipScope::line, neighbours},
     {"slip.dropped-term", "One term of the sum was left out.", "Count the terms.", of_hand,
-     SlipScope::line, dropped_terms, dropped_term},
+     SlipScope::line, slips_in_terms<TermSlip::dropped>, wrong_term},
+    {"slip.sign", "The sign of one term is wrong.", "Look at the signs again.", of_hand,
+     SlipScope::line, slips_in_terms<TermSlip::negated>, wrong_term, yielding},
     {"slip.rows-swapped", "Two rows are swapped.", "Compare the labels of the rows.", of_hand,
      SlipScope::anything, swapped_rows},
     {"slip.columns-swapped", "Two columns are swapped.", "Compare the labels of the columns.",
@@ -448,7 +445,7 @@ constexpr Slip slips[] = {
     {"slip.cells-swapped", "These two numbers are exchanged.", "Compare the labels of both cells.",
      of_hand, SlipScope::anything, swapped_cells, nullptr, yielding},
     {"slip.lost-digit", "One digit was left out.", "Compare digit by digit.", of_hand,
-     SlipScope::line, lost_digits, nullptr, yielding},
+     SlipScope::line, by_digits<without_digit>, nullptr, yielding},
     {"slip.other-row", "This row has the numbers of another row.",
      "Compare the labels of the rows.", of_hand, SlipScope::line, other_rows, nullptr, yielding},
     {"slip.other-row-in-term", "One term of the sum takes another row than its own.",

@@ -92,10 +92,6 @@ std::string_view strip_leading_number(std::string_view stem) {
                                                                            : stem;
 }
 
-std::string_view without_blanks(std::string_view text) {
-  return text.substr(0, text.find_last_not_of(' ') + 1);
-}
-
 std::string_view without_digits(std::string_view text) {
   return text.substr(0, text.find_last_not_of("0123456789 ") + 1);
 }
@@ -109,7 +105,8 @@ std::string_view without_brackets(std::string_view text) {
   const std::string_view inside = text.substr(open + 1, text.size() - open - 2);
   const bool is_copy = parse_number<std::size_t>(inside).has_value() ||
                        std::ranges::find(copies, without_digits(inside)) != std::end(copies);
-  return is_copy ? without_blanks(text.substr(0, open)) : text;
+  if (is_copy) text = text.substr(0, open);
+  return is_copy ? text.substr(0, text.find_last_not_of(' ') + 1) : text;
 }
 
 // "X - Copy", "X copy 2"

@@ -217,10 +217,6 @@ constexpr Reading* readings[] = {plain, labelled, named_columns, named_rows, dec
 
 // ---------------------------------------------------------------- numbers
 
-bool starts_like_a_word(std::string_view text) {
-  return std::string_view("0123456789+-.,\"").find(text.front()) == std::string_view::npos;
-}
-
 /// Parses the cells of a layout.
 class CellReader {
  public:
@@ -280,7 +276,9 @@ class CellReader {
     message += refusal(fault, text);
     if (fault == NumeralError::not_a_number) message += ", or leave the cell empty";
     const bool is_first_row = row.line == layout.rows.front().line && layout.names.empty();
-    if ((is_first_row || column == 0) && starts_like_a_word(text)) {
+    const bool is_word =
+        std::string_view("0123456789+-.,\"").find(text.front()) == std::string_view::npos;
+    if ((is_first_row || column == 0) && is_word) {
       message += "; if the first row or column are labels, leave the first cell of the file empty";
     }
     throw InputError(message);
