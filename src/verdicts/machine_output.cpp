@@ -51,7 +51,7 @@ std::string reason_of(const CheckedPath& one, const Marks& marks, const Trace& t
                                   fmt::join(marks.unexplained, ", "), marks_taken,
                                   marks_taken == 1 ? "mark" : "marks"));
   }
-  if (!one.report->missing.empty()) {
+  if (!one.report->missing.empty() && marks.total.marks < marks.total.of) {
     reasons.push_back(fmt::format("not submitted: {}", fmt::join(one.report->missing, ", ")));
   }
   return fmt::format("{}", fmt::join(reasons, "; "));
@@ -63,19 +63,26 @@ StepMarks total_of(const Marks& marks) {
   return {.marks = in_hundredths(total.marks), .of = in_hundredths(total.of)};
 }
 
+// A part that was asked for is correct if it has all marks, whatever the rest of the lesson lacks.
+std::string_view verdict_of(const CheckedPath& one, const StepMarks& total) {
+  if (!one.report) return "unreadable";
+  const bool is_whole_part = one.report->outcome == Outcome::incomplete && total.marks == total.of;
+  return outcome_name(is_whole_part ? Outcome::correct : one.report->outcome);
+}
+
 }  // namespace
 
 std::string checked_line(const CheckedPath& one, const Rubric& rubric) {
   std::string text = sanitise(one.path) + ": ";
   if (!one.report) return text + "can't be read\n";
-  text += outcome_name(one.report->outcome);
+  const StepMarks total = total_of(rubric.of(*one.report));
+  text += verdict_of(one, total);
   if (const StepReport* step = one.report->first_wrong_step()) {
     const std::string ids = mistake_ids(step);
     text += fmt::format(" at {}{}", step->step, ids.empty() ? "" : " (" + ids + ")");
   } else if (const auto undecided = undecided_steps(*one.report); !undecided.empty()) {
     text += " at " + undecided.front()->step;
   }
-  const StepMarks total = total_of(rubric.of(*one.report));
   return text + fmt::format(", {} of {} marks\n", total.marks, total.of);
 }
 
@@ -86,11 +93,9 @@ std::string summary_csv(const std::vector<CheckedPath>& all, const Rubric& rubri
   for (const CheckedPath& one : all) {
     const Marks marks = one.report ? rubric.of(*one.report) : rubric.nothing();
     const StepMarks total = total_of(marks);
-    const std::string_view verdict =
-        one.report ? outcome_name(one.report->outcome) : std::string_view("unreadable");
     const StepReport* wrong = one.report ? one.report->first_wrong_step() : nullptr;
-    text += fmt::format("{},,{},{},{},{},{},{}", csv::label_cell(one.path), verdict, total.marks,
-                        total.of, csv::label_cell(wrong ? wrong->step : ""),
+    text += fmt::format("{},,{},{},{},{},{},{}", csv::label_cell(one.path), verdict_of(one, total),
+                        total.marks, total.of, csv::label_cell(wrong ? wrong->step : ""),
                         csv::label_cell(mistake_ids(wrong)),
                         csv::label_cell(reason_of(one, marks, rubric.trace())));
     for (const StepMarks& step : marks.steps) text += fmt::format(",{}", in_hundredths(step.marks));

@@ -127,10 +127,10 @@ def fill(lesson, blanks, decimals):
 
 
 def marks_of(program, lesson, folder, options):
-    """What the sheet earns as this part, and out of how many marks."""
+    """What the sheet earns as this part, out of how many marks, and the verdict."""
     table = run(program, "check", lesson.path, folder, "--summary", "csv", *options).stdout
     row = next(csv.DictReader(io.StringIO(table)))
-    return float(row["marks"]), float(row["of"])
+    return float(row["marks"]), float(row["of"]), row["verdict"]
 
 
 def check_part(program, lesson, folder, chance):
@@ -153,9 +153,9 @@ def check_part(program, lesson, folder, chance):
         wrong = [f"{step['step']} {step['verdict']} {step['first']}" for step in report.get("steps", [])
                  if step["verdict"] not in ("correct", "rounding")]
         faults.append(f"filled in, {decimals} decimals: {word}, status {status}: {wrong}")
-    earned, most = marks_of(program, lesson, folder, options)
-    if earned != most or most > said or (finite and most == 0):
-        faults.append(f"filled in: {earned} marks of {most} for {said} numbers")
+    earned, most, word = marks_of(program, lesson, folder, options)
+    if earned != most or most > said or (finite and most == 0) or word != "correct":
+        faults.append(f"filled in: {earned} marks of {most} for {said} numbers, {word}")
     if finite:
         path, i, j = chance.choice(finite)
         rows = blanks[path][0]
@@ -167,8 +167,9 @@ def check_part(program, lesson, folder, chance):
         if status != 1 or word != "undecided" and report.get("first_wrong") != name:
             faults.append(f"{path.name} {i + 1},{j + 1}: {right} made {rows[i + 1][j + 1]}: {word}, "
                           f"first {report.get('first_wrong')}")
-        if not marks_of(program, lesson, folder, options)[0] < most:
-            faults.append(f"{path.name} {i + 1},{j + 1} is wrong and loses no marks")
+        earned, _, word = marks_of(program, lesson, folder, options)
+        if not earned < most or word in ("correct", "incomplete"):
+            faults.append(f"{path.name} {i + 1},{j + 1} is wrong: {word}, {earned} marks of {most}")
     return faults, options
 
 
