@@ -382,7 +382,10 @@ NodeDiagnosis diagnose(const Judgement& judgement, const Trace& trace, std::size
   if (coarser) {
     found = explain_mismatch(rest, candidate_set.candidates());
     std::size_t told = coarser->cells;
-    for (const Explanation& one : found) told += one.cells;
+    for (Explanation& one : found) {
+      told += one.cells;
+      one.sure = one.sure && coarser->sure;
+    }
     constexpr std::size_t times = 5;  // else chance may have rounded them
     if (told + coarser->cells / times < node.wrong_cells()) {
       coarser.reset();
