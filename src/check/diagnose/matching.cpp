@@ -316,9 +316,8 @@ class Matcher {
     const auto& id = candidates_[fit.candidate].id;
     const auto same = std::ranges::find(
         found, id, [&](const Explanation& one) { return candidates_[one.candidate].id; });
-    const bool is_known = same < found.begin() + static_cast<std::ptrdiff_t>(known);
     if (same != found.end()) {
-      if (is_known) same->cells += fit.cells;
+      if (same - found.begin() < static_cast<std::ptrdiff_t>(known)) same->cells += fit.cells;
       return;
     }
     found.push_back({.candidate = fit.candidate,

@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "tensor/resources.hpp"
 #include "text/strings.hpp"
 
 namespace qkv::inline formats {
@@ -486,8 +487,8 @@ std::optional<ParsedArray> read_rows_of_numbers(std::string_view text, const Rea
       }
     }
   });
-  if (!are_numbers) return {};
-  return ParsedArray{.shape = shape, .cells = std::move(cells)};
+  ParsedArray written{.shape = shape, .cells = std::move(cells)};
+  return are_numbers ? std::optional(std::move(written)) : std::nullopt;
 }
 
 // Skips "sep=;", a line for Excel.
