@@ -1,4 +1,4 @@
-#include "page/html.hpp"
+#include "page/pages.hpp"
 
 #include <regex>
 

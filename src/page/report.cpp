@@ -5,7 +5,6 @@
 #include <nettle/sha2.h>
 
 #include "exposition/arithmetic.hpp"
-#include "page/html.hpp"
 #include "page/report_view.hpp"
 #include "tensor/resources.hpp"
 

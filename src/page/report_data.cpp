@@ -1,7 +1,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "page/html.hpp"
+#include "page/pages.hpp"
 #include "page/report_view.hpp"
 #include "text/json.hpp"
 #include "text/number.hpp"

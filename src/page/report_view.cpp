@@ -1,6 +1,6 @@
 #include "page/report_view.hpp"
 
-#include "page/html.hpp"
+#include "page/pages.hpp"
 #include "tensor/matmul.hpp"
 #include "text/number.hpp"
 

@@ -1,7 +1,6 @@
 #include "page/pages.hpp"
 
 #include "exposition/arithmetic.hpp"
-#include "page/html.hpp"
 #include "text/number.hpp"
 
 namespace qkv::inline page {

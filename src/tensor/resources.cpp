@@ -141,10 +141,6 @@ double product_of(const Shape& shape) {
   return product;
 }
 
-std::string count_text(double count) {
-  return count < 1e15 ? fmt::format("{:.0f}", count) : fmt::format("{:.1g}", count);
-}
-
 std::string remedy(double bytes) {
   if (!(bytes <= most_worth_allowing)) return "make it smaller";
   return fmt::format("make it smaller, or allow more with --memory {:.0f}G",
@@ -167,8 +163,8 @@ std::string allowance() {
 std::string too_much(double numbers) {
   const double before = static_cast<double>(held) * sizeof(double);
   const double bytes = numbers * sizeof(double);
-  return fmt::format("{} numbers take {}, and {} ({} numbers){}: {}", count_text(numbers),
-                     size_text(bytes), allowance(), most_numbers(),
+  return fmt::format("{:.{}g} numbers take {}, and {} ({} numbers){}: {}", numbers,
+                     numbers < 1e15 ? 15 : 1, size_text(bytes), allowance(), most_numbers(),
                      before == 0 ? "" : fmt::format(", of which {} are taken", size_text(before)),
                      remedy(bytes + before));
 }

@@ -171,15 +171,12 @@ void fill_item(std::string_view words, std::size_t columns, std::vector<std::str
   }
 }
 
-CodePoint last_code(std::string_view text) {
-  return text.empty() ? bad_byte : decode_code_point(text, last_character(text)).code;
-}
-
 /// A line break becomes a blank, but not within Chinese or Japanese, which have none.
 void join(std::string& paragraph, std::string_view line) {
   line = without_blanks(line);
   if (line.empty()) return;
-  const CodePoint left = last_code(paragraph);
+  const CodePoint left =
+      paragraph.empty() ? bad_byte : decode_code_point(paragraph, last_character(paragraph)).code;
   const bool solid =
       left != bad_byte && is_ideograph(left) && is_ideograph(decode_code_point(line, 0).code);
   if (!paragraph.empty() && !solid) paragraph += ' ';

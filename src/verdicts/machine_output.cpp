@@ -30,11 +30,11 @@ std::string mistakes_in_words(const StepReport& step) {
 double in_hundredths(double marks) { return std::round(100 * marks) / 100; }
 
 // Describes why a submission did not get full marks.
-std::string reason_of(const CheckedPath& one, const Marks& marks, const Trace& trace) {
+std::string reason_of(const CheckedPath& one, const Marks& marks, const Rubric& rubric) {
   if (!one.report) return one.failure;
   std::vector<std::string> reasons;
   if (const StepReport* step = one.report->first_wrong_step()) {
-    const bool is_given = trace.find_step(step->step) == nullptr;
+    const bool is_given = rubric.trace().find_step(step->step) == nullptr;
     reasons.push_back(fmt::format(
         "{}: {}", step->step, is_given ? "not the lesson's numbers" : mistakes_in_words(*step)));
   }
@@ -51,7 +51,7 @@ std::string reason_of(const CheckedPath& one, const Marks& marks, const Trace& t
                                   fmt::join(marks.unexplained, ", "), marks_taken,
                                   marks_taken == 1 ? "mark" : "marks"));
   }
-  if (!one.report->missing.empty() && marks.total.marks < marks.total.of) {
+  if (!one.report->missing.empty() && !rubric.has_part(*one.report)) {
     reasons.push_back(fmt::format("not submitted: {}", fmt::join(one.report->missing, ", ")));
   }
   return fmt::format("{}", fmt::join(reasons, "; "));
@@ -63,11 +63,11 @@ StepMarks total_of(const Marks& marks) {
   return {.marks = in_hundredths(total.marks), .of = in_hundredths(total.of)};
 }
 
-// A part that was asked for is correct if it has all marks, whatever the rest of the lesson lacks.
-std::string_view verdict_of(const CheckedPath& one, const StepMarks& total) {
+// A part that was asked for may be correct, whatever the rest of the lesson lacks.
+std::string_view verdict_of(const CheckedPath& one, const Rubric& rubric) {
   if (!one.report) return "unreadable";
-  const bool is_whole_part = one.report->outcome == Outcome::incomplete && total.marks == total.of;
-  return outcome_name(is_whole_part ? Outcome::correct : one.report->outcome);
+  const bool is_part = one.report->outcome == Outcome::incomplete && rubric.has_part(*one.report);
+  return outcome_name(is_part ? Outcome::correct : one.report->outcome);
 }
 
 }  // namespace
@@ -76,7 +76,7 @@ std::string checked_line(const CheckedPath& one, const Rubric& rubric) {
   std::string text = sanitise(one.path) + ": ";
   if (!one.report) return text + "can't be read\n";
   const StepMarks total = total_of(rubric.of(*one.report));
-  text += verdict_of(one, total);
+  text += verdict_of(one, rubric);
   if (const StepReport* step = one.report->first_wrong_step()) {
     const std::string ids = mistake_ids(step);
     text += fmt::format(" at {}{}", step->step, ids.empty() ? "" : " (" + ids + ")");
@@ -94,10 +94,10 @@ std::string summary_csv(const std::vector<CheckedPath>& all, const Rubric& rubri
     const Marks marks = one.report ? rubric.of(*one.report) : rubric.nothing();
     const StepMarks total = total_of(marks);
     const StepReport* wrong = one.report ? one.report->first_wrong_step() : nullptr;
-    text += fmt::format("{},,{},{},{},{},{},{}", csv::label_cell(one.path), verdict_of(one, total),
+    text += fmt::format("{},,{},{},{},{},{},{}", csv::label_cell(one.path), verdict_of(one, rubric),
                         total.marks, total.of, csv::label_cell(wrong ? wrong->step : ""),
                         csv::label_cell(mistake_ids(wrong)),
-                        csv::label_cell(reason_of(one, marks, rubric.trace())));
+                        csv::label_cell(reason_of(one, marks, rubric)));
     for (const StepMarks& step : marks.steps) text += fmt::format(",{}", in_hundredths(step.marks));
     text += "\n";
   }

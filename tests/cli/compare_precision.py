@@ -182,10 +182,10 @@ def an_overflow_is_a_difference_without_a_lesson(folder):
             np.savez(folder / "c.npz", **{name: masked, "masked_scores": masked * 1})
             np.savez(folder / "d.npz", **{name: np.where(np.isinf(masked), low, masked), "masked_scores": masked})
             equal(compared(folder / "c.npz", folder / "d.npz")[0], 1, f"{low} in {name}")
-    for name, due in (("softmax_in", 0), ("logits", 1)):  # after it: of its size, or of another
-        wide = masked if due == 0 else np.c_[masked, masked]
-        np.savez(folder / "c.npz", masked_scores=masked, **{name: wide})
-        np.savez(folder / "d.npz", masked_scores=masked, **{name: np.where(np.isinf(wide), -1e9, wide)})
+    for before, name, due in (("masked_scores", "softmax_in", 0), ("attention_mask", "scores", 0), ("W", "att", 0),
+                              ("Scores", "K", 1)):  # from a mask onwards; in scores; elsewhere
+        np.savez(folder / "c.npz", **{before: np.ones((1, 2)), name: masked})
+        np.savez(folder / "d.npz", **{before: np.ones((1, 2)), name: np.where(np.isinf(masked), -1e9, masked)})
         equal(compared(folder / "c.npz", folder / "d.npz")[0], due, name)
 
 

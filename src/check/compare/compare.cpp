@@ -1,6 +1,7 @@
 #include "check/compare/compare.hpp"
 
 #include "check/judge/exactness.hpp"
+#include "text/unicode.hpp"
 
 namespace qkv::inline check {
 namespace {
@@ -264,23 +265,20 @@ bool counts(Agreement agreement, bool both_whole) {
          agreement == Agreement::undecided;
 }
 
-bool is_named_mask(const std::string& name) { return name.find("mask") != name.npos; }
-
-// Returns what may stand for -inf: from a lesson's mask onwards, any mask. Two dumps have names
-// only: after an array named after a mask, one of its size, `masked`, may have any.
-FiniteMasks finite_masks_at(const std::string& name, const ComparedSideIndex& actual,
-                            const ComparedSideIndex& desired, bool any_is_named_mask,
-                            std::optional<Shape>& masked) {
-  const bool two_dumps = !actual.side().is_lesson && !desired.side().is_lesson;
-  for (const ComparedMatrix* matrix : {actual.find(name), desired.find(name)}) {
-    if (!matrix) continue;
-    const Shape size = two_dumps ? Shape{matrix->tensor.rows(), matrix->tensor.columns()} : Shape();
-    if (two_dumps ? is_named_mask(name) : matrix->masks_cells) masked = size;
-    if (masked == size) return FiniteMasks::any;
+// True if a step sets cells to -inf, by its operation or, without a lesson, by its name.
+bool step_masks_cells(const std::string& name, const ComparedSideIndex& actual,
+                      const ComparedSideIndex& desired) {
+  for (const ComparedSideIndex* index : {&actual, &desired}) {
+    const ComparedMatrix* matrix = index->find(name);
+    if (matrix && index->side().is_lesson && !matrix->is_given) return matrix->masks_cells;
   }
-  const std::string last = name.substr(name.rfind('.') + 1);
-  const bool are_scores = last.find("score") != last.npos || last == "S" || last == "att";
-  return two_dumps && !any_is_named_mask && are_scores ? FiniteMasks::usual : FiniteMasks::none;
+  return ascii_lowercase(name).find("mask") != name.npos;
+}
+
+// True if scores are usually called so. Programs mask them in place, and dump what they have then.
+bool are_named_scores(const std::string& name) {
+  const std::string last = ascii_lowercase(name.substr(name.rfind('.') + 1));
+  return last.find("score") != last.npos || last == "s" || last == "att" || last == "attn";
 }
 
 [[noreturn]] void refuse_unknown_tensors(const ComparedSideIndex& actual,
@@ -424,15 +422,15 @@ Comparison compare(const ComparedSide& actual, const ComparedSide& desired,
     if (side->incomplete_export) comparison.incomplete_exports.push_back(side->name);
   }
   bool in_common = false;
-  const std::vector<std::string> names = names_of(actual_index, desired_index);
-  const bool any_is_named_mask = std::ranges::any_of(names, is_named_mask);
-  std::optional<Shape> masked;
+  bool after_mask = false;
   std::size_t longest_axis = 0;
-  for (const std::string& name : names) {
+  for (const std::string& name : names_of(actual_index, desired_index)) {
+    after_mask = after_mask || step_masks_cells(name, actual_index, desired_index);
+    const FiniteMasks may_mask = after_mask               ? FiniteMasks::any
+                                 : are_named_scores(name) ? FiniteMasks::usual
+                                                          : FiniteMasks::none;
     comparison.steps.push_back(
-        compared(name, actual_index, desired_index, choice,
-                 finite_masks_at(name, actual_index, desired_index, any_is_named_mask, masked),
-                 longest_axis));
+        compared(name, actual_index, desired_index, choice, may_mask, longest_axis));
     in_common = in_common || !is_missing(comparison.steps.back().agreement);
   }
   if (checked) {

@@ -16,11 +16,11 @@ enum class Agreement {
   only_desired,
 };
 
-/// One step's matrices, side by side.
-/// Numbers that stand for -inf: none before a mask, any from -1000 down from a mask onwards. Where
-/// two dumps name scores, but no mask, those that programs use as masks.
+/// Numbers that may stand for -inf: none; in scores those that programs use as masks; from a mask
+/// onwards any from -1000 down.
 enum class FiniteMasks { none, usual, any };
 
+/// One step's matrices, side by side.
 struct ComparedStep {
   std::string name;
   Agreement agreement = Agreement::identical;
@@ -32,9 +32,9 @@ struct ComparedStep {
   Difference difference = {};
   /// Number of cells where one side has -inf and the other a finite mask; not mismatches.
   std::size_t finite_masks = 0;
-  std::optional<StepReport> judged = {};  ///< check's report, if the step differs from a lesson
-  FiniteMasks may_mask = FiniteMasks::none;
-  bool only_shape_differs = false;  ///< the same numbers in the same order
+  std::optional<StepReport> judged = {};     ///< check's report, if the step differs from a lesson
+  FiniteMasks may_mask = FiniteMasks::none;  ///< what stands for -inf in it
+  bool only_shape_differs = false;           ///< the same numbers in the same order
   /// Of a printed part whose numbers are right, but whose sum is wrong: the right one.
   std::optional<double> expected_sum = {};
 };

@@ -383,7 +383,8 @@ NodeDiagnosis diagnose(const Judgement& judgement, const Trace& trace, std::size
     found = explain_mismatch(rest, candidate_set.candidates());
     std::size_t told = coarser->cells;
     for (Explanation& one : found) {
-      told += one.cells;
+      // Equally good ones explain the same cells.
+      told += &one != &found.front() && one.first == (&one)[-1].first ? 0 : one.cells;
       one.sure = one.sure && coarser->sure;
     }
     constexpr std::size_t times = 5;  // else chance may have rounded them

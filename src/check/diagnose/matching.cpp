@@ -57,11 +57,15 @@ class Matcher {
       if (best.empty()) break;
       sort(best);
       const std::size_t known = found.size();
-      for (const Match& fit : best) name(fit, &fit == &best.front() ? known : 0, found);
+      for (const Match& fit : best) name(fit, found);
       doubt(best, std::span(found).subspan(known));
+      const std::vector<std::size_t> before = open_cells_;
       close(best.front());
       count_open();
-      if (!in_full && best.front().cells < times * open_cells_.size())
+      const bool is_scattered = !in_full && std::ranges::any_of(before, [&](std::size_t i) {
+        return !open_[i] && open_in_row_[i / mismatch_.columns()] > 0;
+      });
+      if (is_scattered && best.front().cells < times * open_cells_.size())
         doubtful += best.front().cells;
     }
     for (Explanation& one : found)
@@ -311,19 +315,16 @@ class Matcher {
     return count;
   }
 
-  // Adds a mistake; cells, if it is one of the first `known`.
-  void name(const Match& fit, std::size_t known, std::vector<Explanation>& found) const {
-    const auto& id = candidates_[fit.candidate].id;
-    const auto same = std::ranges::find(
-        found, id, [&](const Explanation& one) { return candidates_[one.candidate].id; });
-    if (same != found.end()) {
-      if (same - found.begin() < static_cast<std::ptrdiff_t>(known)) same->cells += fit.cells;
-      return;
-    }
+  void name(const Match& fit, std::vector<Explanation>& found) const {
+    const auto same = [&](const Explanation& known) {
+      return candidates_[known.candidate].id == candidates_[fit.candidate].id;
+    };
+    if (std::any_of(found.begin(), found.end(), same)) return;
     found.push_back({.candidate = fit.candidate,
                      .cells = fit.cells,
                      .first = fit.first,
-                     .sure = !fit.is_refuted && !fit.is_lone_cell,
+                     .sure = !fit.is_refuted && !fit.is_lone_cell &&
+                             (fit.cells > 1 || !candidates_[fit.candidate].evidence.yields),
                      .is_refuted = fit.is_refuted});
   }
 

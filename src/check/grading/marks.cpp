@@ -263,6 +263,19 @@ std::vector<bool> Rubric::roots_at_chance(const CheckReport& report) const {
   return all.beyond() < own_work ? is_root : std::vector<bool>(worths_.size(), false);
 }
 
+bool Rubric::has_part(const CheckReport& report) const {
+  std::size_t asked = 0, right = 0;
+  for (std::size_t s = 0; s < worths_.size(); ++s) {
+    const StepReport* step = report.find(trace_->steps[s].name);
+    for (std::size_t i = 0; i < worths_[s].is_asked.size(); ++i) {
+      if (!worths_[s].is_asked[i]) continue;
+      ++asked;
+      right += step && i < step->verdicts.size() && step->verdicts[i] <= Verdict::rounding ? 1 : 0;
+    }
+  }
+  return asked > 0 && right == asked;
+}
+
 Marks Rubric::of(const CheckReport& report) const {
   Marks marks = nothing();
   const std::vector<bool> by_luck = roots_at_chance(report);

@@ -38,6 +38,8 @@ class Rubric {
   /// Returns the marks of an unreadable submission: none.
   Marks nothing() const;
   Marks of(const CheckReport& report) const;
+  /// True if a part was asked for, and each of its cells is right.
+  bool has_part(const CheckReport& report) const;
   const Trace& trace() const { return *trace_; }
 
  private:

@@ -7,7 +7,6 @@
 
 #include "exposition/arithmetic.hpp"
 #include "lesson/library.hpp"
-#include "page/html.hpp"
 #include "page/report_view.hpp"
 
 namespace page_report_tests {
