@@ -366,11 +366,9 @@ void build_recipe_as(RecipeWriter& writer, Model& model, std::size_t layers, std
   const bool has_readout = layers == model.architecture.layers;
   if (enough < layers) {
     const std::size_t a_layer = (model.recipe.steps.size() - begun) / enough;
-    model.recipe.omitted_steps =
-        (layers - enough) * a_layer +
-        (!has_readout                                                      ? 0
-         : model.architecture.llama && model.architecture.llama->logit_cap ? 4
-                                                                           : 3);
+    const bool has_cap = model.architecture.llama && model.architecture.llama->logit_cap;
+    const std::size_t at_end = !has_readout ? 0 : has_cap ? 4 : 3;  // the steps of read_out
+    model.recipe.omitted_steps = (layers - enough) * a_layer + at_end;
   } else if (has_readout) {
     read_out(writer, kind.final_norm());
   }

@@ -159,8 +159,8 @@ std::string glyphs_beside(const std::string& grid, const PatternGlyphs& glyphs, 
   const std::vector<std::string> lines = lines_of(grid);
   if (glyphs.rows.empty() || lines.size() != glyphs.rows.size() + 1) return {};
   const std::size_t widest = max_width(lines);
-  const std::size_t own = std::max(qkv::width(glyphs.header), qkv::width(glyphs.rows.front()));
-  if (widest + column_gap + own > width) return {};
+  const std::size_t beside = std::max(qkv::width(glyphs.header), qkv::width(glyphs.rows.front()));
+  if (widest + column_gap + beside > width) return {};
   std::string text;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     text += lines[i];

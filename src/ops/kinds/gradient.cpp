@@ -52,8 +52,9 @@ template <bool residuals>
 Versions without_one(const StepView& step) {
   Versions results;
   for (std::size_t k = 0; k < step.inputs.size(); ++k) {
-    const Operation* way = step.inputs[k]->operation;
-    if ((way && way == add_operation.backward({}).operation) != residuals) continue;
+    const Operation* operation = step.inputs[k]->operation;
+    const bool is_of_residual = operation && operation == add_operation.backward({}).operation;
+    if (is_of_residual != residuals) continue;
     for (Tensor& sum : versions_of(SkipOperand{k}, step)) results.push_back(std::move(sum));
   }
   return results;
