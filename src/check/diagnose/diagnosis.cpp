@@ -381,14 +381,14 @@ NodeDiagnosis diagnose(const Judgement& judgement, const Trace& trace, std::size
                      : std::nullopt;
   if (coarser) {
     found = explain_mismatch(rest, candidate_set.candidates());
-    std::size_t told = coarser->cells;
+    std::size_t explained = coarser->cells;
+    std::optional<std::size_t> last;  // of equally good ones, which explain the same cells
     for (Explanation& one : found) {
-      // Equally good ones explain the same cells.
-      told += &one != &found.front() && one.first == (&one)[-1].first ? 0 : one.cells;
+      if (std::exchange(last, one.first) != one.first) explained += one.cells;
       one.sure = one.sure && coarser->sure;
     }
     constexpr std::size_t times = 5;  // else chance may have rounded them
-    if (told + coarser->cells / times < node.wrong_cells()) {
+    if (explained + coarser->cells / times < node.wrong_cells()) {
       coarser.reset();
       found.clear();
     }
