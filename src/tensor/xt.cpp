@@ -67,9 +67,9 @@ Matrix means(const Matrix& matrix, Along along) {
   return sums(matrix, along) / count_in(matrix, along);
 }
 
-Matrix variances(const Matrix& matrix, Along along, double less) {
+Matrix variances(const Matrix& matrix, Along along) {
   const Matrix distance = matrix - means(matrix, along);
-  return sums(distance * distance, along) / (count_in(matrix, along) - less);
+  return sums(distance * distance, along) / count_in(matrix, along);
 }
 
 }  // namespace qkv::inline tensor

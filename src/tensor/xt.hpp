@@ -113,7 +113,7 @@ Matrix sums(const Matrix& matrix, Along along = Along::rows);
 double total(const Matrix& matrix);
 /// Returns the mean of each row or column.
 Matrix means(const Matrix& matrix, Along along = Along::rows);
-/// Returns the variance of each row or column, divided by the count less `less` (1: a sample's).
-Matrix variances(const Matrix& matrix, Along along = Along::rows, double less = 0);
+/// Returns the variance of each row or column.
+Matrix variances(const Matrix& matrix, Along along = Along::rows);
 
 }  // namespace qkv::inline tensor

@@ -408,7 +408,10 @@ struct CrossEntropy {
   }
 };
 
-Versions in_base_2(const StepView& step) { return scaled(step, std::numbers::log2e); }
+template <const double& log_of_e>
+Versions in_base(const StepView& step) {
+  return scaled(step, log_of_e);
+}
 
 constexpr Mistake cross_entropy_mistakes[] = {
     {"loss.targets-from-one", targets_from_one_says, targets_from_one_hint,
@@ -416,7 +419,9 @@ constexpr Mistake cross_entropy_mistakes[] = {
     {"cross-entropy.no-minus", "The minus before the logarithm was left out.",
      "The logarithm of a probability is negative; a loss is not.", other_sign},
     {"cross-entropy.base-2", "The logarithm to base 2 was taken.", "ln, the logarithm to base e.",
-     in_base_2},
+     in_base<std::numbers::log2e>},
+    {"cross-entropy.base-10", "The logarithm to base 10 was taken.", "ln, the logarithm to base e.",
+     in_base<std::numbers::log10e>},
     {"cross-entropy.sum", "The losses of the rows were added up, not averaged.",
      "Divide by the number of rows.", reduced_otherwise<true, 0>},
     {"cross-entropy.sum", "The losses of the rows were averaged, not added up.",
@@ -431,7 +436,7 @@ constinit const Operation cross_entropy_operation = operation_of<CrossEntropy>({
     .says = "Softmax turns each row of logits into probabilities. The loss of a row is minus the "
             "logarithm of its target's probability. It is 0 if the probability is 1, and grows as "
             "the probability gets smaller.",
-    .notice = "If all of k possibilities get the same probability, the loss is ln k.",
+    .notice = "If k possibilities all get the same probability, the loss is ln k.",
     .operands = R"(["logits", "targets"])",
     .options = cross_entropy_options,
     .mistakes = cross_entropy_mistakes,

@@ -110,6 +110,8 @@ constexpr Mistake multiply_mistakes[] = {
      with_gate<Instead{&relu_operation}>},
     {"swiglu.gelu", "GELU of the gate was multiplied instead of SiLU.", "Multiply by SiLU.",
      with_gate<Instead{&gelu_operation}>},
+    {"swiglu.no-silu", "The gate itself was multiplied, without SiLU.", "Multiply by SiLU.",
+     with_gate<Skip{}>},
     {"swiglu.added", "The two were added instead of multiplied.", "Multiply cell by cell.",
      Instead{&add_operation}},
 };
@@ -144,8 +146,8 @@ constinit const Operation multiply_operation = operation_of<Multiply>({
     .title = "Multiply cell by cell",
     .says =
         "Each cell is multiplied by the cell in the same place. Unlike in a matrix product, "
-        "nothing is added up. A second matrix of one row, one column or one number is repeated.",
-    .notice = "Where one of the two is near 0, so is the product: that is how a gate works.",
+        "nothing is added up. If the second matrix has only one row or column, that is repeated.",
+    .notice = "Where one of the two is 0, so is the product.",
     .operands = R"(["A", "B"])",
     .mistakes = multiply_mistakes,
     .backward = backward_by<Repeated<GradFactor>>,

@@ -212,45 +212,9 @@ struct LayerNorm : FormByRows<"(each row of {0} − its mean) / √(its variance
   }
 };
 
-// How a layer norm is computed, by a mistake in its place.
-struct NormVariant {
-  double eps;
-  double less = 0;  // 1: the variance is divided by n - 1
-  Along along = Along::rows;
-  bool gain = true;
-  bool bias = true;
-  double centre = 1;  // 0: the mean is not subtracted
-  double around = 1;  // 0: the variance is the mean square
-  double (*divisor)(double variance, double eps) = [](double variance, double epsilon) {
-    return std::sqrt(variance + epsilon);
-  };
-};
-
-NormVariant right_norm(const Call& call) { return {.eps = eps_of(call)}; }
-
-Tensor with_variant(const Call& call, const NormVariant& v) {
-  return by_operands(call, LayerNorm::form(call), [&](const Operands& of) {
-    const Matrix mean = means(of(0), v.along);
-    const Matrix variance = variances(of(0), v.along, v.less) + (1 - v.around) * mean * mean;
-    const Matrix divisor = xt::vectorize(v.divisor)(variance, v.eps);
-    Matrix result = (of(0) - v.centre * mean) / divisor;
-    if (v.gain) result = result * of(1);
-    if (v.bias) result = result + of(2);
-    return result;
-  });
-}
-
-template <auto... changes>
-constexpr auto normed_with = with_parameters<right_norm, with_variant, changes...>;
-
-Versions sample_variance(const StepView& step) {
-  if (step.operand().columns() < 2) return {};
-  return normed_with<[](NormVariant& v) { v.less = 1; }>(step);
-}
-
 constexpr Mistake layer_norm_mistakes[] = {
     {"layer-norm.sample-variance", "The variance was divided by n - 1 instead of n.",
-     "Layer norm divides the sum of squares by the whole width.", sample_variance},
+     "Layer norm divides the sum of squares by the whole width.", normed_with<less_one>},
     {"layer-norm.columns", "The columns were normalised instead of the rows.",
      "Each token is normalised by itself.",
      normed_with<[](NormVariant& v) { v.along = Along::columns; }>},
@@ -276,6 +240,25 @@ constexpr Mistake layer_norm_mistakes[] = {
 };
 
 }  // namespace
+
+NormVariant right_norm(const Call& call) {
+  const bool has_bias = call.inputs.size() == 3;  // only layer norm has, and a mean
+  return {eps_of(call), offset_of(call), true, has_bias, has_bias ? 1.0 : 0, has_bias ? 1.0 : 0};
+}
+
+Tensor with_norm_variant(const Call& call, const NormVariant& v) {
+  return by_matrix(*call.inputs[0], [&](const MatrixView& m) {
+    const Matrix x = m;
+    const auto width = static_cast<double>(x.shape(v.along == Along::rows ? 1 : 0));
+    const Matrix mean = means(x, v.along);
+    const Matrix squares = variances(x, v.along) + (1 - v.around) * mean * mean;
+    const Matrix divisor = xt::vectorize(v.divisor)(squares * (width / v.count(width)), v.eps);
+    Matrix result = (x - v.centre * mean) / divisor;
+    if (v.gain) result = result * (call.inputs[1]->matrix(0) + v.offset);
+    if (v.bias) result = result + call.inputs[2]->matrix(0);
+    return result;
+  });
+}
 
 constinit const Operation layer_norm_operation = operation_of<LayerNorm>({
     .name = "layer_norm",

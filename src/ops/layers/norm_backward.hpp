@@ -41,6 +41,27 @@ struct RowNorm {
   N operator()(const N& x) const { return less_mean(x) / root; }
 };
 
+/// How a norm is computed, by a mistake in its place.
+struct NormVariant {
+  double eps, offset;
+  bool gain, bias;
+  double centre;  ///< 0: the mean is not subtracted
+  double around;  ///< 0: the squares are not those of the distances from the mean
+  Along along = Along::rows;
+  double (*count)(double width) = [](double width) { return width; };  ///< divides their sum
+  double (*divisor)(double squares, double eps) = [](double squares, double epsilon) {
+    return std::sqrt(squares + epsilon);
+  };
+};
+inline constexpr auto less_one = [](NormVariant& v) {
+  v.count = [](double width) { return std::max(1.0, width - 1); };
+};
+
+NormVariant right_norm(const Call& call);
+Tensor with_norm_variant(const Call& call, const NormVariant& v);
+template <auto... changes>
+inline constexpr auto normed_with = with_parameters<right_norm, with_norm_variant, changes...>;
+
 /// Returns the backward rule of layer norm: to its rows, its gain and its bias.
 BackwardRule layer_norm_backward(const OperandRef& use);
 

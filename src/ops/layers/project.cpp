@@ -219,6 +219,13 @@ Versions terms(const StepView& step) {
   return results;
 }
 
+// The rows as they were before they were normalised.
+Versions unnormed(const StepView& step) {
+  const StepView& x = *step.inputs[0];
+  const bool is_normed = x.operation == &layer_norm_operation || x.operation == &rms_norm_operation;
+  return is_normed ? Versions{x.operand()} : Versions();
+}
+
 constexpr Mistake project_mistakes[] = {
     {"project.transposed-weight", "The weight was transposed.",
      "Which way round is the weight: a row for each feature that goes in?", With{"layout"}},
@@ -236,6 +243,8 @@ constexpr Mistake project_mistakes[] = {
      "Look where the lesson adds: X = E + P, and the residual behind W_O.", added_early},
     {"add.skipped", "One part of the sum that is to be projected was left out.",
      "Both matrices go into the sum: X = E + P.", Operand{0, terms}},
+    {"norm.skipped", "The rows were taken as they were before the norm.",
+     "The weight is multiplied with the normalised rows, {0}.", Operand{0, unnormed}},
     {"project.wrong-weight", "Another of the weights was used.",
      "Queries, keys and values each have a weight of their own.", wrong_weight},
 };
@@ -247,7 +256,7 @@ constinit const Operation project_operation = operation_of<Project>({
     .title = "Multiply each row by a weight matrix",
     .says = "Each token's row is multiplied by a weight matrix. Every row is worked out by "
             "itself, in the same way: features mix, tokens do not.",
-    .notice = "The number of rows stays; the weight matrix sets the number of columns.",
+    .notice = "As many tokens as before; the weight matrix sets how many numbers each has.",
     .operands = R"(["X", "W"] or ["X", "W", "b"])",
     .options = project_options,
     .mistakes = project_mistakes,

@@ -49,18 +49,13 @@ struct RmsNorm {
   // Zhang and Sennrich (2019): layer norm without the mean and without the bias.
   template <class N>
   static N cell(const Cell<N>& c) {
-    const auto x = c(0);
-    const N own = x(c.row, c.column);
     if constexpr (std::is_same_v<N, Interval>) {
-      Interval others = 0.0;
-      for (std::size_t t = 0; t < x.columns; ++t) {
-        if (t != c.column) others = others + square(x(c.row, t));
-      }
-      return normed(own, others, static_cast<double>(x.columns), eps_of(*c.call)) * factor(c);
+      return cells_of_row(c)(c);
     } else {
-      const N squares = sum<N>(x.columns, [&](std::size_t t) { return x(c.row, t) * x(c.row, t); });
-      const N width = static_cast<double>(x.columns);
-      return own / root_of(squares / width + N(eps_of(*c.call))) * factor(c);
+      const auto x = c(0);
+      const RowNorm<N> row(
+          x.columns, [&](std::size_t j) { return x(c.row, j); }, Norm::rms, eps_of(*c.call));
+      return row(x(c.row, c.column)) * factor(c);
     }
   }
 
@@ -103,65 +98,34 @@ struct RmsNorm {
   }
 };
 
-// How an RMS norm is computed, by a mistake in its place.
-struct RmsVariant {
-  double eps;
-  double offset;  // what is added to the gain
-  bool gain = true;
-  Along along = Along::rows;
-  bool centred = false;  // the mean is subtracted from the numbers
-  bool squares_centred = false;
-  bool summed = false;  // the squares are added up, not averaged
-  double (*divisor)(double squares, double epsilon) = [](double squares, double epsilon) {
-    return std::sqrt(squares + epsilon);
-  };
-};
-
-RmsVariant right_rms(const Call& call) { return {.eps = eps_of(call), .offset = offset_of(call)}; }
-
-Tensor with_rms_variant(const Call& call, const RmsVariant& v) {
-  return by_operands(call, RmsNorm::form(call), [&](const Operands& of) {
-    const Matrix own = of(0);
-    const Matrix centred = own - means(own);
-    const Matrix& x = v.centred ? centred : own;
-    const Matrix& squared = v.squares_centred ? centred : own;
-    const Matrix squares = squared * squared;
-    const Matrix all = v.summed ? sums(squares, v.along) : means(squares, v.along);
-    Matrix result = x / xt::vectorize(v.divisor)(all, v.eps);
-    if (v.gain) result = result * (of(1) + v.offset);
-    return result;
-  });
-}
-
-template <auto... changes>
-constexpr auto rms_with = with_parameters<right_rms, with_rms_variant, changes...>;
-
 constexpr Mistake rms_norm_mistakes[] = {
     {"rms-norm.mean-subtracted", "The mean was subtracted first, as layer norm does.",
      "RMS norm leaves the mean where it is.",
-     rms_with<[](RmsVariant& v) { v.centred = v.squares_centred = true; },
-              [](RmsVariant& v) { v.centred = true; }>},
+     normed_with<[](NormVariant& v) { v.centre = v.around = 1; },
+                 [](NormVariant& v) { v.centre = 1; }>},
     {"rms-norm.no-gain", "The gain was left out.", "After dividing comes · gain.",
-     rms_with<[](RmsVariant& v) { v.gain = false; }>},
+     normed_with<[](NormVariant& v) { v.gain = false; }>},
     {"rms-norm.unit-offset",
      "1 was added to the gain where the lesson adds none, or the other way round.",
      "Is the gain stored as it is, or less 1?", With{"unit_offset"}},
     {"rms-norm.eps", "Another ε was taken, or it was added to the root.",
      "Divide by √(mean square + ε), with the lesson's own ε.",
-     rms_with<[](RmsVariant& v) {
+     normed_with<[](NormVariant& v) {
        v.divisor = [](double s, double eps) { return std::sqrt(s) + eps; };
      },
-              [](RmsVariant& v) { return std::exchange(v.eps, 1e-5) != 1e-5; },
-              [](RmsVariant& v) { return std::exchange(v.eps, 1e-6) != 1e-6; }>},
+                 [](NormVariant& v) { return std::exchange(v.eps, 1e-5) != 1e-5; },
+                 [](NormVariant& v) { return std::exchange(v.eps, 1e-6) != 1e-6; }>},
     {"rms-norm.sum", "It was divided by the root of the sum of the squares.",
      "The root of their mean: divide the sum by the width first.",
-     rms_with<[](RmsVariant& v) { v.summed = true; }>},
+     normed_with<[](NormVariant& v) { v.count = [](double) { return 1.0; }; }>},
+    {"rms-norm.sample-variance", "The sum of the squares was divided by the width less 1.",
+     "Divide by the number of the row's cells.", normed_with<less_one>},
     {"rms-norm.squared", "It was divided by the mean square itself.",
      "Take its root before dividing.",
-     rms_with<[](RmsVariant& v) { v.divisor = [](double s, double eps) { return s + eps; }; }>},
+     normed_with<[](NormVariant& v) { v.divisor = [](double s, double eps) { return s + eps; }; }>},
     {"rms-norm.columns", "The columns were normalised instead of the rows.",
      "Each token is normalised by itself.",
-     rms_with<[](RmsVariant& v) { v.along = Along::columns; }>},
+     normed_with<[](NormVariant& v) { v.along = Along::columns; }>},
 };
 
 }  // namespace
