@@ -80,16 +80,14 @@ class Shown {
   std::vector<NamedTensor> tensors_;
 };
 
-/// One transposed matrix of a tensor.
-Tensor transposed_matrix(const Tensor& tensor, std::size_t index) {
-  const auto values = tensor.cells(index);
-  return transposed(tensor_of({tensor.rows(), tensor.columns()}, {values.begin(), values.end()}));
-}
-
 void export_csv(const FileContext& job, const Sink& sink) {
   const Tensor& tensor = *job.entries.front().tensor;
   const bool is_transposed = is_shown_transposed(tensor, job.trace->token_layout);
-  const Tensor copy = is_transposed ? transposed_matrix(tensor, job.matrix) : Tensor{};
+  const auto cells = tensor.cells(job.matrix);
+  Tensor copy;
+  if (is_transposed) {
+    copy = transposed(tensor_of({tensor.rows(), tensor.columns()}, {cells.begin(), cells.end()}));
+  }
   const MatrixLabels labels = full_labels(tensor, job.matrix, job.trace->token_layout);
   write_csv(is_transposed ? csv_matrix(copy, 0, labels) : csv_matrix(tensor, job.matrix, labels),
             {.labels = job.options.plain ? CsvLabels::left_out : CsvLabels::written,

@@ -24,11 +24,6 @@ void collect(const Expression& term, CellSet& cells) {
   }
 }
 
-// Nothing to compute: masked, 0 or 1.
-bool is_trivial_value(double value) {
-  return !std::isfinite(value) || std::abs(value) < 1e-9 || std::abs(value - 1) < 1e-9;
-}
-
 // True if this step hides the cell, which its first operand still shows.
 bool hides(const Trace& trace, const Step& step, const CellReference& cell) {
   if (step.of.empty()) return false;
@@ -49,7 +44,10 @@ bool hides_some(const Trace& trace, const Step& step) {
 bool is_good_question(const Trace& trace, const Step& step, const CellReference& cell,
                       bool is_mask) {
   if (is_mask && hides(trace, step, cell)) return true;
-  if (is_trivial_value(step.output.at(cell.matrix, cell.row, cell.column))) return false;
+  const double value = step.output.at(cell.matrix, cell.row, cell.column);
+  const bool is_hidden_0_or_1 =
+      !std::isfinite(value) || std::abs(value) < 1e-9 || std::abs(value - 1) < 1e-9;
+  if (is_hidden_0_or_1) return false;
   const Expression expression = expression_of(trace, step, cell);
   const bool is_copied = expression.parts().empty();
   if (is_copied) {

@@ -85,18 +85,14 @@ bool are_distinguishable(const std::vector<std::string>& labels) {
   return true;
 }
 
-// A letter in the two columns of a glyph; one that is too wide is left out.
-std::string padded_letter(const std::string& letter) {
-  return padded_right(width(letter) > 2 ? "" : letter, 2);
-}
-
 // The columns' first letters or, if they do not identify columns, the last digits of their numbers.
 std::string header_of(const std::vector<std::string>& labels, std::size_t columns) {
   const bool letters_are_distinct = labels.size() == columns && are_distinguishable(labels);
   std::string header;
   for (std::size_t j = 0; j < columns; ++j) {
-    header += padded_letter(letters_are_distinct ? first_letter(labels[j])
-                                                 : std::to_string((j + 1) % 10));
+    const std::string letter =
+        letters_are_distinct ? first_letter(labels[j]) : std::to_string((j + 1) % 10);
+    header += padded_right(width(letter) > 2 ? "" : letter, 2);  // a glyph has two columns
   }
   return " " + header.substr(0, header.find_last_not_of(' ') + 1);
 }

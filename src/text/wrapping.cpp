@@ -84,12 +84,6 @@ Grapheme undivided_at(std::string_view text, std::size_t at) {
   return {letters, static_cast<CodePoint>(letters.front()), letters.size()};
 }
 
-/// Returns the first code point of the last cluster.
-CodePoint last_begin(const Grapheme& undivided) {
-  const char last = undivided.text.back();
-  return is_printable_ascii(last) ? static_cast<CodePoint>(last) : undivided.first;
-}
-
 std::vector<Piece> pieces_of(std::string_view paragraph) {
   std::vector<Piece> pieces;
   bool blank = true;
@@ -107,7 +101,8 @@ std::vector<Piece> pieces_of(std::string_view paragraph) {
                                     piece.text.size() + cluster.text.size());
       piece.width += cluster.width;
     }
-    last = last_begin(cluster);
+    const char end = cluster.text.back();  // of letters, a cluster of its own
+    last = is_printable_ascii(end) ? static_cast<CodePoint>(end) : cluster.first;
     at += cluster.text.size();
   }
   return pieces;

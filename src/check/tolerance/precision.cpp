@@ -5,11 +5,6 @@
 namespace qkv::inline check {
 namespace {
 
-// True for a sum of halves, quarters, …, as exact arithmetic also gives.
-bool is_dyadic(double x, int decimals) {
-  return std::ldexp(x, decimals) == std::trunc(std::ldexp(x, decimals));
-}
-
 bool is_whole(const Numeral& cell) {
   return !std::isfinite(cell.value) || cell.value == std::trunc(cell.value);
 }
@@ -23,7 +18,8 @@ int telling_decimals(const NumeralCells& cells, int decimals, const Counts& coun
   const auto found = [&] { return static_cast<int>(different.size()) * decimals; };
   for (std::size_t i = 0; decimals > 0 && i < cells.size() && found() < enough; ++i) {
     const double x = cells[i].value;
-    if (std::isfinite(x) && !is_dyadic(x, decimals) && counts(i)) different.insert(x);
+    const double whole = std::ldexp(x, decimals);  // of sums of halves, quarters, …
+    if (std::isfinite(x) && whole != std::trunc(whole) && counts(i)) different.insert(x);
   }
   return found();
 }

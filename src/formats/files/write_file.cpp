@@ -299,10 +299,6 @@ std::atomic<bool> fsync_enabled = true;
 constexpr auto max_lock_wait = 10s;
 constexpr auto retry_delay = 10ms;
 
-int open_directory(const fs::path& path) {
-  return ::open(path.empty() ? "." : path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-}
-
 // Pipes and some file systems cannot be synced.
 bool has_nothing_to_sync(int reason) { return reason == EINVAL || reason == ENOTSUP; }
 
@@ -357,7 +353,9 @@ void remove_manifest(const Directory& directory) {
 
 }  // namespace
 
-Directory::Directory(fs::path path) : path_(std::move(path)), descriptor_(open_directory(path_)) {
+Directory::Directory(fs::path path)
+    : path_(std::move(path)),
+      descriptor_(::open(path_.empty() ? "." : path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
   if (descriptor_ >= 0) return;
   refuse(path_.string(), fmt::format("the directory can't be opened, which it must be to lock and "
                                      "sync what is written there: {}",

@@ -3,15 +3,7 @@
 #include <numeric>
 
 namespace qkv::inline lesson {
-namespace {
-
-// Quotes " cat", since it is another token than "cat".
-std::string with_its_blanks(const std::string& token) {
-  const bool has_blanks = token.starts_with(' ') || token.ends_with(' ');
-  return has_blanks ? fmt::format("\"{}\"", token) : token;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 std::string word_of(std::string_view label, std::size_t id) {
   return label.empty() ? fmt::format("<{}>", id) : std::string(label);
@@ -43,8 +35,10 @@ std::string top_tokens_text(const Tensor& probabilities, std::size_t count) {
   std::string text;
   for (const Prediction& prediction : top_tokens(probabilities, count)) {
     if (!text.empty() && prediction.share < 0.0005) break;  // would read 0.0 %
-    text += fmt::format("{}{} ({:.1f} %)", text.empty() ? "" : ", ",
-                        with_its_blanks(prediction.word), 100 * prediction.share);
+    // " cat" is another token than "cat".
+    const bool has_blanks = prediction.word.starts_with(' ') || prediction.word.ends_with(' ');
+    text += fmt::format("{}{}{}{} ({:.1f} %)", text.empty() ? "" : ", ", has_blanks ? "\"" : "",
+                        prediction.word, has_blanks ? "\"" : "", 100 * prediction.share);
   }
   return text;
 }
@@ -53,11 +47,6 @@ namespace {
 
 bool meets_the_past(const StepRecipe& step) {
   return step.operation == &score_operation || step.operation == &weighted_sum_operation;
-}
-
-// A single query sees all earlier tokens, so a causal mask hides none.
-bool masks_nothing(const StepRecipe& step) {
-  return step.operation == &mask_operation && step.options.word("kind", "causal") == "causal";
 }
 
 // Appends the new row to each matrix.
@@ -103,7 +92,9 @@ class IncrementalDecoder {
       return {.axes = {{.name = "token", .size = 1}}, .values = std::vector<double>{id}};
     }
     if (step.operation == &positions_operation) return position_row(step);
-    if (masks_nothing(step)) return operand(step.of[0]);
+    // A single query sees all earlier tokens, so a causal mask hides none.
+    if (step.operation == &mask_operation && step.options.word("kind", "causal") == "causal")
+      return operand(step.of[0]);
     Options options = step.options;
     if (step.operation == &rope_operation) {
       options.set("first", options.number("first", 0) + static_cast<double>(position_));
