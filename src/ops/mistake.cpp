@@ -145,7 +145,6 @@ Versions without_upstream(const StepView& step, const Operation& skipped) {
     if (link.inputs.empty() || link.operation == &score_operation) return {};
     links.push_back(link.inputs[0]);
   }
-  if (links.size() < 2) return {};
   Tensor result = links.back()->operand();
   links.pop_back();
   for (; !links.empty(); links.pop_back()) result = with_operand(*links.back(), 0, result);

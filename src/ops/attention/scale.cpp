@@ -170,10 +170,6 @@ struct Scale {
   }
 };
 
-Versions multiplied_by(const StepView& step, double factor) {
-  return {with_numbers(step.operand(), step.operand().array() * factor)};
-}
-
 // True for scores that are divided by √d_k, which most of the mistakes are about.
 bool divides_scores(const Call& call) {
   const Divisor by = divisor_of(call);
@@ -222,6 +218,14 @@ Versions by_sqrt_n(const StepView& step) {
   return results;
 }
 
+// The root, rounded to one decimal.
+Versions by_rounded_root(const StepView& step) {
+  const Divisor by = divisor_of(call_of(step));
+  const double rounded = std::round(10 * by.value()) / 10;
+  if (!by.root || std::abs(rounded - by.value()) < 1e-6) return {};
+  return multiplied_by(step, 1 / rounded);
+}
+
 constexpr Mistake scale_mistakes[] = {
     {"scale.skipped", "The scores were not divided by √d_k.", "Divide every score.",
      Skip{divides_scores}},
@@ -239,6 +243,11 @@ constexpr Mistake scale_mistakes[] = {
      "Divide every number.", multiplied<false>},
     {"scale.by-sqrt-n", "The scores were divided by √n, the root of the number of tokens.",
      "d_k is the width of a query.", by_sqrt_n},
+    {"scale.rounded-root",
+     "The root was rounded before {0} was divided by it.",
+     "Keep all digits of the root, and round the result.",
+     by_rounded_root,
+     {.least = 2}},
     needless_mask(),
 };
 

@@ -83,6 +83,15 @@ Versions unprojected(const StepView& step) {
   return results;
 }
 
+// The scores of queries and keys that were not rotated, or of one of them.
+Versions unrotated(const StepView& step) {
+  const Versions q = without_upstream(*step.inputs[0], rope_operation);
+  const Versions k = without_upstream(*step.inputs[1], rope_operation);
+  if (q.empty() || k.empty()) return {};
+  return {of_operands(step, q[0], k[0])[0], with_operand(step, 0, q[0]),
+          with_operand(step, 1, k[0])};
+}
+
 // The values that the weights of these scores will mix.
 Versions values_of_scores(const StepView& step) {
   const auto mixes = [&](const StepView& one) {
@@ -106,6 +115,8 @@ constexpr Mistake score_mistakes[] = {
      "Queries are compared with keys.", Operand{1, values_of_scores}},
     {"score.unprojected", "The embeddings were multiplied with themselves: X·Xᵀ.",
      "Scores come from Q and K, not from X.", unprojected},
+    {"rope.skipped", "Queries or keys were taken as they were before their rotation.",
+     "Both are rotated before they are multiplied.", unrotated},
     tiled_heads,
     first_head_only,
     repeated_tokens,
@@ -148,9 +159,11 @@ using WeightedSum = ProductMaths<WeightsTimesValues>;  // [query key]·[key d_v]
 
 Versions transposed_weights(const StepView& step) { return {transposed(step.operand())}; }
 
-Versions keys_of_scores(const StepView& step) {
+// The queries or the keys of the scores behind the weights.
+template <std::size_t k>
+Versions factor_of_scores(const StepView& step) {
   const StepView* scores = upstream(step.inputs[0], score_operation);
-  return scores ? Versions{scores->operand(1)} : Versions();
+  return scores ? Versions{scores->operand(k)} : Versions();
 }
 
 Versions values(const StepView& step) { return {step.operand(1)}; }
@@ -190,7 +203,9 @@ constexpr Mistake weighted_sum_mistakes[] = {
     {"weighted-sum.transposed", "The attention weights were transposed: Aᵀ·V.",
      "A row of attention weights belongs to one query.", Operand{0, transposed_weights}},
     {"weighted-sum.keys", "The keys were mixed instead of the values: A·K.",
-     "The attention weights mix the values V.", Operand{1, keys_of_scores}},
+     "The attention weights mix the values V.", Operand{1, factor_of_scores<1>}},
+    {"weighted-sum.queries", "The queries were mixed instead of the values: A·Q.",
+     "The attention weights mix the values V.", Operand{1, factor_of_scores<0>}},
     {"weighted-sum.embeddings", "The embeddings were mixed instead of the values: A·X.",
      "The attention weights mix the values V.", Operand{1, embeddings}},
     {"weighted-sum.skipped", "The values were not mixed: this is V itself.",
@@ -233,7 +248,8 @@ constinit const Operation weighted_sum_operation = operation_of<WeightedSum>({
     .title = "Mix the values",
     .says = "Each row of the result is the sum of all values, each multiplied by its attention "
             "weight. A weight of 0 leaves a value out; a weight of 1 copies it.",
-    .notice = "Each number lies between the smallest and the largest value of its column.",
+    .notice =
+        "Each number lies between the smallest and the largest that the values have in its place.",
     .operands = R"(["A", "V"])",
     .mistakes = weighted_sum_mistakes,
     .backward = backward_by<GradWeights, GradValues>,

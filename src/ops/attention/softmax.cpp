@@ -60,6 +60,18 @@ void share_with_sink(std::span<const double> scores, std::span<double> weights, 
   for (double& weight : weights) weight *= left;
 }
 
+Versions times_ln_2(const StepView& step) { return multiplied_by(step, std::numbers::ln2); }
+Versions times_ln_10(const StepView& step) { return multiplied_by(step, std::numbers::ln10); }
+Versions negated(const StepView& step) {
+  const auto x = step.operand().array();
+  return {with_numbers(step.operand(), xt::where(xt::isinf(x), x, -x))};
+}
+
+Versions hidden_as_0(const StepView& step) {
+  if (all_finite(step.operand().values)) return {};
+  return {by_matrix(step.operand(), finite)};
+}
+
 Versions sinks_in_values(const StepView& step) {
   const StepView* weights = upstream(step.inputs[0], softmax_operation);
   if (!weights || weights->inputs.size() < 2 || is_columnwise(call_of(*weights))) return {};
@@ -278,17 +290,6 @@ Versions not_normalised(const StepView& step) {
   return {by_matrix(step.operand(), powers), by_matrix(step.operand(), below_top)};
 }
 
-// The weights from powers of another base: b^x is e^(x · ln b).
-template <int base>
-Matrix of_powers(const Operands& of) {
-  return softmax(of(0) * std::log(base), along_of(of));
-}
-
-// e^(−x); hidden cells stay hidden.
-Matrix of_negative(const Operands& of) {
-  return softmax(xt::where(xt::isinf(of(0)), of(0), -of(0)), along_of(of));
-}
-
 // e^0 taken as 0, of the scores or of what is left below each row's largest. A row without any
 // other power has nothing to divide by: it stays at 0.
 Versions of_zero_powers(const StepView& step) {
@@ -331,8 +332,10 @@ constexpr Mistake softmax_mistakes[] = {
      [](const Operands& of) { return shares(finite(of(0)), along_of(of)); }},
     {"softmax.not-normalised", "The powers of e were not divided by their sum.",
      "The weights of one query sum to 1.", not_normalised},
-    {"softmax.base-2", "2 was raised to the scores instead of e.", "e ≈ 2.718.", of_powers<2>},
-    {"softmax.base-2", "10 was raised to the scores instead of e.", "e ≈ 2.718.", of_powers<10>},
+    {"softmax.base-2", "2 was raised to the scores instead of e.", "e ≈ 2.718.",
+     Operand{0, times_ln_2}},
+    {"softmax.base-2", "10 was raised to the scores instead of e.", "e ≈ 2.718.",
+     Operand{0, times_ln_10}},
     unscaled("Softmax takes the scaled scores."),
     unmasked("Hidden keys get weight 0."),
     {"softmax.mask-after", "Weights were set to 0 after softmax, so the rows no longer sum to 1.",
@@ -340,9 +343,10 @@ constexpr Mistake softmax_mistakes[] = {
     {"softmax.heads", "Softmax went over the heads.",
      "The weights of one query sum to 1 in each head.", over_heads},
     {"softmax.negative", "The scores went in with the wrong sign: e^(−x).",
-     "A larger score gets a larger weight.", of_negative},
+     "A larger score gets a larger weight.", Operand{0, negated}},
     {"softmax.zero-power", "e^0 was taken as 0.", "Any number to the power of 0 is 1.",
      of_zero_powers, zeros_evidence},
+    hidden_taken_as_0,
     {"sink.skipped", "The sink was left out of the sum.", "It is one more term of each row's sum.",
      SkipOperand{1}},
     {"sink.scaled", "The sink was divided by √d_k, as scores are.",

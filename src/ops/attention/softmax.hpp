@@ -16,6 +16,21 @@ constexpr Mistake unmasked(std::string_view hint) {
   return {"softmax.unmasked", "The mask was ignored.", hint, SkipUpstream{&mask_operation}};
 }
 
+/// Returns the first operand times a number.
+inline Versions multiplied_by(const StepView& step, double factor) {
+  return {with_numbers(step.operand(), step.operand().array() * factor)};
+}
+
+/// Return the exponents, the first operand, by a mistake: those of another base, since b^x is
+/// e^(x · ln b); with the other sign, but for -inf; with 0 in place of -inf, if there are any.
+Versions times_ln_2(const StepView& step);
+Versions times_ln_10(const StepView& step);
+Versions negated(const StepView& step);
+Versions hidden_as_0(const StepView& step);
+inline constexpr Mistake hidden_taken_as_0{"mask.zero", "-inf was taken as 0.",
+                                           "e to the power of -inf is 0, and e^0 is 1.",
+                                           Operand{0, hidden_as_0}};
+
 /// Returns the step's result from unmasked scores, its hidden cells then set to 0.
 Versions masked_afterwards(const StepView& step);
 

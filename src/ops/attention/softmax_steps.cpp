@@ -150,17 +150,6 @@ struct Exp : FixedForm<"e^{0}"> {
   }
 };
 
-// What was computed of each number in place of e^x. Hidden cells stay hidden.
-double base_2(double x) { return std::exp2(x); }
-double base_10(double x) { return std::pow(10.0, x); }
-double negative(double x) { return std::isinf(x) ? 0.0 : std::exp(-x); }
-double no_exp(double x) { return std::isinf(x) ? 0.0 : x; }
-
-template <double (*power)(double)>
-double power_by(const Cell<double>& c) {
-  return power(c(0)(c.row, c.column));
-}
-
 Versions powers_without_zero(const StepView& step) {
   if (!has_zeros(step.operand())) return {};
   return {by_matrix(step.operand(), [](const MatrixView& x) -> Matrix {
@@ -169,15 +158,17 @@ Versions powers_without_zero(const StepView& step) {
 }
 
 constexpr Mistake exp_mistakes[] = {
-    {"softmax.base-2", "2 was raised to the numbers instead of e.", "e ≈ 2.718.", power_by<base_2>},
+    {"softmax.base-2", "2 was raised to the numbers instead of e.", "e ≈ 2.718.",
+     Operand{0, times_ln_2}},
     {"softmax.base-2", "10 was raised to the numbers instead of e.", "e ≈ 2.718.",
-     power_by<base_10>},
+     Operand{0, times_ln_10}},
     {"softmax.negative", "The sign is wrong: e^(−x).", "A larger number gets a larger power.",
-     power_by<negative>},
+     Operand{0, negated}},
     {"softmax.no-exp", "The numbers were left as they were, without e^x.",
-     "e to the power of each number.", power_by<no_exp>},
+     "e to the power of each number.", [](const Operands& of) { return finite(of(0)); }},
     {"softmax.zero-power", "e^0 was taken as 0.", "Any number to the power of 0 is 1.",
      powers_without_zero, zeros_evidence},
+    hidden_taken_as_0,
     unscaled("Scaling comes before e^x."),
     unmasked("e to the power of -inf is 0."),
 };
@@ -287,13 +278,19 @@ struct Normalise {
   }
 };
 
-template <double (*power)(double)>
+// The weights from wrong exponents.
+template <Versions (*exponents)(const StepView&)>
 Versions shares_of(const StepView& step) {
   const StepView* raised = upstream(step.inputs[0], exp_operation);
+  Versions versions = raised ? exponents(*raised) : Versions();
+  for (Tensor& x : versions) x = with_operand(step, 0, with_operand(*raised, 0, x));
+  return versions;
+}
+
+Versions shares_without_exp(const StepView& step) {
+  const StepView* raised = upstream(step.inputs[0], exp_operation);
   if (!raised) return {};
-  const Along along = along_of(call_of(step));
-  return {by_matrix(raised->operand(),
-                    [&](const MatrixView& x) { return shares(xt::vectorize(power)(x), along); })};
+  return {with_operand(step, 0, by_matrix(raised->operand(), finite))};
 }
 
 // Each cell is divided by the sum of that cell in all heads.
@@ -323,14 +320,15 @@ constexpr Mistake normalise_mistakes[] = {
     {"flash.not-divided", "The output was not divided by the sum of the weights.",
      "After the last tile, divide each row by its sum.", Skip{has_sums}},
     {"softmax.no-exp", "The scores were divided by their plain sum, without e^x.",
-     "First e to the power of each score, then divide.", shares_of<no_exp>},
-    {"softmax.base-2", "2 was raised to the scores instead of e.", "e ≈ 2.718.", shares_of<base_2>},
+     "First e to the power of each score, then divide.", shares_without_exp},
+    {"softmax.base-2", "2 was raised to the scores instead of e.", "e ≈ 2.718.",
+     shares_of<times_ln_2>},
     {"softmax.base-2", "10 was raised to the scores instead of e.", "e ≈ 2.718.",
-     shares_of<base_10>},
+     shares_of<times_ln_10>},
     {"softmax.heads", "The sums were taken over the heads.",
      "The weights of one query sum to 1 in each head.", shares_over_heads},
     {"softmax.negative", "The scores went in with the wrong sign: e^(−x).",
-     "A larger score gets a larger weight.", shares_of<negative>},
+     "A larger score gets a larger weight.", shares_of<negated>},
     unscaled("Softmax takes the scaled scores."),
     unmasked("Hidden keys get weight 0."),
     {"softmax.mask-after",

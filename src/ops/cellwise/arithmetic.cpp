@@ -152,6 +152,8 @@ constexpr Mistake add_mistakes[] = {
      [](const Cell<double>& c) { return c(0)(c.row, c.column); }, zeros_evidence},
     {"add.skipped", "{0} was not added.", "Both matrices go into the sum.",
      [](const Cell<double>& c) { return repeated(c(1), c); }, zeros_evidence},
+    {"add.subtracted", "{1} was subtracted, not added.", "This step adds.",
+     Instead{&subtract_operation}},
     {"add.wrong-operand", "Another matrix was added in place of {0} or {1}.",
      "Which two matrices does the sum take?", wrong_operand},
 };
@@ -169,8 +171,8 @@ struct GradAdd : IdentityBackward {
 constinit const Operation subtract_operation = operation_of<Subtract>({
     .name = "subtract",
     .title = "Subtract cell by cell",
-    .says = "From each cell the cell in the same place of the second matrix is subtracted. A "
-            "second matrix of one row, one column or one number is repeated.",
+    .says = "From each cell the cell in the same place of the second matrix is subtracted. If the "
+            "second matrix has only one row or column, that is repeated.",
     .notice = "Where the two are equal, the result is 0.",
     .operands = R"(["A", "B"])",
     .backward = backward_by<Repeated<GradMinuend>, Repeated<GradSubtrahend>>,
@@ -179,8 +181,8 @@ constinit const Operation subtract_operation = operation_of<Subtract>({
 constinit const Operation divide_operation = operation_of<Divide>({
     .name = "divide",
     .title = "Divide cell by cell",
-    .says = "Each cell is divided by the cell in the same place of the second matrix. A second "
-            "matrix of one row, one column or one number is repeated.",
+    .says = "Each cell is divided by the cell in the same place of the second matrix. If the "
+            "second matrix has only one row or column, that is repeated.",
     .notice = "To divide by a number between 0 and 1 makes the result larger.",
     .operands = R"(["A", "B"])",
     .undefined = "a number was divided by 0; look for zeros in the second operand",
@@ -190,8 +192,8 @@ constinit const Operation divide_operation = operation_of<Divide>({
 constinit const Operation maximum_operation = operation_of<Maximum>({
     .name = "maximum",
     .title = "Take the larger of two cells",
-    .says = "The result has the larger of the two cells in the same place. A second matrix of one "
-            "row, one column or one number is repeated. With 0 this is ReLU.",
+    .says = "The result has the larger of the two cells in the same place. If the second matrix "
+            "has only one row or column, that is repeated. With 0 this is ReLU.",
     .notice = "No cell is smaller than either of the two.",
     .operands = R"(["A", "B"])",
     .backward = backward_by<GradLarger>,
@@ -212,8 +214,8 @@ constinit const Operation gradient_step_operation = operation_of<GradientStep>({
 constinit const Operation add_operation = operation_of<Add>({
     .name = "add",
     .title = "Add cell by cell",
-    .says = "Each cell is added to the cell in the same place. A second matrix of one row, one "
-            "column or one number is repeated.",
+    .says = "Each cell is added to the cell in the same place. If the second matrix has only one "
+            "row or column, that is repeated.",
     .notice = "Every number is the sum of just two others.",
     .operands = R"(["A", "B"])",
     .mistakes = add_mistakes,

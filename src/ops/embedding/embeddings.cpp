@@ -273,10 +273,12 @@ constexpr auto waved_with = with_parameters<wave_of, with_wave, changes...>;
 Versions from_one(const StepView& step) {
   const Call call = call_of(step);
   if (!is_learned(call)) return waved_with<[](Wave& wave) { wave->first = 1; }>(step);
-  const Tensor& table = *call.inputs[1];
-  const Tensor right = Positions::compute(call);
-  if (table.rows() < right.rows() + 1) return {};
-  return {by_matrix(right, [&](const MatrixView& m) { return rows_of(table, 1, m.shape(0)); })};
+  Call moved = call;
+  const Tensor table = by_matrix(*call.inputs[1], [](const MatrixView& m) -> Matrix {
+    return xt::roll(m, -1, 0);  // what would stand behind its last row is not known
+  });
+  moved.inputs[1] = &table;
+  return {Positions::compute(moved)};
 }
 
 // An exponent of `times` the column, or the pair of columns, instead of 2i for pair i.

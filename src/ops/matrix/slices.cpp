@@ -139,14 +139,14 @@ struct GradPast : AppendBackward<false> {
   static constexpr GradientWords words{
       "Back to the earlier rows",
       "These rows came first, unchanged: they get the gradients of their own places.",
-      "No number changes."};
+      "The numbers are only copied."};
 };
 
 struct GradNew : AppendBackward<true> {
   static constexpr GradientWords words{
       "Back to the new rows",
       "These rows came last, unchanged: they get the gradients of their own places.",
-      "No number changes."};
+      "The numbers are only copied."};
 };
 
 constexpr OptionRule take_options[] = {
@@ -267,7 +267,7 @@ constinit const Operation take_operation = operation_of<Take>({
     .name = "take",
     .title = "Take a part",
     .says = "Some rows, columns or heads are taken out of the matrix.",
-    .notice = "No number changes.",
+    .notice = "The numbers are only copied.",
     .operands = R"(["X"])",
     .options = take_options,
     .backward = backward_by<GradTaken>,

@@ -197,8 +197,8 @@ constinit const Operation log_sum_exp_operation = operation_of<LogSumExp>({
     .says = "The result is ln of the sum of all e^x of a row. To avoid an overflow, the row's "
             "largest number is subtracted first and added again at the end. A score minus this "
             "result is the logarithm of its softmax.",
-    .notice = "It is a little above the largest number of the row; the more numbers are close to "
-              "that, the further above.",
+    .notice = "It is a little above the largest number of the row, and more so if others are close "
+              "to that.",
     .operands = R"(["S"] or ["m", "l"])",
     .mistakes = log_sum_exp_mistakes,
     .backward = log_sum_exp_backward,

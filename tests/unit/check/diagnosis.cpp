@@ -465,6 +465,57 @@ TEST_CASE("values that were not mixed, or only added up, are named") {
   CHECK(mistakes(checked(task, {{"C", "8,13\n8,13\n"}}), "C") == "weighted-sum.unweighted");
 }
 
+TEST_CASE("slips that need no reading of the lesson to make are named") {
+  struct Slip {
+    std::string lesson;
+    const char* step;
+    const char* written;
+    const char* id;
+  };
+  const std::string masked =
+      given("S", "[[0, 1], [2, 1]]") + step("M", "mask", R"(["S"])", "kind = \"causal\"");
+  const std::string rotated = given("Q", "[[1, 0], [1, 0]]") + given("K", "[[1, 0], [0, 1]]") +
+                              step("Q_r", "rope", R"(["Q"])") + step("K_r", "rope", R"(["K"])") +
+                              step("S", "score", R"(["Q_r", "K_r"])");
+  const std::string normed = given("X", "[[3, 4, 0], [0, 0, 2]]") + given("g", "[[1, 1, 1]]") +
+                             given("W", "[[1, 0], [0, 2], [1, 1]]") +
+                             step("N", "rms_norm", R"(["X", "g"])", "eps = 0") +
+                             step("Y", "project", R"(["N", "W"])");
+  const Slip slip = GENERATE_COPY(values<Slip>({
+      {masked + step("E", "exp", R"(["M"])"), "E", "1.000,1.000\n7.389,2.718\n", "mask.zero"},
+      {masked + step("A", "softmax", R"(["M"])"), "A", "0.500,0.500\n0.731,0.269\n", "mask.zero"},
+      {rotated, "S", "1.000,0.000\n1.000,0.000\n", "rope.skipped"},
+      {rotated, "S", "1.000,0.000\n0.540,0.841\n", "rope.skipped"},
+      {normed, "N", "0.849,1.131,0.000\n0.000,0.000,1.414\n", "rms-norm.sample-variance"},
+      {normed, "Y", "3.000,8.000\n2.000,2.000\n", "norm.skipped"},
+      {given("Q", "[[1, 0], [0, 2]]") + given("K", "[[0, 0], [0, 0]]") +
+           given("V", "[[4, 8], [2, 2]]") + step("S", "score", R"(["Q", "K"])") +
+           step("A", "softmax", R"(["S"])") + step("C", "weighted_sum", R"(["A", "V"])"),
+       "C", "0.5,1.0\n0.5,1.0\n", "weighted-sum.queries"},
+      {given("Q", "[[3, 4], [1, 2]]") + given("K", "[[1, 1], [2, 1]]") +
+           step("S", "score", R"(["Q", "K"])") + step("T", "scale", R"(["S"])"),
+       "T", "5.000,7.143\n2.143,2.857\n", "scale.rounded-root"},
+      {given("A", "[[1, 2], [3, 4]]") + given("B", "[[5, 1], [2, 2]]") +
+           step("C", "add", R"(["A", "B"])"),
+       "C", "-4,1\n1,2\n", "add.subtracted"},
+      {given("E", "[[0, 0], [0, 0], [0, 0]]") + given("P", "[[1, 2], [3, 5], [6, 9]]") +
+           step("X", "positions", R"(["E", "P"])"),
+       "X", "3,5\n6,9\n7,7\n", "positions.from-one"},
+      {given("G", "[[1, 2], [-1, 3]]") + given("U", "[[2, 3], [4, 5]]") +
+           step("H", "silu", R"(["G"])") + step("M", "multiply", R"(["H", "U"])"),
+       "M", "2.000,6.000\n-4.000,15.000\n", "swiglu.no-silu"},
+      {given("Z", "[[0, 0], [1.0986, 0]]") + given("t", "[[0], [0]]") +
+           step("L", "cross_entropy", R"(["Z", "t"])", "reduction = \"none\""),
+       "L", "0.3010\n0.1249\n", "cross-entropy.base-10"},
+  }));
+  INFO(slip.id);
+  const Task task(lesson_of(slip.lesson));
+  const auto report = checked(task, {{slip.step, slip.written}});
+  const std::string named = mistakes(report, slip.step);
+  CHECK((" " + named + " ").find(" " + std::string(slip.id) + " ") != std::string::npos);
+  CHECK(report.first_wrong == slip.step);
+}
+
 }  // namespace
 
 }  // namespace check_diagnosis_tests
