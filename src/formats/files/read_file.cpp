@@ -17,13 +17,6 @@
 namespace qkv::inline formats {
 namespace {
 
-/// The size of a regular file; 0 if it is empty or not regular.
-std::size_t mappable_size(int descriptor) {
-  struct stat status = {};
-  if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return 0;
-  return static_cast<std::size_t>(status.st_size);
-}
-
 using Matrices = std::vector<NamedArray>;
 
 [[noreturn]] void refuse_errno(const std::filesystem::path& path, std::string_view what) {
@@ -106,12 +99,10 @@ void refuse_special(const std::filesystem::path& path, int descriptor, const str
 
 MappedFile::MappedFile(const std::filesystem::path& path) {
   struct stat status = {};
-  if (::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
-    const int descriptor = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    const std::size_t size = descriptor < 0 ? 0 : mappable_size(descriptor);
-    void* mapping =
-        size == 0 ? MAP_FAILED : ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    if (descriptor >= 0) ::close(descriptor);  // a mapping outlives its descriptor
+  if (::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
+    const OpenFile file(path);  // the mapping outlives its descriptor
+    const auto size = static_cast<std::size_t>(status.st_size);
+    void* mapping = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.descriptor, 0);
     if (mapping != MAP_FAILED) {
       mapping_ = mapping;
       bytes_ = {static_cast<const char*>(mapping), size};
@@ -168,7 +159,12 @@ std::vector<NamedArray> read_arrays(const std::filesystem::path& path, const Rea
   if (std::filesystem::is_character_file(path, ignored)) {
     refuse(path, "this is a device, which may have no end: name a file of numbers");
   }
-  if (format.large) return format.read(MappedFile(path).bytes(), path.string(), wanted);
+  // Copied files may change meanwhile; large ones take several times as long to copy as to map.
+  constexpr std::uintmax_t worth_mapping = std::uintmax_t{1} << 24;
+  const std::uintmax_t size = std::filesystem::file_size(path, ignored);
+  if (format.large || (size >= worth_mapping && size <= max_file_bytes)) {
+    return format.read(MappedFile(path).bytes(), path.string(), wanted);
+  }
   return format.read(read_bytes(path), path.string(), wanted);
 }
 
