@@ -46,19 +46,6 @@ struct RmsNorm {
          fmt::format("each row of {{0}} / √(the mean of its squares + ε) · {}", gain)});
   }
 
-  // Zhang and Sennrich (2019): layer norm without the mean and without the bias.
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    if constexpr (std::is_same_v<N, Interval>) {
-      return cells_of_row(c)(c);
-    } else {
-      const auto x = c(0);
-      const RowNorm<N> row(
-          x.columns, [&](std::size_t j) { return x(c.row, j); }, Norm::rms, eps_of(*c.call));
-      return row(x(c.row, c.column)) * factor(c);
-    }
-  }
-
   // The interval of each cell of a row: the sum of squares is computed once per row.
   static auto cells_of_row(const Cell<Interval>& c) {
     const auto x = c(0);
@@ -75,6 +62,19 @@ struct RmsNorm {
                     eps_of(*at.call)) *
              factor(at);
     };
+  }
+
+  // Zhang and Sennrich (2019): layer norm without the mean and without the bias.
+  template <class N>
+  static N cell(const Cell<N>& c) {
+    if constexpr (std::is_same_v<N, Interval>) {
+      return cells_of_row(c)(c);
+    } else {
+      const auto x = c(0);
+      const RowNorm<N> row(
+          x.columns, [&](std::size_t j) { return x(c.row, j); }, Norm::rms, eps_of(*c.call));
+      return row(x(c.row, c.column)) * factor(c);
+    }
   }
 
   static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
