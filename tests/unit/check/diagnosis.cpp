@@ -272,9 +272,9 @@ TEST_CASE("what the budget leaves untried is told, and the step's own mistakes c
   DiagnosisBudget budget(task.trace);
   CHECK(diagnose(judgement, task.trace, last, budget).untried == 0);
   DiagnosisBudget spent(task.trace);
-  spent.unsubmitted = WorkBudget(0);
+  spent.unsubmitted = WorkBudget{0};
   CHECK(diagnose(judgement, task.trace, last, spent).untried == 1);
-  spent.own = WorkBudget(0);
+  spent.own = WorkBudget{0};
   CHECK(diagnose(judgement, task.trace, last, spent).untried > 0);
 }
 
