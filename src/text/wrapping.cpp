@@ -101,7 +101,7 @@ std::vector<Piece> pieces_of(std::string_view paragraph) {
                                     piece.text.size() + cluster.text.size());
       piece.width += cluster.width;
     }
-    const char end = cluster.text.back();  // of letters, a cluster of its own
+    const char end = cluster.text.back();  // several letters may be taken at once
     last = is_printable_ascii(end) ? static_cast<CodePoint>(end) : cluster.first;
     at += cluster.text.size();
   }

@@ -18,8 +18,8 @@ int telling_decimals(const NumeralCells& cells, int decimals, const Counts& coun
   const auto found = [&] { return static_cast<int>(different.size()) * decimals; };
   for (std::size_t i = 0; decimals > 0 && i < cells.size() && found() < enough; ++i) {
     const double x = cells[i].value;
-    const double whole = std::ldexp(x, decimals);  // of sums of halves, quarters, …
-    if (std::isfinite(x) && whole != std::trunc(whole) && counts(i)) different.insert(x);
+    const double scaled = std::ldexp(x, decimals);  // whole if x is a sum of halves, quarters, …
+    if (std::isfinite(x) && scaled != std::trunc(scaled) && counts(i)) different.insert(x);
   }
   return found();
 }

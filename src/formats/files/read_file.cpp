@@ -99,8 +99,9 @@ void refuse_special(const std::filesystem::path& path, int descriptor, const str
 
 MappedFile::MappedFile(const std::filesystem::path& path) {
   struct stat status = {};
-  if (::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
+  if (::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
     const OpenFile file(path);  // the mapping outlives its descriptor
+    if (::fstat(file.descriptor, &status) != 0) refuse_errno(path, "the file cannot be read");
     const auto size = static_cast<std::size_t>(status.st_size);
     void* mapping = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.descriptor, 0);
     if (mapping != MAP_FAILED) {
@@ -159,7 +160,7 @@ std::vector<NamedArray> read_arrays(const std::filesystem::path& path, const Rea
   if (std::filesystem::is_character_file(path, ignored)) {
     refuse(path, "this is a device, which may have no end: name a file of numbers");
   }
-  // Copied files may change meanwhile; large ones take several times as long to copy as to map.
+  // A copy stays whole if the file changes while it is read, but takes longer than a mapping.
   constexpr std::uintmax_t worth_mapping = std::uintmax_t{1} << 24;
   const std::uintmax_t size = std::filesystem::file_size(path, ignored);
   if (format.large || (size >= worth_mapping && size <= max_file_bytes)) {

@@ -3,7 +3,6 @@
 #include <numeric>
 
 namespace qkv::inline lesson {
-namespace {}  // namespace
 
 std::string word_of(std::string_view label, std::size_t id) {
   return label.empty() ? fmt::format("<{}>", id) : std::string(label);
@@ -93,8 +92,9 @@ class IncrementalDecoder {
     }
     if (step.operation == &positions_operation) return position_row(step);
     // A single query sees all earlier tokens, so a causal mask hides none.
-    if (step.operation == &mask_operation && step.options.word("kind", "causal") == "causal")
+    if (step.operation == &mask_operation && step.options.word("kind", "causal") == "causal") {
       return operand(step.of[0]);
+    }
     Options options = step.options;
     if (step.operation == &rope_operation) {
       options.set("first", options.number("first", 0) + static_cast<double>(position_));

@@ -222,7 +222,7 @@ Versions by_sqrt_n(const StepView& step) {
 Versions by_rounded_root(const StepView& step) {
   const Divisor by = divisor_of(call_of(step));
   const double rounded = std::round(10 * by.value()) / 10;
-  if (!by.root || std::abs(rounded - by.value()) < 1e-6) return {};
+  if (!by.root || rounded == 0 || std::abs(rounded - by.value()) < 1e-6) return {};
   return multiplied_by(step, 1 / rounded);
 }
 

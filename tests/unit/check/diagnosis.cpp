@@ -465,7 +465,7 @@ TEST_CASE("values that were not mixed, or only added up, are named") {
   CHECK(mistakes(checked(task, {{"C", "8,13\n8,13\n"}}), "C") == "weighted-sum.unweighted");
 }
 
-TEST_CASE("slips that need no reading of the lesson to make are named") {
+TEST_CASE("one part left out, mixed up or taken by another formula is named") {
   struct Slip {
     std::string lesson;
     const char* step;

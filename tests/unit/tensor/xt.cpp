@@ -32,7 +32,7 @@ TEST_CASE("rows and columns are reduced to one number each, and stay an axis of 
   CHECK(total(some) == -1);
 }
 
-TEST_CASE("a variance is divided by the count, or by one less for a sample's") {
+TEST_CASE("a variance is divided by the count") {
   const Matrix row = {{1, 2, 3, 6}};  // mean 3, squares 4 + 1 + 0 + 9
   CHECK(variances(row)(0, 0) == 3.5);
 }
