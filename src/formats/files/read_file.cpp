@@ -101,8 +101,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
   struct stat status = {};
   if (::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
     const OpenFile file(path);  // the mapping outlives its descriptor
-    if (::fstat(file.descriptor, &status) != 0) refuse_errno(path, "the file cannot be read");
-    const auto size = static_cast<std::size_t>(status.st_size);
+    const auto size = static_cast<std::size_t>(::lseek(file.descriptor, 0, SEEK_END));
     void* mapping = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.descriptor, 0);
     if (mapping != MAP_FAILED) {
       mapping_ = mapping;
