@@ -1,5 +1,5 @@
 #include "ops/kinds/line.hpp"
-#include "ops/layers/norm_backward.hpp"
+#include "ops/layers/norms.hpp"
 
 namespace qkv::inline ops {
 namespace {
@@ -183,10 +183,7 @@ struct LayerNorm : FormByRows<"(each row of {0} − its mean) / √(its variance
     if constexpr (std::is_same_v<N, Interval>) {
       return cells_of_row(c)(c);
     } else {
-      const auto x = c(0);
-      const RowNorm<N> normed(
-          x.columns, [&](std::size_t j) { return x(c.row, j); }, Norm::layer, eps_of(*c.call));
-      return normed(x(c.row, c.column)) * c(1)(0, c.column) + c(2)(0, c.column);
+      return normed_cell(c, Norm::layer) * c(1)(0, c.column) + c(2)(0, c.column);
     }
   }
 
@@ -242,8 +239,10 @@ constexpr Mistake layer_norm_mistakes[] = {
 }  // namespace
 
 NormVariant right_norm(const Call& call) {
-  const bool has_bias = call.inputs.size() == 3;  // only layer norm has, and a mean
-  return {eps_of(call), offset_of(call), true, has_bias, has_bias ? 1.0 : 0, has_bias ? 1.0 : 0};
+  NormVariant v{.eps = eps_of(call), .offset = offset_of(call)};
+  v.bias = call.inputs.size() == 3;
+  if (!v.bias) v.centre = v.around = 0;  // RMS norm has neither a bias nor a mean
+  return v;
 }
 
 Tensor with_norm_variant(const Call& call, const NormVariant& v) {

@@ -1,4 +1,4 @@
-#include "ops/layers/norm_backward.hpp"
+#include "ops/layers/norms.hpp"
 
 #include "ops/kinds/cellwise.hpp"
 

@@ -1,5 +1,5 @@
 #include "ops/kinds/line.hpp"
-#include "ops/layers/norm_backward.hpp"
+#include "ops/layers/norms.hpp"
 
 namespace qkv::inline ops {
 namespace {
@@ -70,10 +70,7 @@ struct RmsNorm {
     if constexpr (std::is_same_v<N, Interval>) {
       return cells_of_row(c)(c);
     } else {
-      const auto x = c(0);
-      const RowNorm<N> row(
-          x.columns, [&](std::size_t j) { return x(c.row, j); }, Norm::rms, eps_of(*c.call));
-      return row(x(c.row, c.column)) * factor(c);
+      return normed_cell(c, Norm::rms) * factor(c);
     }
   }
 

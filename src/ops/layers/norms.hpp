@@ -41,12 +41,20 @@ struct RowNorm {
   N operator()(const N& x) const { return less_mean(x) / root; }
 };
 
+/// Returns the cell's number, normalised with its row of the first operand.
+template <class N>
+N normed_cell(const Cell<N>& c, Norm norm) {
+  const auto x = c(0);
+  const auto number = [&](std::size_t j) { return x(c.row, j); };
+  return RowNorm<N>(x.columns, number, norm, eps_of(*c.call))(number(c.column));
+}
+
 /// How a norm is computed, by a mistake in its place.
 struct NormVariant {
   double eps, offset;
-  bool gain, bias;
-  double centre;  ///< 0: the mean is not subtracted
-  double around;  ///< 0: the squares are not those of the distances from the mean
+  bool gain = true, bias = true;
+  double centre = 1;  ///< 0: the mean is not subtracted
+  double around = 1;  ///< 0: the squares are not those of the distances from the mean
   Along along = Along::rows;
   double (*count)(double width) = [](double width) { return width; };  ///< divides their sum
   double (*divisor)(double squares, double eps) = [](double squares, double epsilon) {
