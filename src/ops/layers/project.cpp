@@ -244,7 +244,7 @@ constexpr Mistake project_mistakes[] = {
     {"add.skipped", "One part of the sum that is to be projected was left out.",
      "Both matrices go into the sum: X = E + P.", Operand{0, terms}},
     {"norm.skipped", "The rows were taken as they were before the norm.",
-     "The weight is multiplied with the normalised rows, {0}.", Operand{0, unnormed}},
+     "The weight is multiplied with the normalised rows.", Operand{0, unnormed}},
     {"project.wrong-weight", "Another of the weights was used.",
      "Queries, keys and values each have a weight of their own.", wrong_weight},
 };

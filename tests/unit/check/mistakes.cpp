@@ -107,6 +107,7 @@ TEST_CASE("whoever makes a known mistake is told so") {
       const Hypothesis hypothesis(untouched, loaded.trace);
       const std::vector<StepView> sources = hypothesis.sources();
       for (const Mistake& mistake : step.operation->mistakes) {
+        CHECK(mistake.hint.find('{') == std::string_view::npos);  // nothing is put in there
         for (const Tensor& numbers : versions_of(mistake.change, sources[givens + s])) {
           if (!shows(mistake.id, numbers, step.output)) continue;
           INFO(name << ": " << step.name << ": " << mistake.id);
