@@ -17,8 +17,8 @@ sys.path[:0] = [str(TESTS / folder) for folder in ("cli", "reference")]
 from screens import drawn, keys, lines, quiz, restored  # noqa: E402
 from screens.terminal import Program  # noqa: E402
 
-TIMED = ("keys_are_answered_within_a_frame_of_film",)  # --timed: while nothing else runs
-BESIDES = ("slack", "by_hand")  # they take nothing, but claim nothing either
+TIMED = ("keys_are_answered_as_soon_on_a_large_matrix",)  # --timed: while nothing else runs
+BESIDES = ("by_hand",)  # it takes nothing, but claims nothing either
 
 
 def claims():
