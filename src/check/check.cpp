@@ -58,11 +58,6 @@ VerdictCounts counts_of(const std::vector<Verdict>& verdicts) {
   return {counts[0], counts[1], counts[2], counts[3], counts[4], counts[5]};
 }
 
-Verdict worst_of(const std::vector<Verdict>& verdicts) {
-  const auto rank = [](Verdict one) { return one == Verdict::blank ? -1 : static_cast<int>(one); };
-  return verdicts.empty() ? Verdict::blank : std::ranges::max(verdicts, {}, rank);
-}
-
 // Returns the numbers as written: a mask of -1e9 stays -1e9.
 Tensor written_numbers(const LearnerNode& node) {
   Tensor tensor = node.own;
@@ -196,7 +191,9 @@ StepReport report_of(const Interpretation& interpretation, std::size_t index, Ro
     report.left_out = static_cast<std::size_t>(
         std::ranges::count(node.submitted->cells, true, &Numeral::left_out));
   }
-  report.verdict = worst_of(node.verdicts);
+  const auto rank = [](Verdict one) { return one == Verdict::blank ? -1 : static_cast<int>(one); };
+  report.verdict =
+      node.verdicts.empty() ? Verdict::blank : std::ranges::max(node.verdicts, {}, rank);
   report.digits = node.units.decimals;
   report.basis = node.units.basis;
   report.precision = node.units.precision;

@@ -44,15 +44,12 @@ struct ExportCommandOptions {
   ExportOptions what;
 };
 
-void refuse_for_screen(const PlannedFile& file) {
-  throw InputError(
-      fmt::format("{} is no text for a screen; name a directory: -o DIR", sanitise(file.name)));
-}
-
 // Several files are printed with a comment line before each: NumPy skips it.
 void to_output(const std::vector<PlannedFile>& plan) {
   for (const PlannedFile& file : plan) {
-    if (file.escape_for_terminal == nullptr) refuse_for_screen(file);
+    if (file.escape_for_terminal != nullptr) continue;
+    throw InputError(
+        fmt::format("{} is no text for a screen; name a directory: -o DIR", sanitise(file.name)));
   }
   for (const PlannedFile& file : plan) {
     std::string text;

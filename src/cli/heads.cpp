@@ -34,14 +34,12 @@ void sort_by(std::vector<HeadStats>& habits, std::string_view name) {
   std::ranges::stable_sort(habits, {}, &HeadStats::is_variant);
 }
 
-// For a model with gradients, only what describes heads: the weights' gradients take gigabytes.
-RequestedSteps wanted_by(const HeadsOptions& options) {
-  if (!options.lesson.settings.targets || options.ablate) return {};
-  return {"*.attention_weights", "*.context", "probabilities", "loss"};
-}
-
 int run(const HeadsOptions& options, const CommonOptions& common) {
-  const LoadedLesson loaded = load(options.lesson, wanted_by(options));
+  RequestedSteps wanted;
+  // Of a model with gradients only what describes heads: the weights' gradients take gigabytes.
+  if (options.lesson.settings.targets && !options.ablate)
+    wanted = {"*.attention_weights", "*.context", "probabilities", "loss"};
+  const LoadedLesson loaded = load(options.lesson, wanted);
   const HeadsStyle look{.width = output_terminal(common.colour).width, .digits = options.digits};
   if (options.ablate) {
     const auto& backward = loaded.lesson.backward;

@@ -138,29 +138,62 @@ std::string nearest_tensor(const std::string& name,
   return suggest(name, names);
 }
 
-struct LineReader {
+struct WeightReader {
   std::shared_ptr<const MappedFile> file;  // keeps the mapping; nullptr if built in
   std::string_view bytes;
   const Dtype* dtype;
   Strides strides;
 
+  // Reads numbers that lie side by side, from the `first` of the tensor on.
+  void read(std::size_t first, std::span<double> numbers) const {
+    thread_local std::vector<char> room;
+    const auto part = bytes.substr(first * dtype->size, numbers.size() * dtype->size);
+    room.resize(std::max(room.size(), part.size()));
+    if (file) file->copy(part, room.data());
+    dtype->load(file ? room.data() : part.data(), dtype->size, ByteOrder::little, numbers);
+  }
+
+  // Fills whole lines, from `line` on. Numbers lie side by side in a line or in a column: eight of
+  // them are read at once, a line of the cache, if some of what lies between is used.
   void operator()(std::size_t line, std::span<double> cells) const {
-    dtype->load(bytes.data() + strides.place(line) * dtype->size, strides.cell_step * dtype->size,
-                ByteOrder::little, cells);
+    const std::size_t width = strides.width;
+    const std::size_t lines = cells.size() / width;
+    const std::size_t place = strides.place(line);
+    const bool in_lines = strides.cell_step == 1;
+    const std::size_t length = in_lines ? width : lines;
+    const std::size_t step = in_lines ? strides.line_step : strides.cell_step;
+    const bool in_one_matrix = line / strides.lines == (line + lines - 1) / strides.lines;
+    if (!in_one_matrix || step > 16 * length) {
+      for (std::size_t l = 0; l < lines; ++l) {
+        dtype->load(bytes.data() + strides.place(line + l) * dtype->size,
+                    strides.cell_step * dtype->size, ByteOrder::little,
+                    cells.subspan(l * width, width));
+      }
+      return;
+    }
+    parallel_for(in_lines ? lines : width, 8, length, [&](std::size_t begin, std::size_t end) {
+      thread_local Scratch scratch;
+      const std::span<double> numbers = scratch.of((end - begin - 1) * step + length);
+      read(place + begin * step, numbers);
+      for (std::size_t n = 0; n < length; ++n) {
+        for (std::size_t k = begin; k < end; ++k)
+          cells[in_lines ? k * width + n : n * width + k] = numbers[(k - begin) * step + n];
+      }
+    });
   }
 };
 
 // Returns the index of the first NaN or infinity, or the count of numbers.
-std::size_t first_broken(std::string_view bytes, const Dtype& dtype) {
+std::size_t first_broken(const WeightReader& reader) {
   constexpr std::size_t at_a_time = std::size_t{1} << 16;
-  constexpr std::size_t in_cache = std::size_t{1} << 11;
-  const std::size_t count = bytes.size() / dtype.size;
+  constexpr std::size_t in_cache = std::size_t{1} << 13;
+  const std::size_t count = reader.bytes.size() / reader.dtype->size;
   std::atomic<std::size_t> first = count;
   parallel_for(count, at_a_time, 2, [&](std::size_t begin, std::size_t end) {
     std::array<double, in_cache> room;
     for (std::size_t i = begin; i < end; i += in_cache) {
       const auto numbers = std::span(room).first(std::min(in_cache, end - i));
-      dtype.load(bytes.data() + i * dtype.size, dtype.size, ByteOrder::little, numbers);
+      reader.read(i, numbers);
       if (all_finite(numbers)) continue;
       const auto broken =
           std::ranges::find_if(numbers, [](double value) { return !std::isfinite(value); });
@@ -172,19 +205,6 @@ std::size_t first_broken(std::string_view bytes, const Dtype& dtype) {
     }
   });
   return first;
-}
-
-// The same in pieces, so that only one piece of a large tensor is in memory at a time.
-std::size_t first_broken(const SafetensorsEntry& entry, const Dtype& dtype,
-                         const MappedFile* file) {
-  constexpr std::size_t piece = std::size_t{1} << 24;  // bytes, a multiple of each number's size
-  for (std::size_t begin = 0; begin < entry.data.size(); begin += piece) {
-    const std::string_view bytes = entry.data.substr(begin, piece);
-    const std::size_t place = first_broken(bytes, dtype);
-    if (place < bytes.size() / dtype.size) return begin / dtype.size + place;
-    if (file && entry.data.size() > piece) file->forget(bytes);
-  }
-  return entry.data.size() / dtype.size;
 }
 
 // Each of several files may hold only the tensors that the index lists for it.
@@ -272,7 +292,7 @@ const SafetensorsEntry& Weights::checked(const std::string& name, const Shape& s
 
 void Weights::refuse_broken(const SafetensorsEntry& entry, const Dtype& dtype) const {
   if (!checked_.insert(&entry).second) return;
-  const std::size_t place = first_broken(entry, dtype, file_of(entry).get());
+  const std::size_t place = first_broken({file_of(entry), entry.data, &dtype, {}});
   if (place == entry.data.size() / dtype.size) return;
   double value = 0;
   dtype.load(entry.data.data() + place * dtype.size, dtype.size, ByteOrder::little, {&value, 1});
@@ -295,15 +315,12 @@ Values Weights::values(const std::string& name, const Shape& shape, const Stride
   const SafetensorsEntry& entry = checked(name, shape);
   const Dtype& dtype = safetensor_dtype(entry, where_);
   refuse_broken(entry, dtype);
-  const LineReader reader{file_of(entry), entry.data, &dtype, strides};
+  const WeightReader reader{file_of(entry), entry.data, &dtype, strides};
   if (strides.count() > small_tensor_limit) {
     return Values::lazy(strides.count(), strides.width, reader);
   }
   Values values = Values::uninitialised(strides.count());
-  const std::span<double> cells = values.mutable_span();
-  for (std::size_t line = 0; line < strides.matrices * strides.lines; ++line) {
-    reader(line, cells.subspan(line * strides.width, strides.width));
-  }
+  reader(0, values.mutable_span());
   return values;
 }
 

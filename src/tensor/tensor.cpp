@@ -11,33 +11,25 @@ namespace qkv::inline tensor {
 /// Recomputes numbers, and caches the blocks that were read. Thread-safe.
 class Values::Lazy {
  public:
-  /// `from` is empty if the numbers do not depend on others.
-  Lazy(const Values& from, std::size_t size, std::size_t width, LineFunction work)
+  /// `source` fills many lines at once; `work` changes each, if there is one.
+  Lazy(std::size_t size, std::size_t width, LineFunction source, LineFunction work)
       : size_(size),
         width_(width),
         lines_a_block_(std::max<std::size_t>(1, numbers_a_block / width)),
-        stored_(from.stored_),
-        made_(from.lazy_),
+        source_(std::move(source)),
         work_(std::move(work)),
         is_there_((size_ / width + lines_a_block_ - 1) / lines_a_block_) {}
 
   std::size_t width() const { return width_; }
 
-  void fill_line(std::size_t line, std::span<double> cells) const {
-    if (made_) {
-      made_->fill_line(line, cells);
-    } else if (stored_) {
-      std::copy_n(stored_->data() + line * width_, width_, cells.begin());
-    }
-    work_(line, cells);
-  }
-
   void fill_lines(std::size_t first, std::span<double> cells) const {
     constexpr std::size_t at_a_time = 16;
     constexpr std::size_t operations = 4;  // per number: read, transform, write
+    if (!work_) return source_(first, cells);
     parallel_for(cells.size() / width_, at_a_time, operations * width_,
                  [&](std::size_t l, std::size_t end) {
-                   for (; l < end; ++l) fill_line(first + l, cells.subspan(l * width_, width_));
+                   source_(first + l, cells.subspan(l * width_, (end - l) * width_));
+                   for (; l < end; ++l) work_(first + l, cells.subspan(l * width_, width_));
                  });
   }
 
@@ -79,8 +71,7 @@ class Values::Lazy {
   const std::size_t size_;
   const std::size_t width_;
   const std::size_t lines_a_block_;
-  const std::shared_ptr<const Vector> stored_;  // the source: these numbers,
-  const std::shared_ptr<const Lazy> made_;      // other lazy numbers, or neither
+  const LineFunction source_;
   const LineFunction work_;
   mutable std::mutex mutex_;
   mutable Vector numbers_;
@@ -106,15 +97,19 @@ Values Values::uninitialised(std::size_t size) {
 }
 
 Values Values::lazy(const Values& from, std::size_t width, LineFunction work) {
-  return Values(std::make_shared<const Lazy>(from, from.size(), width, std::move(work)),
+  const auto source = [from, width](std::size_t line, std::span<double> cells) {
+    if (from.lazy_) return from.lazy_->fill_lines(line, cells);
+    std::copy_n(from.data_ + line * width, cells.size(), cells.begin());
+  };
+  return Values(std::make_shared<const Lazy>(from.size(), width, source, std::move(work)),
                 from.size());
 }
 
-Values Values::lazy(std::size_t size, std::size_t width, LineFunction work) {
+Values Values::lazy(std::size_t size, std::size_t width, LineFunction source) {
   if (width == 0 || size % width != 0) {
     throw std::logic_error("recomputed: the numbers are no whole lines");
   }
-  return Values(std::make_shared<const Lazy>(Values(), size, width, std::move(work)), size);
+  return Values(std::make_shared<const Lazy>(size, width, std::move(source), nullptr), size);
 }
 
 std::span<double> Scratch::of(std::size_t count) {

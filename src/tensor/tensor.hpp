@@ -9,7 +9,7 @@ namespace qkv::inline tensor {
 
 inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// Transforms line `line` of a tensor in place, or fills it if there is no source tensor.
+/// Transforms line `line` of a tensor in place, or fills the lines from `line` on.
 using LineFunction = std::function<void(std::size_t line, std::span<double> cells)>;
 
 /// A reusable buffer for the numbers that `Values::read` recomputes.
@@ -58,9 +58,9 @@ class Values {
   /// Returns numbers computed from `from` by `work`, in lines of `width`.
   static Values lazy(const Values& from, std::size_t width, LineFunction work);
 
-  /// Returns `size` numbers that `work` writes in lines of `width`, the same at each call. Throws
-  /// std::logic_error if `size` is not a multiple of `width`.
-  static Values lazy(std::size_t size, std::size_t width, LineFunction work);
+  /// Returns `size` numbers that `source` writes, the same at each call: whole lines of `width`,
+  /// from `line` on. Throws std::logic_error if `size` is not a multiple of `width`.
+  static Values lazy(std::size_t size, std::size_t width, LineFunction source);
 
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }

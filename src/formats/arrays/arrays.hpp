@@ -27,9 +27,6 @@ inline constexpr std::size_t max_npy_header = std::size_t{1} << 17;
 /// Returns the header of a .npy file, version 1.0, <f8 in C order.
 std::string npy_header(const Shape& shape);
 
-/// Returns a .npy file, version 1.0, <f8 in C order. Example: `to_npy(tensor_of({1}, {2.0}))`.
-std::string to_npy(const Tensor& tensor);
-
 /// Reads a .npz file: a zip archive of .npy files, stored or deflated, as numpy.savez and
 /// numpy.savez_compressed write it. Returns its arrays by name, in the archive's order. Throws
 /// InputError (prefix `where`) for a wrong size or checksum, entries that overlap, and too many

@@ -57,10 +57,10 @@ Stored stored_at(const char* bytes, ByteOrder order) {
 
 template <class Stored, double (*value)(Stored) = number<Stored>>
 void each(const char* bytes, std::size_t step, ByteOrder order, std::span<double> numbers) {
-  if (order == ByteOrder::little && step == sizeof(Stored)) {  // the usual case: vectorised
+  if (order == ByteOrder::little && step == sizeof(Stored)) {  // the usual case
     parallel_for(numbers.size(), small_tensor_limit, 1, [&](std::size_t i, std::size_t end) {
-      for (; i < end; ++i)
-        numbers[i] = value(stored_at<Stored>(bytes + i * sizeof(Stored), ByteOrder::little));
+      for (double& number : numbers.subspan(i, end - i))
+        number = value(stored_at<Stored>(bytes + sizeof(Stored) * i++, ByteOrder::little));
     });
     return;
   }

@@ -184,10 +184,4 @@ std::string npy_header(const Shape& shape) {
   return std::string(magic) + '\x01' + '\x00' + little_endian(header.size(), 2) + header;
 }
 
-std::string to_npy(const Tensor& tensor) {
-  std::string bytes = npy_header(tensor.shape());
-  bytes.reserve(bytes.size() + tensor.values.size() * sizeof(double));
-  return bytes.append(bytes_of(tensor.values));
-}
-
 }  // namespace qkv::inline formats

@@ -100,11 +100,12 @@ void refuse_special(const std::filesystem::path& path, int descriptor, const str
 MappedFile::MappedFile(const std::filesystem::path& path) {
   struct stat status = {};
   if (::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
-    const OpenFile file(path);  // the mapping outlives its descriptor
+    OpenFile file(path);
     const auto size = static_cast<std::size_t>(::lseek(file.descriptor, 0, SEEK_END));
     void* mapping = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.descriptor, 0);
     if (mapping != MAP_FAILED) {
       mapping_ = mapping;
+      descriptor_ = std::exchange(file.descriptor, -1);
       bytes_ = {static_cast<const char*>(mapping), size};
       return;
     }
@@ -113,17 +114,16 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
   bytes_ = copy_;
 }
 
-void MappedFile::forget(std::string_view part) const {
-  if (mapping_ == nullptr) return;
-  constexpr std::size_t page = std::size_t{1} << 16;  // the largest page size of kernels
-  const auto offset = static_cast<std::size_t>(part.data() - bytes_.data());
-  const std::size_t begin = (offset + page - 1) / page * page;
-  const std::size_t end = (offset + part.size()) / page * page;
-  if (begin < end) ::madvise(static_cast<char*>(mapping_) + begin, end - begin, MADV_DONTNEED);
+void MappedFile::copy(std::string_view part, char* to) const {
+  const auto got =
+      mapping_ == nullptr ? -1 : ::pread(descriptor_, to, part.size(), part.data() - bytes_.data());
+  if (got != static_cast<ssize_t>(part.size())) std::ranges::copy(part, to);
 }
 
 MappedFile::~MappedFile() {
-  if (mapping_ != nullptr) ::munmap(mapping_, bytes_.size());
+  if (mapping_ == nullptr) return;
+  ::munmap(mapping_, bytes_.size());
+  ::close(descriptor_);
 }
 
 std::string read_bytes(const std::filesystem::path& path, std::size_t limit) {

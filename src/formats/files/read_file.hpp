@@ -45,11 +45,13 @@ class MappedFile {
 
   std::string_view bytes() const { return bytes_; }
 
-  /// Releases the memory of `part`, a part of `bytes`; it is read again on demand.
-  void forget(std::string_view part) const;
+  /// Copies `part`, a part of `bytes`: several times as fast as reading it from there, page by
+  /// page.
+  void copy(std::string_view part, char* to) const;
 
  private:
   void* mapping_ = nullptr;  ///< nullptr if the bytes are a copy
+  int descriptor_ = -1;      ///< of the mapped file
   std::string copy_;
   std::string_view bytes_;
 };

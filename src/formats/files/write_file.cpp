@@ -64,12 +64,6 @@ bool is_ours(int descriptor) {
   return ::fstat(descriptor, &status) != 0 || status.st_nlink > 0;
 }
 
-/// Some file systems report a full disk only on close; the lock must stay.
-int closing_failure(int descriptor) {
-  const int copy = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
-  return copy < 0 || ::close(copy) == 0 ? 0 : errno;
-}
-
 /// Names of temporary files for the signal handler, in static memory: a handler may not allocate.
 /// Without a free slot a file is written, but not cleaned up.
 struct CleanupSlot {
@@ -161,8 +155,9 @@ class TemporaryFile {
   /// Syncs the file and renames it to its destination.
   void commit() {
     sync_file(descriptor_, path_);
-    const int reason = closing_failure(descriptor_);
-    if (reason != 0) refuse_errno(path_, reason);
+    // Some file systems report a full disk only on close; the lock must stay.
+    const int copy = ::fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
+    if (copy >= 0 && ::close(copy) != 0) refuse_errno(path_, errno);
     if (::rename(name_.c_str(), path_.c_str()) != 0) refuse_errno(path_, errno);
     committed_ = true;
   }

@@ -128,11 +128,16 @@ void mix(const FusedKernel& weigher, const Call& sum, Tensor& result) {
 
 Values weights_on_demand(std::shared_ptr<const FusedKernel> weigher) {
   const Tensor& frame = weigher->frame();
-  const auto row_of = [weigher](std::size_t line, std::span<double> cells) {
-    const std::size_t rows = weigher->frame().rows();
-    weigher->weigh(line / rows, line % rows, 1, {0, cells.size()}, cells);
+  const auto rows_from = [weigher](std::size_t first, std::span<double> cells) {
+    const auto [rows, width] = std::pair(weigher->frame().rows(), weigher->frame().columns());
+    parallel_for(cells.size() / width, 16, 4 * width, [&](std::size_t i, std::size_t end) {
+      for (; i < end; ++i) {
+        const std::size_t row = first + i;
+        weigher->weigh(row / rows, row % rows, 1, {0, width}, cells.subspan(i * width, width));
+      }
+    });
   };
-  return Values::lazy(frame.matrices() * frame.rows() * frame.columns(), frame.columns(), row_of);
+  return Values::lazy(element_count(frame.shape(), "the weights"), frame.columns(), rows_from);
 }
 
 }  // namespace

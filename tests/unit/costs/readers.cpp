@@ -17,6 +17,7 @@
 #include "formats/arrays/arrays.hpp"
 #include "formats/files/read_file.hpp"
 #include "formats/handwork/csv.hpp"
+#include "formats/to_npy.hpp"
 #include "ops/operation.hpp"
 #include "text/strings.hpp"
 

@@ -9,6 +9,7 @@
 
 #include "formats/arrays/arrays.hpp"
 #include "formats/files/write_file.hpp"
+#include "formats/to_npy.hpp"
 #include "text/strings.hpp"
 
 namespace formats_dump_tests {

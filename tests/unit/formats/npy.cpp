@@ -7,6 +7,7 @@
 #include <vector>
 #include <xtensor/xnpy.hpp>
 
+#include "formats/to_npy.hpp"
 #include "tensor/tensor.hpp"
 #include "text/strings.hpp"
 

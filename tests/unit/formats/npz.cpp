@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/to_npy.hpp"
 #include "text/strings.hpp"
 
 namespace formats_npz_tests {

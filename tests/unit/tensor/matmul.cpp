@@ -42,11 +42,11 @@ constexpr ProductSize large{.rows = 3, .inner = 1500, .columns = 800};
 }  // namespace
 
 TEST_CASE("a product with numbers made a piece at a time has all their terms") {
-  const Values made = Values::lazy(large.inner * large.columns, large.columns,
-                                   [](std::size_t line, std::span<double> cells) {
-                                     for (std::size_t j = 0; j < cells.size(); ++j)
-                                       cells[j] = right(line, j);
-                                   });
+  const Values made = Values::lazy(
+      large.inner * large.columns, large.columns, [](std::size_t line, std::span<double> cells) {
+        for (std::size_t j = 0; j < cells.size(); ++j)
+          cells[j] = right(line + j / large.columns, j % large.columns);
+      });
   Numbers out(large.rows * large.columns, 99);
   multiply(matrix(large.rows, large.inner, left), made, 0, out, large, RightSide::as_is);
   CHECK(out == product(large));
@@ -56,7 +56,7 @@ TEST_CASE("a product with the transpose of numbers made a piece at a time has al
   const Values made = Values::lazy(large.inner * large.columns, large.inner,
                                    [](std::size_t line, std::span<double> cells) {
                                      for (std::size_t k = 0; k < cells.size(); ++k)
-                                       cells[k] = right(k, line);
+                                       cells[k] = right(k % large.inner, line + k / large.inner);
                                    });
   Numbers out(large.rows * large.columns, 99);
   multiply(matrix(large.rows, large.inner, left), made, 0, out, large, RightSide::transposed);

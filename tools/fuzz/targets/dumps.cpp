@@ -8,6 +8,7 @@
 #include "choices.hpp"
 #include "directory.hpp"
 #include "formats/arrays/arrays.hpp"
+#include "formats/arrays/dtype.hpp"
 #include "lessons.hpp"
 #include "target.hpp"
 #include "text/strings.hpp"
@@ -101,7 +102,7 @@ std::string csv(const Tensor& tensor, Choices& choices) {
 std::string npy_of_type(const Tensor& tensor, Choices& choices) {
   constexpr std::string_view types[] = {"<f8", "<f4", "<f2", "<i8", "|i1", "|b1",
                                         ">f8", "<c8", "<u2", "|S4", "<U2", "|O"};
-  std::string bytes = to_npy(tensor);
+  std::string bytes = npy_header(tensor.shape()).append(bytes_of(tensor.values));
   const std::size_t at = bytes.find("<f8");
   if (at != bytes.npos) bytes.replace(at, 3, choices.among(types));
   return choices.once_in(8) ? bytes.substr(0, bytes.size() - std::min<std::size_t>(bytes.size(), 5))
