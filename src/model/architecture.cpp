@@ -156,6 +156,7 @@ struct WeightReader {
   // Fills whole lines, from `line` on. Numbers lie side by side in a line or in a column: eight of
   // them are read at once, a line of the cache, if some of what lies between is used.
   void operator()(std::size_t line, std::span<double> cells) const {
+    if (cells.empty()) return;
     const std::size_t width = strides.width;
     const std::size_t lines = cells.size() / width;
     const std::size_t place = strides.place(line);
@@ -171,15 +172,17 @@ struct WeightReader {
       }
       return;
     }
-    parallel_for(in_lines ? lines : width, 8, length, [&](std::size_t begin, std::size_t end) {
-      thread_local Scratch scratch;
-      const std::span<double> numbers = scratch.of((end - begin - 1) * step + length);
-      read(place + begin * step, numbers);
-      for (std::size_t n = 0; n < length; ++n) {
-        for (std::size_t k = begin; k < end; ++k)
-          cells[in_lines ? k * width + n : n * width + k] = numbers[(k - begin) * step + n];
-      }
-    });
+    constexpr std::size_t at_once = 8;
+    parallel_for(
+        in_lines ? lines : width, at_once, length, [&](std::size_t begin, std::size_t end) {
+          thread_local Scratch scratch;
+          const std::span<double> numbers = scratch.of((end - begin - 1) * step + length);
+          read(place + begin * step, numbers);
+          for (std::size_t n = 0; n < length; ++n) {
+            for (std::size_t k = begin; k < end; ++k)
+              cells[in_lines ? k * width + n : n * width + k] = numbers[(k - begin) * step + n];
+          }
+        });
   }
 };
 

@@ -192,7 +192,7 @@ def screen_after(lesson, keys):
     for key in [b"", *(keys[i:i + 1] for i in range(len(keys))), b"q"]:
         try:
             os.write(main, key)
-            while select.select([main], [], [], 0.15)[0]:
+            while select.select([main], [], [], 0.15 if shown else 30)[0]:  # slow to start at times
                 shown += os.read(main, 65536)
         except OSError:  # it has ended
             break

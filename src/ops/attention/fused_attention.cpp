@@ -128,7 +128,7 @@ void mix(const FusedKernel& weigher, const Call& sum, Tensor& result) {
 
 Values weights_on_demand(std::shared_ptr<const FusedKernel> weigher) {
   const Tensor& frame = weigher->frame();
-  const auto rows_from = [weigher](std::size_t first, std::span<double> cells) {
+  const auto weigh = [weigher](std::size_t first, std::span<double> cells) {
     const auto [rows, width] = std::pair(weigher->frame().rows(), weigher->frame().columns());
     parallel_for(cells.size() / width, 16, 4 * width, [&](std::size_t i, std::size_t end) {
       for (; i < end; ++i) {
@@ -137,7 +137,7 @@ Values weights_on_demand(std::shared_ptr<const FusedKernel> weigher) {
       }
     });
   };
-  return Values::lazy(element_count(frame.shape(), "the weights"), frame.columns(), rows_from);
+  return Values::lazy(frame.matrices() * frame.rows() * frame.columns(), frame.columns(), weigh);
 }
 
 }  // namespace
