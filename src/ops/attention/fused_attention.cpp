@@ -129,12 +129,12 @@ void mix(const FusedKernel& weigher, const Call& sum, Tensor& result) {
 Values weights_on_demand(std::shared_ptr<const FusedKernel> weigher) {
   const Tensor& frame = weigher->frame();
   const auto weigh = [weigher](std::size_t first, std::span<double> cells) {
-    const auto [rows, width] = std::pair(weigher->frame().rows(), weigher->frame().columns());
+    const std::size_t rows = weigher->frame().rows();
+    const std::size_t width = weigher->frame().columns();
     parallel_for(cells.size() / width, 16, 4 * width, [&](std::size_t i, std::size_t end) {
-      for (; i < end; ++i) {
-        const std::size_t row = first + i;
-        weigher->weigh(row / rows, row % rows, 1, {0, width}, cells.subspan(i * width, width));
-      }
+      for (; i < end; ++i)
+        weigher->weigh((first + i) / rows, (first + i) % rows, 1, {0, width},
+                       cells.subspan(i * width, width));
     });
   };
   return Values::lazy(frame.matrices() * frame.rows() * frame.columns(), frame.columns(), weigh);
