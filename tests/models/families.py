@@ -31,6 +31,16 @@ DOUBLE, SINGLE = 1e-9, 5e-6
 IDS = [3, 18, 0, 3, 11, 7, 22]
 
 
+def weights_of_several_blocks_agree(folder):
+    """A product takes a million numbers of a weight at a time: here two or three times, not evenly."""
+    config = llama.config_of("llama", hidden_size=1280, intermediate_size=2048, num_attention_heads=16,
+                             num_key_value_heads=4, head_dim=80, num_hidden_layers=1, vocab_size=300)
+    weights = llama.random_weights(config)
+    llama.write(folder, config, weights)
+    arrays = exported(folder, "--model", folder, "--ids", ",".join(map(str, IDS)))
+    agree(llama.forward(weights, IDS, config), arrays, DOUBLE)
+
+
 def family_agrees(folder, family, **others):
     config = llama.config_of(family, **others)
     weights = llama.random_weights(config)
