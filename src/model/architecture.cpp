@@ -153,8 +153,8 @@ struct WeightReader {
     dtype->load(file ? room.data() : part.data(), dtype->size, ByteOrder::little, numbers);
   }
 
-  // Fills whole lines, from `line` on. Numbers lie side by side in a line or in a column: eight of
-  // them are read at once, a line of the cache, if some of what lies between is used.
+  // Fills whole lines, from `line` on. The numbers of a line, or of a column, are side by side in
+  // the file. Eight lines or columns are read with all that is between them, unless that is most.
   void operator()(std::size_t line, std::span<double> cells) const {
     if (cells.empty()) return;
     const std::size_t width = strides.width;
@@ -164,7 +164,8 @@ struct WeightReader {
     const std::size_t length = in_lines ? width : lines;
     const std::size_t step = in_lines ? strides.line_step : strides.cell_step;
     const bool in_one_matrix = line / strides.lines == (line + lines - 1) / strides.lines;
-    if (!in_one_matrix || step > 16 * length) {
+    constexpr std::size_t most_unused = 16;  // numbers read for each one that is used
+    if (!in_one_matrix || step > most_unused * length) {
       for (std::size_t l = 0; l < lines; ++l) {
         dtype->load(bytes.data() + strides.place(line + l) * dtype->size,
                     strides.cell_step * dtype->size, ByteOrder::little,

@@ -45,8 +45,7 @@ class MappedFile {
 
   std::string_view bytes() const { return bytes_; }
 
-  /// Copies `part`, a part of `bytes`: several times as fast as reading it from there, page by
-  /// page.
+  /// Copies `part`, a part of `bytes`, without mapping its pages: for large parts this is faster.
   void copy(std::string_view part, char* to) const;
 
  private:
