@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "cli"))
-from harness import equal, main, qkv  # noqa: E402
+from harness import equal, main, qkv, some  # noqa: E402
 
 import llama  # noqa: E402
 
@@ -27,7 +27,7 @@ class Models:
 
     def __init__(self, folder):
         self.folder, self.weights, self.config = folder, {}, {}
-        for family in llama.KINDS:
+        for family in some(llama.KINDS):
             (folder / family).mkdir()
             self.config[family] = llama.config_of(family)
             self.weights[family] = llama.random_weights(self.config[family])
@@ -59,7 +59,7 @@ def last_rows_of(steps, draw):
 
 def last_rows_alone_are_known(folder):
     models, draw = Models(folder), random.Random(1)
-    for family in llama.KINDS:
+    for family in some(llama.KINDS):
         steps = models.steps(family)
         rows = last_rows_of(steps, draw)
         status, said = models.compared(family, rows, "--json")
@@ -75,7 +75,7 @@ def last_rows_alone_are_known(folder):
 
 def wrong_last_rows_differ(folder):
     models, draw = Models(folder), random.Random(2)
-    for family in llama.KINDS:
+    for family in some(llama.KINDS):
         steps = models.steps(family)
         rows = last_rows_of(steps, draw)
         for name in draw.sample(sorted(rows), 6):
@@ -98,7 +98,7 @@ def wrong_last_rows_differ(folder):
 
 def the_stretch_has_the_planted_error(folder):
     models, draw = Models(folder), random.Random(3)
-    for case in range(60):
+    for case in some(range(60)):
         family = draw.choice(list(llama.KINDS))
         steps = models.steps(family)
         planted = draw.choice([name for name in steps if name.startswith("h")])
@@ -149,7 +149,7 @@ def last_places(actual, desired, kind):
 
 def the_statistics_are_numpy_s(folder):
     draw = np.random.default_rng(4)
-    for case in range(40):
+    for case in some(range(40)):
         kind = draw.choice(["float64", "float32", "float16"])
         desired = draw.normal(size=draw.integers(1, 40, size=2)).astype(kind)
         actual = (desired + draw.normal(size=desired.shape) * 10.0 ** draw.integers(-2, 2)).astype(kind)
@@ -171,7 +171,7 @@ def the_statistics_are_numpy_s(folder):
 
 def arrays_under_unknown_names_are_found_by_their_numbers(folder):
     models, draw = Models(folder), random.Random(5)
-    for family in llama.KINDS:
+    for family in some(llama.KINDS):
         steps = models.steps(family)
         hidden = draw.sample([name for name in steps if name.startswith("h1.")], 4)
         arrays = {f"secret.{at}": steps[name] for at, name in enumerate(hidden)}

@@ -96,7 +96,7 @@ bool is_taken_as_meant(const CheckReport& report) {
          is_taken_as(report, "convention.heads-inside");
 }
 
-TEST_CASE("whoever makes a known mistake is told so") {
+TEST_CASE("whoever makes a known mistake is told so", "[thorough]") {
   std::set<std::string_view> tried;
   for (const char* name : small_lessons) {
     const LoadedLesson loaded = load_lesson(name);

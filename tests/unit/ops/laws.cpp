@@ -265,7 +265,7 @@ TEST_CASE("every operation: what is no number makes none of whatever it would ch
   }
 }
 
-TEST_CASE("the interval of a step is at most 1.5 times as wide as its true range") {
+TEST_CASE("the interval of a step is at most 1.5 times as wide as its true range", "[thorough]") {
   // It reads a text: nothing is rounded.
   constexpr std::string_view others[] = {"tokenise"};
   for (const Operation* operation : catalogue()) {

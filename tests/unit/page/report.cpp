@@ -101,7 +101,7 @@ std::size_t differing_cells(const Trace& trace, const TensorView& view) {
 
 }  // namespace
 
-TEST_CASE("the trees give the arithmetic of every cell of every lesson") {
+TEST_CASE("the trees give the arithmetic of every cell of every lesson", "[thorough]") {
   for (const BuiltInLesson& lesson : built_in_lessons()) {
     const LoadedLesson loaded = load_lesson(std::string(lesson.name));
     const Trace trace = with_intermediates(loaded.lesson, loaded.trace);
