@@ -30,6 +30,10 @@ set_target_properties(xtensor-blas PROPERTIES INTERFACE_LINK_LIBRARIES "${blas}"
 add_library(qkv_flags INTERFACE)
 target_compile_options(qkv_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
                                            -ffp-contract=off)
+if(QKV_UNITY AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  # To Clang a name of one file shadows that of another beside it; alone, each is checked.
+  target_compile_options(qkv_flags INTERFACE -Wno-shadow)
+endif()
 target_compile_definitions(qkv_flags INTERFACE QKV_VERSION="${PROJECT_VERSION}")
 target_include_directories(qkv_flags INTERFACE ${PROJECT_SOURCE_DIR}/src)
 
