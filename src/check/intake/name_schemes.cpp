@@ -8,13 +8,15 @@
 namespace qkv::inline check {
 namespace {
 
-// What an array of another program is called here. `*` is a layer's number, `<` the number of the
-// layer before; `|` separates names of which the first that the lesson has is meant, or a later one
-// if it alone has the array's size; `+` joins the steps that stand side by side in one array. A
-// rule with `beside` applies only if an array of theirs or a given of ours has that name.
+// What an array of another program is called here: a module's output, its weight and bias. `*` is a
+// layer's number, `<` the number of the layer before; `|` separates names of which the first that
+// the lesson has is meant, or a later one if it alone has the array's size; `+` joins the steps
+// that stand side by side in one array. A rule with `beside` applies only if an array of theirs or
+// a given of ours has that name.
 struct NameRule {
   std::string_view theirs;
   std::string_view ours;
+  std::string_view weight = {}, bias = {};  // of theirs with ".weight" and ".bias" behind it
   std::string_view beside = {};
 };
 
@@ -25,7 +27,7 @@ constexpr NameRule transformer_lens[] = {
     {"hook_pos_embed", "position_embeddings"},
     {"blocks.0.hook_resid_pre", "X"},
     {"blocks.*.hook_resid_pre", "h<.residual2"},
-    {"blocks.*.ln1.hook_normalized", "h*.norm1", "h*.bias1"},
+    {.theirs = "blocks.*.ln1.hook_normalized", .ours = "h*.norm1", .beside = "h*.bias1"},
     {"blocks.*.attn.hook_q", "h*.Q"},
     {"blocks.*.attn.hook_k", "h*.K"},
     {"blocks.*.attn.hook_v", "h*.V"},
@@ -36,13 +38,13 @@ constexpr NameRule transformer_lens[] = {
     {"blocks.*.attn.hook_z", "h*.context"},
     {"blocks.*.hook_attn_out", "h*.norm1_out|h*.output"},
     {"blocks.*.hook_resid_mid", "h*.residual1"},
-    {"blocks.*.ln2.hook_normalized", "h*.norm2", "h*.bias2"},
+    {.theirs = "blocks.*.ln2.hook_normalized", .ours = "h*.norm2", .beside = "h*.bias2"},
     {"blocks.*.mlp.hook_pre", "h*.mlp_in|h*.gate"},
     {"blocks.*.mlp.hook_pre_linear", "h*.up"},
     {"blocks.*.mlp.hook_post", "h*.gated|h*.gelu|h*.relu"},
     {"blocks.*.hook_mlp_out", "h*.norm2_out|h*.mlp_out"},
     {"blocks.*.hook_resid_post", "h*.residual2"},
-    {"ln_final.hook_normalized", "norm", "bias"},
+    {.theirs = "ln_final.hook_normalized", .ours = "norm", .beside = "bias"},
 };
 
 // Source: the names that llama.cpp's graph gives its tensors. Qcur and Kcur are named before and
@@ -68,7 +70,7 @@ constexpr NameRule llama_cpp[] = {
     {"kqv-*", "h*.context"},
     {"kqv_merged-*", "h*.context"},
     {"kqv_merged_cont-*", "h*.concat"},
-    {"kqv_out-*", "h*.concat", "attn_out-*"},
+    {.theirs = "kqv_out-*", .ours = "h*.concat", .beside = "attn_out-*"},
     {"kqv_out-*", "h*.output|h*.concat"},
     {"attn_out-*", "h*.output"},
     {"attn_post_norm-*", "h*.norm1_out"},
@@ -91,93 +93,56 @@ constexpr NameRule llama_cpp[] = {
 };
 
 // Source: the modules of minGPT, nanoGPT and Hugging Face's GPT-2. Outputs have a module's path;
-// weights and their gradients end in ".weight" or ".bias", and ".grad".
+// gradients end in ".grad".
 constexpr NameRule gpt2[] = {
     {"returned", "logits"},  // by the model, as the Python package records it
-    {"wte", "token_embeddings"},
-    {"wpe", "position_embeddings"},
+    {"wte", "token_embeddings", "token_table"},
+    {"wpe", "position_embeddings", "position_table"},
     {"drop", "X"},
-    {"h.*.ln_1", "h*.norm1"},
-    {"h.*.attn.c_attn", "h*.Q+h*.K+h*.V"},
+    {"h.*.ln_1", "h*.norm1", "h*.gain1", "h*.bias1"},
+    {"h.*.attn.c_attn", "h*.Q+h*.K+h*.V", "h*.W_Q+h*.W_K+h*.W_V", "h*.b_Q+h*.b_K+h*.b_V"},
     {"h.*.attn.attn_dropout", "h*.attention_weights"},
-    {"h.*.attn.c_proj", "h*.output"},
+    {"h.*.attn.c_proj", "h*.output", "h*.W_O", "h*.b_O"},
     {"h.*.attn.resid_dropout", "h*.output"},
     {"h.*.attn", "h*.output"},
-    {"h.*.ln_2", "h*.norm2"},
-    {"h.*.mlp.c_fc", "h*.mlp_in"},
+    {"h.*.ln_2", "h*.norm2", "h*.gain2", "h*.bias2"},
+    {"h.*.mlp.c_fc", "h*.mlp_in", "h*.W_in", "h*.b_in"},
     {"h.*.mlp.act", "h*.gelu|h*.relu"},
     {"h.*.mlp.gelu", "h*.gelu"},
-    {"h.*.mlp.c_proj", "h*.mlp_out"},
+    {"h.*.mlp.c_proj", "h*.mlp_out", "h*.W_out", "h*.b_out"},
     {"h.*.mlp.dropout", "h*.mlp_out"},
     {"h.*.mlp", "h*.mlp_out"},
     {"h.*", "h*.residual2"},
-    {"ln_f", "norm"},
-    {"lm_head", "logits"},
-    {"wte.weight", "token_table"},
-    {"wpe.weight", "position_table"},
-    {"h.*.ln_1.weight", "h*.gain1"},
-    {"h.*.ln_1.bias", "h*.bias1"},
-    {"h.*.attn.c_attn.weight", "h*.W_Q+h*.W_K+h*.W_V"},
-    {"h.*.attn.c_attn.bias", "h*.b_Q+h*.b_K+h*.b_V"},
-    {"h.*.attn.c_proj.weight", "h*.W_O"},
-    {"h.*.attn.c_proj.bias", "h*.b_O"},
-    {"h.*.ln_2.weight", "h*.gain2"},
-    {"h.*.ln_2.bias", "h*.bias2"},
-    {"h.*.mlp.c_fc.weight", "h*.W_in"},
-    {"h.*.mlp.c_fc.bias", "h*.b_in"},
-    {"h.*.mlp.c_proj.weight", "h*.W_out"},
-    {"h.*.mlp.c_proj.bias", "h*.b_out"},
-    {"ln_f.weight", "gain"},
-    {"ln_f.bias", "bias"},
-    {"lm_head.weight", "W_logits"},
+    {"ln_f", "norm", "gain", "bias"},
+    {"lm_head", "logits", "W_logits"},
 };
 
 // Source: the modules of Hugging Face's LLaMA, Mistral, Qwen2, Qwen3, Gemma and Gemma 2.
 constexpr NameRule llama[] = {
     {"returned", "capped_logits|logits"},
-    {"embed_tokens", "token_embeddings"},
-    {"layers.*.input_layernorm", "h*.norm1"},
-    {"layers.*.self_attn.q_proj", "h*.Q"},
-    {"layers.*.self_attn.k_proj", "h*.K"},
-    {"layers.*.self_attn.v_proj", "h*.V"},
-    {"layers.*.self_attn.qkv_proj", "h*.Q+h*.K+h*.V"},
-    {"layers.*.self_attn.q_norm", "h*.Q_norm"},
-    {"layers.*.self_attn.k_norm", "h*.K_norm"},
-    {"layers.*.self_attn.o_proj", "h*.output"},
+    {"embed_tokens", "token_embeddings", "token_table"},
+    {"layers.*.input_layernorm", "h*.norm1", "h*.gain1"},
+    {"layers.*.self_attn.q_proj", "h*.Q", "h*.W_Q", "h*.b_Q"},
+    {"layers.*.self_attn.k_proj", "h*.K", "h*.W_K", "h*.b_K"},
+    {"layers.*.self_attn.v_proj", "h*.V", "h*.W_V", "h*.b_V"},
+    {"layers.*.self_attn.qkv_proj", "h*.Q+h*.K+h*.V", "h*.W_Q+h*.W_K+h*.W_V",
+     "h*.b_Q+h*.b_K+h*.b_V"},
+    {"layers.*.self_attn.q_norm", "h*.Q_norm", "h*.gain_Q"},
+    {"layers.*.self_attn.k_norm", "h*.K_norm", "h*.gain_K"},
+    {"layers.*.self_attn.o_proj", "h*.output", "h*.W_O", "h*.b_O"},
     {"layers.*.self_attn", "h*.output"},
-    {"layers.*.post_attention_layernorm", "h*.norm1_out|h*.norm2"},
-    {"layers.*.pre_feedforward_layernorm", "h*.norm2"},
-    {"layers.*.post_feedforward_layernorm", "h*.norm2_out"},
-    {"layers.*.mlp.gate_proj", "h*.gate"},
-    {"layers.*.mlp.up_proj", "h*.up"},
-    {"layers.*.mlp.gate_up_proj", "h*.gate+h*.up"},
+    {"layers.*.post_attention_layernorm", "h*.norm1_out|h*.norm2", "h*.gain1_out|h*.gain2"},
+    {"layers.*.pre_feedforward_layernorm", "h*.norm2", "h*.gain2"},
+    {"layers.*.post_feedforward_layernorm", "h*.norm2_out", "h*.gain2_out"},
+    {"layers.*.mlp.gate_proj", "h*.gate", "h*.W_gate", "h*.b_gate"},
+    {"layers.*.mlp.up_proj", "h*.up", "h*.W_up", "h*.b_up"},
+    {"layers.*.mlp.gate_up_proj", "h*.gate+h*.up", "h*.W_gate+h*.W_up", "h*.b_gate+h*.b_up"},
     {"layers.*.mlp.act_fn", "h*.silu|h*.gelu|h*.relu"},
-    {"layers.*.mlp.down_proj", "h*.mlp_out"},
+    {"layers.*.mlp.down_proj", "h*.mlp_out", "h*.W_down", "h*.b_down"},
     {"layers.*.mlp", "h*.mlp_out"},
     {"layers.*", "h*.residual2"},
-    {"norm", "norm"},
-    {"lm_head", "logits"},
-    {"embed_tokens.weight", "token_table"},
-    {"layers.*.input_layernorm.weight", "h*.gain1"},
-    {"layers.*.self_attn.q_proj.weight", "h*.W_Q"},
-    {"layers.*.self_attn.k_proj.weight", "h*.W_K"},
-    {"layers.*.self_attn.v_proj.weight", "h*.W_V"},
-    {"layers.*.self_attn.qkv_proj.weight", "h*.W_Q+h*.W_K+h*.W_V"},
-    {"layers.*.self_attn.q_proj.bias", "h*.b_Q"},
-    {"layers.*.self_attn.k_proj.bias", "h*.b_K"},
-    {"layers.*.self_attn.v_proj.bias", "h*.b_V"},
-    {"layers.*.self_attn.q_norm.weight", "h*.gain_Q"},
-    {"layers.*.self_attn.k_norm.weight", "h*.gain_K"},
-    {"layers.*.self_attn.o_proj.weight", "h*.W_O"},
-    {"layers.*.post_attention_layernorm.weight", "h*.gain1_out|h*.gain2"},
-    {"layers.*.pre_feedforward_layernorm.weight", "h*.gain2"},
-    {"layers.*.post_feedforward_layernorm.weight", "h*.gain2_out"},
-    {"layers.*.mlp.gate_proj.weight", "h*.W_gate"},
-    {"layers.*.mlp.up_proj.weight", "h*.W_up"},
-    {"layers.*.mlp.gate_up_proj.weight", "h*.W_gate+h*.W_up"},
-    {"layers.*.mlp.down_proj.weight", "h*.W_down"},
-    {"norm.weight", "gain"},
-    {"lm_head.weight", "W_logits"},
+    {"norm", "norm", "gain"},
+    {"lm_head", "logits", "W_logits"},
 };
 
 struct NameScheme {
@@ -217,6 +182,8 @@ std::vector<std::string> ours_of(const NameScheme& scheme, const NamedArray& arr
   for (const std::string_view wrapper : wrappers) {
     if (name.starts_with(wrapper)) name.remove_prefix(wrapper.size());
   }
+  const bool is_weight = name.ends_with(".weight"), is_bias = name.ends_with(".bias");
+  if (is_weight || is_bias) name = name.substr(0, name.rfind('.'));
   for (const NameRule& rule : scheme.rules) {
     const auto layer = matched(rule.theirs, name);  // a layer's number, or nothing
     if (!layer || (!layer->empty() && !parse_number<std::size_t>(*layer))) continue;
@@ -225,7 +192,10 @@ std::vector<std::string> ours_of(const NameScheme& scheme, const NamedArray& arr
         std::ranges::find(arrays, beside, &NamedArray::name) == arrays.end())
       continue;
     std::vector<std::string> first;
-    for (const std::string_view choice : split(rule.ours, '|')) {
+    for (const std::string_view choice : split(is_weight ? rule.weight
+                                               : is_bias ? rule.bias
+                                                         : rule.ours,
+                                               '|')) {
       std::vector<std::string> names;
       for (const std::string_view part : split(choice, '+')) {
         const std::string ours = with_layer(part, *layer);
@@ -299,11 +269,6 @@ const NameScheme* scheme_called(const std::string& wanted) {
                   did_you_mean(wanted, names, fmt::format("write {}", fmt::join(names, ", ")))));
 }
 
-bool same_numbers(const ParsedArray& one, const ParsedArray& other) {
-  return !one.cells.empty() && std::ranges::equal(one.cells, other.cells, std::equal_to(),
-                                                  &Numeral::value, &Numeral::value);
-}
-
 // How far an array is from a step's numbers; the nearest sentence of a batch counts. NaN if it has
 // another size, or heads, which may be laid out otherwise.
 double distance_from(const Tensor& right, const ParsedArray& array) {
@@ -337,7 +302,9 @@ void rename(const Names& names, const Trace& trace, std::vector<NamedArray>& arr
     if (first != places.end()) {
       auto& [place, old_name] = first->second;
       ParsedArray& taken = named[place].written;
-      if (same_numbers(taken, arrays[a].written)) continue;
+      if (!taken.cells.empty() && std::ranges::equal(taken.cells, arrays[a].written.cells, {},
+                                                     &Numeral::value, &Numeral::value))
+        continue;
       const Tensor& right = trace.at(ours.front());
       if (distance_from(right, arrays[a].written) > distance_from(right, taken)) {
         std::swap(taken, arrays[a].written);
