@@ -420,6 +420,37 @@ def torchs_norms_in_bfloat16_are_right(folder):
         equal(compared(folder / "d.npz", lesson)[0], 1, f"no bias in seed {seed}")
 
 
+def a_cell_that_only_moves_is_exact_to_a_unit(folder):
+    """Three units are for what is rounded on the way: products and norms."""
+    lesson, givens = the_lesson(folder)
+    made = computed(givens, bfloat16)
+    moved = made["Q"].copy()
+    moved[1, 2, 3] += 2.5 / 128 * np.abs(moved).max()
+    np.savez(folder / "d.npz", **made | {"Q": bfloat16(moved)})
+    status, said = compared(folder / "d.npz", lesson)
+    equal((status, said["first"]), (1, "Q"))
+
+
+def numbers_below_float16_s_smallest_are_right(folder):
+    rng = np.random.default_rng(8)
+    x = 1e-5 * rng.normal(size=(4, 6))
+    lesson = step_lesson(folder, 'op = "scale"\nby = 3', x=x)
+    for y, due in ((x / 3, 0), (x / 3 * 1.03 + 1e-7, 1), (-x / 3, 1)):
+        np.savez(folder / "d.npz", y=y.astype("f2"))
+        equal(compared(folder / "d.npz", lesson)[0], due)
+
+
+def a_mask_that_right_cells_contradict_is_no_fact(folder):
+    rng = np.random.default_rng(9)
+    x = np.round(rng.normal(size=(5, 5)), 3)
+    lesson = step_lesson(folder, 'op = "mask"\nkind = "causal"', x=x)
+    for ahead, is_sure in ((3, False), (9, True)):  # the next two left visible; all of them
+        np.savez(folder / "d.npz", y=np.where(np.triu(np.ones((5, 5)), ahead), -np.inf, x))
+        status, said = compared(folder / "d.npz", lesson)
+        (step,) = [step for step in said["steps"] if step["step"] == "y"]
+        equal((status, [one["id"] for one in step["mistakes"] if one["sure"]]), (1, ["mask.skipped"] * is_sure))
+
+
 def mistakes_in_missing_steps_of_large_programs_are_named(folder):
     n, d, heads = 64, 256, 4
     rng = np.random.default_rng(5)
@@ -462,6 +493,9 @@ CLAIMS = [
     the_form_of_gelu_shows_in_sixteen_bits,
     a_mask_that_lets_weights_through_shows_in_sixteen_bits,
     torchs_norms_in_bfloat16_are_right,
+    a_cell_that_only_moves_is_exact_to_a_unit,
+    numbers_below_float16_s_smallest_are_right,
+    a_mask_that_right_cells_contradict_is_no_fact,
     right_programs_pass_at_every_precision_and_in_every_form,
     planted_faults_are_found_at_their_step,
     a_softmax_in_half_precision_is_wrong_only_if_strict,

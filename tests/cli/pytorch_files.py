@@ -110,6 +110,25 @@ def what_is_no_tensor_is_refused_by_name(folder):
     assert not mark.exists()
 
 
+class Rebuilt:
+    """Pickled as a tensor with this offset, these sizes and strides."""
+
+    def __init__(self, *numbers):
+        self.numbers = numbers
+
+    def __reduce__(self):
+        return torch._utils._rebuild_tensor_v2, (LETTERS.storage(), *self.numbers, False, {})
+
+
+def offsets_and_sizes_are_whole_numbers(folder):
+    torch.save({"a": Rebuilt(3, (2, 2), (4, 1))}, folder / "a.pt")
+    same(folder / "a.pt", {"a": np.array([[3.0, 4], [7, 8]])})
+    for numbers in ((2**65, (2,), (1,)), ("3", (2,), (1,)), (0.5, (2,), (1,)), (-1, (2,), (1,)), (0, "2", "1"),
+                    (0, {2: 3}, {1: 1}), (0, 2, 1), (0, [2], (1,)), (0, (2,), (1, 1)), (0, ("2",), (1,))):
+        torch.save({"a": Rebuilt(*numbers)}, folder / "b.pt")
+        refused(folder / "b.pt", (folder / "b.pt").read_bytes(), "its pickle is damaged")
+
+
 def nested_pickles_end(folder):
     twice = b"\x80\x02]q\x00" + b"".join(
         b"]q%c(h%ch%ce" % (i, i - 1, i - 1) for i in range(1, 60))
@@ -168,6 +187,7 @@ CLAIMS = [
     dictionaries_and_lists_give_names,
     a_file_of_one_tensor_has_its_name,
     what_is_no_tensor_is_refused_by_name,
+    offsets_and_sizes_are_whole_numbers,
     nested_pickles_end,
     damaged_files_are_refused_or_read,
     what_the_archive_says_twice_is_refused,

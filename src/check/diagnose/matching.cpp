@@ -57,7 +57,7 @@ class Matcher {
       if (best.empty()) break;
       sort(best);
       const std::size_t known = found.size();
-      for (const Match& fit : best) name(fit, found);
+      for (const Match& fit : best) name(fit, in_full, found);
       doubt(best, std::span(found).subspan(known));
       const std::vector<std::size_t> before = open_cells_;
       close(best.front());
@@ -315,7 +315,9 @@ class Matcher {
     return count;
   }
 
-  void name(const Match& fit, std::vector<Explanation>& found) const {
+  // Right cells that contradict it leave a mistake unsure; so does what the rounding of missing
+  // steps leaves open, unless it explains all.
+  void name(const Match& fit, bool in_full, std::vector<Explanation>& found) const {
     const auto same = [&](const Explanation& known) {
       return candidates_[known.candidate].id == candidates_[fit.candidate].id;
     };
@@ -323,7 +325,8 @@ class Matcher {
     found.push_back({.candidate = fit.candidate,
                      .cells = fit.cells,
                      .first = fit.first,
-                     .sure = !fit.is_refuted && !fit.is_lone_cell &&
+                     .sure = !fit.is_refuted && !fit.is_lone_cell && fit.contradicted == 0 &&
+                             (in_full || candidates_[fit.candidate].room.empty()) &&
                              (fit.cells > 1 || !candidates_[fit.candidate].evidence.yields),
                      .is_refuted = fit.is_refuted});
   }

@@ -405,12 +405,12 @@ class Judge {
     if (!node.has_number(i)) return false;
     const double x = node.own.values[i];
     if (node.is_exact(i)) return within(x, node.exact[i], node.units.floor);
+    if (is_held(node.from_yours.values[i], node.units.precision)) units = 1;  // none was needed
     return within(x, node.from_yours.values[i], units * node.units.tolerance(i));
   }
 
-  // Returns how many units a cell may be off. A 16-bit program also rounds on the way to a cell:
-  // PyTorch's norms and products of a few columns are up to 2.6 units off. One cell may be, but not
-  // the typical cell.
+  // Returns how many units a cell may be off. A 16-bit program also rounds on the way: PyTorch's
+  // norms and products of few columns are up to 2.6 units off: one cell, not the typical cell.
   static double units_of_rounding(const LearnerNode& node) {
     if (node.units.basis != ToleranceBasis::type || !uses_largest(node.units.precision)) return 1;
     double squares = 0, count = 0;

@@ -225,7 +225,7 @@ std::optional<std::string> matched(std::string_view pattern, std::string_view na
   return std::string(name.substr(before.size(), name.size() - before.size() - after.size()));
 }
 
-bool uses_largest(Precision precision) { return rule_of(precision).least == 0; }
+bool uses_largest(Precision precision) { return rule_of(precision).least < 1; }
 
 Tolerance tolerance_of_dumps(Precision precision, std::span<const double> desired,
                              std::size_t terms) {

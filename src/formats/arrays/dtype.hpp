@@ -47,8 +47,8 @@ struct PrecisionRule {
 };
 /// From the coarsest to the finest. Digits have the tolerance of float64.
 inline constexpr PrecisionRule precision_rules[] = {
-    {Precision::bfloat16, "bfloat16", 2, 0x1p-7, 0, 0x1p-8, 1.6e-2, 1e-5},
-    {Precision::float16, "float16", 3, 0x1p-10, 0, 0x1p-11, 1e-3, 1e-5},
+    {Precision::bfloat16, "bfloat16", 2, 0x1p-7, 0x1p-126, 0x1p-8, 1.6e-2, 1e-5},
+    {Precision::float16, "float16", 3, 0x1p-10, 0x1p-14, 0x1p-11, 1e-3, 1e-5},
     {Precision::float32, "float32", 6, 1e-6, 1, 0x1p-24, 1.3e-6, 1e-5},
     {Precision::float64, "float64", 12, 1e-12, 1, 0x1p-52, 1e-7, 1e-7},
     {Precision::digits, "float64", 0, 1e-6, 1, 0, 1e-7, 1e-7},

@@ -18,6 +18,7 @@ constexpr ZipMessages pytorch_messages = {
 };
 constexpr std::size_t max_pickle_bytes = std::size_t{1} << 24;
 constexpr std::size_t max_entries = 1'000'000;  // of all dictionaries and lists together
+constexpr std::size_t max_values = 2'000'000;   // of the pickle
 constexpr std::size_t max_nesting = 32;
 constexpr std::size_t max_axes = 64;
 
@@ -82,6 +83,7 @@ class Pickle {
   }
 
   void push(Node node) {
+    if (nodes_.size() >= max_values) refuse_value("more than dictionaries of tensors need");
     nodes_.push_back(std::move(node));
     stack_.push_back(static_cast<NodeIndex>(nodes_.size() - 1));
   }
@@ -340,11 +342,10 @@ class PytorchFile {
         name.empty() ? where_ : fmt::format("{}, {}", where_, printable(name));
     const Node& storage = pickle[node.items[0]];
     if (storage.kind != NodeKind::storage) pickle.refuse_broken();
-    const Shape sizes = numbers(pickle, node.items[2]);
-    const Shape strides = numbers(pickle, node.items[3]);
-    const std::int64_t offset = pickle[node.items[1]].number;
-    if (sizes.size() != strides.size() || sizes.size() > max_axes || offset < 0)
-      pickle.refuse_broken();
+    const Shape sizes = numbers(pickle, pickle[node.items[2]]);
+    const Shape strides = numbers(pickle, pickle[node.items[3]]);
+    const Shape offset = numbers(pickle, {.kind = NodeKind::tuple, .items = {node.items[1]}});
+    if (sizes.size() != strides.size() || sizes.size() > max_axes) pickle.refuse_broken();
     const std::size_t count = element_count(sizes, place + ": a tensor");
     if (count == 0) refuse(place, "it holds no numbers: one of its sizes is 0");
     ParsedArray array{.shape = sizes.empty() ? Shape{1} : sizes};
@@ -353,14 +354,15 @@ class PytorchFile {
       if (numbers_ > surplus_factor * size_) {
         refuse(place, "the tensors have far more numbers than the file: save their clones");
       }
-      array = strided(pickle, storage, {sizes, strides, static_cast<std::size_t>(offset)}, place);
+      array = strided(pickle, storage, {sizes, strides, offset[0]}, place);
     }
     arrays_.push_back({name, std::move(array)});
   }
 
-  Shape numbers(const Pickle& pickle, NodeIndex index) const {
+  static Shape numbers(const Pickle& pickle, const Node& list) {
     Shape numbers;
-    for (const NodeIndex item : pickle[index].items) {
+    if (list.kind != NodeKind::tuple) pickle.refuse_broken();
+    for (const NodeIndex item : list.items) {
       if (pickle[item].kind != NodeKind::integer || pickle[item].number < 0) pickle.refuse_broken();
       numbers.push_back(static_cast<std::size_t>(pickle[item].number));
     }
