@@ -95,14 +95,6 @@ def config_of(module: Any) -> Dict[str, Any]:
     return {name: value for name in names if not callable(value := getattr(config, name))}
 
 
-def without_copies(arrays: Mapping[str, Any]) -> Dict[str, Any]:
-    """The arrays, without those that are an earlier one under another name."""
-    known = {}
-    for name, array in arrays.items():
-        known.setdefault(id(array), (name, array))
-    return dict(known.values())
-
-
 def write_model(module: Any, folder: Path, config: Dict[str, Any]) -> None:
     """Writes the weights, and config.json if there is anything to say in it."""
     weights = module.state_dict()
@@ -213,7 +205,7 @@ def verdict_in(place_of_files: Folder, module: Any, numbers: Any, known: Dict[st
     elif head is None or output.dtype != head.dtype or not output.to(head.device).equal(head):
         steps = {"returned": output, **steps}
     file = folder.with_name("steps.safetensors")
-    _arrays.write(file, without_copies(steps))
+    _arrays.write(file, steps)
     hint = ""
     if "model_type" not in known and "family" not in options:
         if any(is_exact_gelu(inside) for inside in module.modules()):

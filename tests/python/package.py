@@ -248,6 +248,20 @@ def what_a_model_returns_is_verified(_folder):
     assert not qkv.verify(model, ids=[1, 4])
 
 
+def a_layer_that_returns_its_mlp_s_own_output_is_named(_folder):
+    from llama import Layer, Llama
+
+    class Forgetful(Layer):
+        def forward(self, x):
+            return self.mlp(self.post_attention_layernorm(x + self.self_attn(self.input_layernorm(x))))
+
+    torch.manual_seed(1)
+    model = Llama()
+    assert qkv.verify(model, ids=[7, 1, 42])
+    model.model["layers"][1].__class__ = Forgetful
+    equal(qkv.verify(model, ids=[7, 1, 42]).first_wrong, "h1.residual2")
+
+
 def what_verify_cannot_take_is_refused(_folder):
     from nanogpt_test import GPT
     for module, ids, kind in ((GPT(), [], ValueError), (GPT(), [[1, 2], [3, 4]], ValueError),
@@ -405,6 +419,7 @@ CLAIMS = [
     an_output_that_is_changed_on_the_way_is_recorded_twice,
     a_mistake_in_two_steps_that_modules_hide_is_named,
     what_a_model_returns_is_verified,
+    a_layer_that_returns_its_mlp_s_own_output_is_named,
     what_verify_cannot_take_is_refused,
     every_refusal_is_one_line_of_qkv,
     entries_of_a_config_are_used_or_refused,
