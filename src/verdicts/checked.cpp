@@ -189,7 +189,7 @@ std::string mistakes_text(const StepReport& step, const CheckStyle& style) {
   const std::string_view lead = !unsure ? ""
                                 : likely.front().cells < step.cells.wrong
                                     ? "Not all wrong cells fit. It could be: "
-                                    : "Too few cells to be sure. It could be: ";
+                                    : "This is not certain; it could be: ";
   if (are_alternatives(step)) {
     return paragraph(
         fmt::format("{}{}. Each explains {}.", lead, alternatives_text(step, likely.size()),
@@ -290,12 +290,6 @@ std::string pass_text(std::string_view name, const PassReport& report) {
   if (report.first_wrong) says = "wrong, first in " + sanitise(*report.first_wrong);
   if (report.submitted_count == 0) says = "nothing was submitted";
   return fmt::format("{}: {}.", name, says);
-}
-
-std::string passes_text(const PassReports& passes, const CheckStyle& style) {
-  return paragraph(
-      pass_text("Forward pass", passes.forward) + " " + pass_text("Gradients", passes.backward),
-      style, 2);
 }
 
 // Lists names on one line; names beyond it are counted.
@@ -566,7 +560,11 @@ std::string checked_arithmetic(const Trace& own, const StepReport& step, std::si
 }
 
 std::string checked_text(const CheckReport& report, const CheckStyle& style) {
-  const std::string passes = report.passes ? passes_text(*report.passes, style) : "";
+  std::string passes;
+  if (const auto& both = report.passes)
+    passes = paragraph(
+        pass_text("Forward pass", both->forward) + " " + pass_text("Gradients", both->backward),
+        style, 2);
   const std::string end = others_text(report, style) + passes + verdict_text(report, style);
   if (style.detail == Detail::all) return steps_text(report, style, 0) + end;
   const std::string start =

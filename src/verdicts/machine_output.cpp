@@ -32,7 +32,7 @@ double in_hundredths(double marks) { return std::round(100 * marks) / 100; }
 // Describes why a submission did not get full marks.
 std::string reason_of(const CheckedPath& one, const Marks& marks, const Rubric& rubric) {
   if (!one.report) return one.failure;
-  std::vector<std::string> reasons;
+  std::vector<std::string> reasons = one.report->unreadable;
   if (const StepReport* step = one.report->first_wrong_step()) {
     const bool is_given = rubric.trace().find_step(step->step) == nullptr;
     reasons.push_back(fmt::format(
@@ -45,15 +45,18 @@ std::string reason_of(const CheckedPath& one, const Marks& marks, const Rubric& 
     reasons.push_back(
         fmt::format("what depends on {} earns nothing", fmt::join(marks.changed, ", ")));
   }
-  if (in_hundredths(marks.taken) > 0) {
-    const double marks_taken = in_hundredths(marks.taken);
-    reasons.push_back(fmt::format("no known mistake explains {}, which costs {} {}",
-                                  fmt::join(marks.unexplained, ", "), marks_taken,
-                                  marks_taken == 1 ? "mark" : "marks"));
+  if (const double taken = in_hundredths(marks.taken); taken > 0) {
+    reasons.push_back(fmt::format("no known mistake explains {}, which costs {} mark{}",
+                                  fmt::join(marks.unexplained, ", "), taken,
+                                  taken == 1 ? "" : "s"));
   }
-  if (!one.report->missing.empty() && !rubric.has_part(*one.report)) {
-    reasons.push_back(fmt::format("not submitted: {}", fmt::join(one.report->missing, ", ")));
-  }
+  std::vector<std::string> missing = one.report->missing;
+  std::erase_if(missing, [&](const std::string& name) {
+    const auto place = rubric.trace().step_names.place(name);
+    return rubric.is_for_a_part() && (!place || marks.steps[*place].of == 0);
+  });
+  if (!missing.empty())
+    reasons.push_back(fmt::format("not submitted: {}", fmt::join(missing, ", ")));
   return fmt::format("{}", fmt::join(reasons, "; "));
 }
 
@@ -75,14 +78,16 @@ std::string_view verdict_of(const CheckedPath& one, const Rubric& rubric) {
 std::string checked_line(const CheckedPath& one, const Rubric& rubric) {
   std::string text = sanitise(one.path) + ": ";
   if (!one.report) return text + "can't be read\n";
-  const StepMarks total = total_of(rubric.of(*one.report));
-  text += verdict_of(one, rubric);
+  text += outcome_name(one.report->outcome);
   if (const StepReport* step = one.report->first_wrong_step()) {
     const std::string ids = mistake_ids(step);
     text += fmt::format(" at {}{}", step->step, ids.empty() ? "" : " (" + ids + ")");
   } else if (const auto undecided = undecided_steps(*one.report); !undecided.empty()) {
     text += " at " + undecided.front()->step;
   }
+  if (std::ranges::any_of(one.report->steps, [](const auto& step) { return step.left_out > 0; }))
+    return text + "; a part of the lesson: for marks, --summary csv with the worksheet's options\n";
+  const StepMarks total = total_of(rubric.of(*one.report));
   return text + fmt::format(", {} of {} marks\n", total.marks, total.of);
 }
 

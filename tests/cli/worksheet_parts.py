@@ -241,6 +241,20 @@ def a_row_of_four_heads(program, folder):
     return [] if "still blank: 16 cells" in told and "Not submitted" not in told else [f"four heads: {told}"]
 
 
+def a_class_with_a_part(program, folder):
+    """What was not asked for is not missing; what can't be read is named; without the part no marks are told."""
+    part = ("--row", "2", "--step", "scores")
+    for name in ("one", "two"):
+        run(program, "worksheet", "two-heads", "-o", folder / name, *part)
+    (numbers(folder / "two", "-scores.head-1")[0]).write_bytes(b"\xff\xfe\x00")
+    one, two = run(program, "check", "two-heads", folder / "one", folder / "two", "--summary", "csv",
+                   *part).stdout.splitlines()[1:]
+    lines = run(program, "check", "two-heads", folder / "one", folder / "two").stdout.splitlines()
+    right = ("not UTF-8" in two and "not submitted" not in one and "token_ids" not in two
+             and "a part of the lesson" in lines[0] and "marks" not in lines[0].split("for marks")[0])
+    return [] if right else [f"a class with a part: {one}\n{two}\n{lines}"]
+
+
 def main(arguments):
     program = str(Path(arguments[0]).resolve())
     paths = [Path(path) for path in arguments[1:]] or sorted(ROOT.glob("lessons/*.toml"))
@@ -251,6 +265,7 @@ def main(arguments):
         all_faults += by_hand(program, place / "cat", "the-fat-cat", None)
         all_faults += by_hand(program, place / "two", "two-heads", "1")
         all_faults += a_row_of_four_heads(program, place)
+        all_faults += a_class_with_a_part(program, place)
         for number, path in enumerate(paths):
             try:
                 lesson = reference.Lesson(path)

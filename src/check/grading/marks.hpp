@@ -38,6 +38,7 @@ class Rubric {
   /// Returns the marks of an unreadable submission: none.
   Marks nothing() const;
   Marks of(const CheckReport& report) const;
+  bool is_for_a_part() const { return !worths_.empty() && !worths_[0].is_asked.empty(); }
   /// True if a part was asked for, and each of its cells is right.
   bool has_part(const CheckReport& report) const;
   const Trace& trace() const { return *trace_; }
