@@ -39,7 +39,7 @@ std::string option_hint(const CLI::App& app, const std::string& wanted,
 
 std::string unexpected(const CLI::App& command, const std::string& word) {
   if (!word.starts_with('-')) {
-    return fmt::format("unexpected argument \"{}\" (put arguments with blanks in quotes)",
+    return fmt::format("\"{}\" is one argument too many (put a text with blanks in quotes)",
                        sanitise(word));
   }
   return fmt::format("{} has no option \"{}\"{}", command.get_name(), sanitise(word),

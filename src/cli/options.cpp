@@ -20,8 +20,7 @@ std::string name_map_error(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (equals != std::string::npos && equals > 0 && equals + 1 < text.size()) return {};
   return fmt::format(
-      "\"{}\" maps no name; write theirs=ours, as in attn_probs=attention_weights, or name a file "
-      "with one on each line",
+      "\"{}\" maps no name; write theirs=ours, as in att=scores, or name an existing file of these",
       text);
 }
 

@@ -41,7 +41,7 @@ void refuse_filled_in(const fs::path& directory, const std::vector<ExportedFile>
   }
   if (filled.empty()) return;
   throw InputError(fmt::format(
-      "{} holds numbers already{}, and a blank worksheet would replace them; name another "
+      "{} holds other numbers{}, and a blank worksheet would replace them; name another "
       "directory, or add --force",
       (directory / filled.front()).string(),
       filled.size() == 1 ? "" : fmt::format(", and so do {} more files", filled.size() - 1)));

@@ -97,8 +97,7 @@ std::string cell_in_words(const CellReference& cell, const Trace& trace) {
 }
 
 constexpr std::string_view introduction =
-    "This is a quiz: work out a number before its step is shown. Type it and press Enter; s skips "
-    "the question, q leaves.";
+    "A quiz: work out a number before its step. Type it, or s to skip, q to quit, and press Enter.";
 
 // The known mistakes that give the number; those of the operation come first. For a single number,
 // a slip of the pen is reported only if nothing else gives it.

@@ -43,8 +43,8 @@ constexpr Mistake activation_mistakes[] = {
     {"activation.other", "SiLU was taken here: x / (1 + e^(−x)).", look_up_function,
      Instead{&silu_operation}},
     {"activation.other", "x / (1 + e^(−1.702 x)) was taken here.", look_up_function, quick_gelu},
-    {"activation.other", "GELU was taken here, or the other form of it.", look_up_function,
-     Instead{&gelu_operation}},
+    {"activation.other", "GELU was taken here; in a GELU step, its other form (tanh or erf).",
+     look_up_function, Instead{&gelu_operation}},
 };
 
 constexpr std::string_view forms[] = {"tanh", "erf"};
