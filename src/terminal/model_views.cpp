@@ -53,7 +53,9 @@ std::string table_text(const std::vector<HeadStats>& habits, const HeadsStyle& l
       text += fmt::format("  {:>{}.{}f}", stats.*measure.value, cells, look.digits);
     }
     const std::string_view words = head_summary(stats);
-    text += fmt::format("{}{}\n", words.empty() ? "" : "  ", words);
+    const std::size_t columns = name_width + 4 + measures.size() * (cells + 2) + width(words);
+    const std::string_view lead = columns <= look.width ? "  " : "\n    ";
+    text += fmt::format("{}{}\n", words.empty() ? "" : lead, words);
   }
   return text;
 }

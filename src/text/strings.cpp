@@ -196,9 +196,11 @@ std::string did_you_mean(std::string_view wanted, const NameViews& names,
 
 std::string abbreviated_list(const NameViews& names) {
   constexpr std::size_t most = 24, first = 16;
-  if (names.size() <= most) return fmt::format("{}", fmt::join(names, ", "));
-  return fmt::format("{}, … and {} more", fmt::join(std::span(names).first(first), ", "),
-                     names.size() - first);
+  const std::size_t count = names.size() <= most ? names.size() : first;
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) text += (i == 0 ? "" : ", ") + sanitise(names[i]);
+  return count == names.size() ? text
+                               : fmt::format("{}, … and {} more", text, names.size() - count);
 }
 
 }  // namespace qkv::inline text

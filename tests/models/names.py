@@ -293,6 +293,12 @@ def weights_pass_as_pytorch_stores_them(folder):
         if layout == "out-in":  # alone, a square one may be transposed by mistake
             equal(compared({square: weights[square]}, place, options).returncode, 1)
             equal(compared({other: weights[other]}, place, options).returncode, 0)
+        if not layout:
+            config = llama.config_of(kind, hidden_size=16, head_dim=4, num_attention_heads=4)
+            weights = llama.random_weights(config)
+            llama.write(place, config, weights)
+            equal(compared({square: weights[square]}, place, options).returncode, 0, kind)
+            equal(compared({square: weights[square] * 1.01}, place, options).returncode, 1, kind)
 
 
 def every_bias_has_a_name(folder):

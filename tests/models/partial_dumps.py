@@ -27,7 +27,7 @@ class Models:
 
     def __init__(self, folder):
         self.folder, self.weights, self.config = folder, {}, {}
-        for family in some(llama.KINDS):
+        for family in llama.KINDS:
             (folder / family).mkdir()
             self.config[family] = llama.config_of(family)
             self.weights[family] = llama.random_weights(self.config[family])

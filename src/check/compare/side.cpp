@@ -99,7 +99,7 @@ int out_in_evidence(const Tensor& wanted, const Tensor& weight) {
 }
 
 // Transposes a side's weights, or their gradients, if most of them stand out × in. A lone square
-// one is no evidence.
+// one is no evidence, but where its name says it: LLaMA's kind always stores them so.
 void transpose_weights(bool gradients, const ComparedSideIndex& index, ComparedSide& side) {
   std::vector<ComparedMatrix*> weights;
   int evidence = 0;
@@ -112,7 +112,7 @@ void transpose_weights(bool gradients, const ComparedSideIndex& index, ComparedS
     evidence += shown;
     if (shown != 0 || is_square) weights.push_back(&matrix);
   }
-  if (evidence < 2) return;
+  if (evidence < (side.scheme.starts_with("llama:") ? 1 : 2)) return;
   for (ComparedMatrix* matrix : weights) {
     Shape& shape = matrix->written.shape;
     matrix->written.cells = with_axes_swapped(matrix->written.cells, shape[0], shape[1], 1);
