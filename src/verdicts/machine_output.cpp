@@ -41,10 +41,9 @@ std::string reason_of(const CheckedPath& one, const Marks& marks, const Rubric& 
   for (const StepReport* step : undecided_steps(*one.report)) {
     reasons.push_back(fmt::format("{}: undecided, {}", step->step, room_text({step})));
   }
-  if (!marks.changed.empty()) {
+  if (!marks.changed.empty())
     reasons.push_back(
         fmt::format("what depends on {} earns nothing", fmt::join(marks.changed, ", ")));
-  }
   if (const double taken = in_hundredths(marks.taken); taken > 0) {
     reasons.push_back(fmt::format("no known mistake explains {}, which costs {} mark{}",
                                   fmt::join(marks.unexplained, ", "), taken,
@@ -85,10 +84,11 @@ std::string checked_line(const CheckedPath& one, const Rubric& rubric) {
   } else if (const auto undecided = undecided_steps(*one.report); !undecided.empty()) {
     text += " at " + undecided.front()->step;
   }
-  if (std::ranges::any_of(one.report->steps, [](const auto& step) { return step.left_out > 0; }))
-    return text + "; a part of the lesson: for marks, --summary csv with the worksheet's options\n";
+  const bool is_part = std::ranges::any_of(
+      one.report->steps, [](const StepReport& step) { return step.left_out > 0; });
   const StepMarks total = total_of(rubric.of(*one.report));
-  return text + fmt::format(", {} of {} marks\n", total.marks, total.of);
+  return text + fmt::format(", {} of {} marks{}\n", total.marks, total.of,
+                            is_part ? " (of a part: --summary csv and the sheet's options)" : "");
 }
 
 std::string summary_csv(const std::vector<CheckedPath>& all, const Rubric& rubric) {
