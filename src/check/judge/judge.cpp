@@ -405,7 +405,7 @@ class Judge {
     if (!node.has_number(i)) return false;
     const double x = node.own.values[i];
     if (node.is_exact(i)) return within(x, node.exact[i], node.units.floor);
-    if (is_held(node.from_yours.values[i], node.units.precision)) units = 1;  // none was needed
+    if (is_held(node.from_yours.values[i], node.units.precision)) units = 1;  // nothing to round
     return within(x, node.from_yours.values[i], units * node.units.tolerance(i));
   }
 

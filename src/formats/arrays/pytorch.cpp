@@ -83,7 +83,7 @@ class Pickle {
   }
 
   void push(Node node) {
-    if (nodes_.size() >= max_values) refuse_value("more than dictionaries of tensors need");
+    if (nodes_.size() >= max_values) refuse(where_, "it holds too much: save only tensors");
     nodes_.push_back(std::move(node));
     stack_.push_back(static_cast<NodeIndex>(nodes_.size() - 1));
   }
