@@ -38,9 +38,7 @@ std::string table_text(const std::vector<HeadStats>& habits, const HeadsStyle& l
   for (const HeadStats& stats : habits) name_width = std::max(name_width, width(short_name(stats)));
   const std::size_t cells = cell_width(look.digits);
   std::string text = "  " + std::string(name_width, ' ');
-  for (const HeadMeasure& measure : measures) {
-    text += fmt::format(" {:>{}}", measure.name, cells);
-  }
+  for (const HeadMeasure& measure : measures) text += fmt::format(" {:>{}}", measure.name, cells);
   text += "\n";
   bool is_model = true;
   for (const HeadStats& stats : habits) {
@@ -49,9 +47,8 @@ std::string table_text(const std::vector<HeadStats>& habits, const HeadsStyle& l
     }
     const std::string name = short_name(stats);
     text += "  " + sanitise(name) + std::string(name_width - width(name), ' ');
-    for (const HeadMeasure& measure : measures) {
+    for (const HeadMeasure& measure : measures)
       text += fmt::format(" {:>{}.{}f}", stats.*measure.value, cells, look.digits);
-    }
     const std::string_view words = head_summary(stats);
     const std::size_t columns = name_width + 3 + measures.size() * (cells + 1) + width(words);
     const std::string_view lead = columns <= look.width ? " " : "\n    ";

@@ -44,8 +44,11 @@ ToleranceBasis whole_number_basis(const Expected& expected, int others) {
 
 ToleranceBasis digits_basis(const SubmittedArray& submitted, const Expected& expected, int others) {
   if (std::ranges::any_of(submitted.cells, &Numeral::scientific)) return ToleranceBasis::exponents;
-  return most_decimals(submitted) > 0 ? ToleranceBasis::decimals
-                                      : whole_number_basis(expected, others);
+  // Beside numbers with all their digits, a program prints a 0 as "0.0": it has not rounded there.
+  constexpr int most_by_hand = 6;
+  const bool is_printed = others > most_by_hand && are_whole(submitted.cells.values());
+  return most_decimals(submitted) > (is_printed ? 1 : 0) ? ToleranceBasis::decimals
+                                                         : whole_number_basis(expected, others);
 }
 
 // Returns the unit of plain notation; 0 if only the floor counts. Whole numbers that are rounded

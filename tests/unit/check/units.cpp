@@ -75,6 +75,11 @@ TEST_CASE("whole numbers are exact, or as coarse as the other matrices, or halve
   CHECK(others.decimals == 2);
   CHECK(others.plain == Approx(0.01));
   CHECK(unit_of(by_hand("0,0"), {0.04, 0.02}, {.written = 1}).plain == Approx(0.004));
+
+  // A program prints a whole number with one decimal that it did not round to.
+  CHECK(unit_of(by_hand("0.0,0.0"), {0.04, 0.02}, {.written = 17}).plain == Approx(1e-6));
+  CHECK(unit_of(by_hand("1.0,0.0"), {0.96, 0.04}, {.written = 17}).plain == Approx(1e-6));
+  CHECK(unit_of(by_hand("0.0,0.0"), {0.04, 0.02}, {.written = 4}).plain == Approx(0.1));
 }
 
 TEST_CASE("in e-notation a cell's unit is its own last digit, up to half the largest number") {
