@@ -365,12 +365,10 @@ NodeDiagnosis diagnose(const Judgement& judgement, const Trace& trace, std::size
   CandidateSet candidate_set(judgement, trace, index, mismatch,
                              result.region ? &*result.region : nullptr, budget);
   std::vector<Explanation> found = explain_mismatch(mismatch, candidate_set.candidates());
-  if (found.empty() && candidate_set.allow_rounding()) {
+  if (found.empty() && candidate_set.allow_rounding())
     found = explain_mismatch(mismatch, candidate_set.candidates());
-  }
-  if (found.empty() && candidate_set.collect_pairs()) {
+  if (found.empty() && candidate_set.collect_pairs())
     found = explain_mismatch(mismatch, candidate_set.candidates());
-  }
   // A factor or an offset that all wrong cells share says more than a mistake that explains some.
   const auto what = result.region ? result.region->what : Region::What::anything;
   const bool is_shared = what == Region::What::multiple || what == Region::What::offset;

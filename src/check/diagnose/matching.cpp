@@ -211,12 +211,10 @@ class Matcher {
       return;
     }
     for (std::size_t m = 0; m * size < all; ++m) {
-      for (std::size_t r = m * rows; r < (m + 1) * rows; ++r) {
+      for (std::size_t r = m * rows; r < (m + 1) * rows; ++r)
         offer(in_a_row(r * columns, columns), open_in_row_[r]);
-      }
-      for (std::size_t c = 0; c < columns; ++c) {
+      for (std::size_t c = 0; c < columns; ++c)
         offer({m * size + c, rows, columns, 1}, open_in_column_[m * columns + c]);
-      }
     }
     if (at_least > 1) return;
     for (const std::size_t i : open_cells_) offer({i, 1, 1, 1}, 1);
@@ -338,13 +336,13 @@ class Matcher {
     std::size_t speaking = 0;
     for (const Match& fit : best) speaking = std::max(speaking, fit.speaking);
     const auto likely = std::ranges::count(named, false, &Explanation::is_refuted);
-    if (speaking >= enough || (speaking > 0 && likely < 2 && !may_be_chance())) return;
+    if (speaking >= enough || (speaking > 0 && likely < 2 && !may_be_chance(best.front()))) return;
     for (Explanation& one : named) one.sure = false;
   }
 
   // True if only one number was written, or is wrong in a program's array, and so many candidates
   // were tried that one of them may well be that near by chance.
-  bool may_be_chance() const {
+  bool may_be_chance(const Match& fit) const {
     const auto is_number = [](double x) { return !std::isnan(x); };
     const auto wrong = std::ranges::find(mismatch_.wrong, true) - mismatch_.wrong.begin();
     const bool is_alone = std::ranges::count_if(mismatch_.written, is_number) == 1;
@@ -352,7 +350,9 @@ class Matcher {
       return false;
     const auto cell = static_cast<std::size_t>(wrong);
     const double x = std::abs(mismatch_.written[cell]);
-    const double hit = 2 * mismatch_.tolerance[cell] * static_cast<double>(candidates_.size());
+    const std::vector<double>& room = candidates_[fit.candidate].room;
+    const double near = mismatch_.tolerance[cell] + (room.empty() ? 0 : room[cell]);
+    const double hit = 2 * near * static_cast<double>(candidates_.size());
     constexpr double likely = 0.1;
     return x == 0 || std::isinf(x) || hit > likely * x;
   }

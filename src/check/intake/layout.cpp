@@ -273,9 +273,8 @@ void find_head(SubmittedFile& file, const Trace& trace, std::vector<std::string>
   const Tensor shown =
       is_shown_transposed(tensor, trace.token_layout) ? transposed(tensor) : tensor;
   std::vector<double> misfits;
-  for (std::size_t m = 0; m < tensor.matrices(); ++m) {
+  for (std::size_t m = 0; m < tensor.matrices(); ++m)
     misfits.push_back(misfit(file.written, shown.values, m));
-  }
   const auto best = std::ranges::min_element(misfits);
   if (*best > 0.5) return;
   const auto head = static_cast<std::size_t>(best - misfits.begin());

@@ -125,12 +125,13 @@ bool have_a_floating_point(const SubmittedArray& submitted, const Coarser& kind)
   return different.size() >= enough_numbers && largest >= std::ldexp(finest, kind.bits + further);
 }
 
-// True if at least two numbers, or the only one, fit the type and can't do so by chance.
+// True if at least two numbers, or the only one, fit the type and can't do so by chance, one of
+// them where the type does not hold what is expected.
 bool are_all(const SubmittedArray& submitted, std::span<const double> expected,
              const Coarser& kind) {
-  std::set<double> telling;
+  std::set<double> evidence;
   std::size_t count = 0;
-  bool is_off = false;
+  bool is_telling = false, is_off = false;
   for (std::size_t i = 0; i < submitted.cells.size(); ++i) {
     const double x = submitted.cells[i].value;
     if (!std::isfinite(x)) continue;
@@ -140,9 +141,11 @@ bool are_all(const SubmittedArray& submitted, std::span<const double> expected,
         i < expected.size() && (!std::isfinite(expected[i]) || kind.holds(expected[i]));
     is_off =
         is_off || i >= expected.size() || static_cast<float>(x) != static_cast<float>(expected[i]);
-    if (telling.size() < 2 && is_evidence_of_type(x) && !is_expected) telling.insert(x);
+    if (!is_evidence_of_type(x)) continue;
+    is_telling = is_telling || !is_expected;
+    if (evidence.size() < 2) evidence.insert(x);
   }
-  return telling.size() >= std::min<std::size_t>(2, std::max<std::size_t>(1, count)) ||
+  return (is_telling && evidence.size() >= std::min<std::size_t>(2, count)) ||
          (is_off && have_a_floating_point(submitted, kind));
 }
 

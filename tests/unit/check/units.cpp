@@ -240,6 +240,8 @@ TEST_CASE("a coarser type shows in two numbers that it holds and the right ones 
   CHECK(found(half, half, Precision::float64) == Precision::float64);  // as right as it can be
   CHECK(found({0.333251953125, 0.5}, thirds, Precision::float64) == Precision::float64);
   CHECK(found({0.333251953125}, {1.0 / 3}, Precision::float64) == Precision::float16);
+  // One number of the type is enough beside another that it holds and that is right.
+  CHECK(found(half, {1.0 / 3, half[1]}, Precision::float64) == Precision::float16);
   CHECK(found({0.333984375, 0.66796875}, thirds, Precision::float64) == Precision::bfloat16);
   CHECK(found({0.333251953125, 0.667}, thirds, Precision::float64) == Precision::float64);
   // 65504 is the largest float16; 2^-24 is the smallest.
