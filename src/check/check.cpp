@@ -169,8 +169,12 @@ void report_room(const LearnerNode& node, Room& room_of, StepReport& report) {
 }
 
 StepReport report_of(const Interpretation& interpretation, std::size_t index, Room& room,
-                     DiagnosisBudget& budget) {
+                     DiagnosisBudget* budget) {
   const LearnerNode& node = interpretation.judgement.nodes[index];
+  const auto diagnosed = [&] {
+    return budget ? diagnose(interpretation.judgement, *interpretation.trace, index, *budget)
+                  : NodeDiagnosis();
+  };
   StepReport report;
   report.step = node.name;
   report.right_shape = node.truth->shape();
@@ -180,7 +184,7 @@ StepReport report_of(const Interpretation& interpretation, std::size_t index, Ro
     report.wrong_shape = node.wrong_shape_array->shape;
     report.cells.wrong = static_cast<std::size_t>(
         std::ranges::count(node.wrong_shape_array->cells, false, &Numeral::is_blank));
-    NodeDiagnosis found = diagnose(interpretation.judgement, *interpretation.trace, index, budget);
+    NodeDiagnosis found = diagnosed();
     report.mistakes = std::move(found.mistakes);
     report.untried = found.untried;
     report.only_shape_differs = report.mistakes.empty() && has_right_numbers(interpretation, node);
@@ -219,7 +223,7 @@ StepReport report_of(const Interpretation& interpretation, std::size_t index, Ro
       if (operand.step && operand.submitted && operand.units.basis == ToleranceBasis::decimals)
         report.first->digits = std::max(report.first->digits, operand.units.decimals);
     }
-    NodeDiagnosis found = diagnose(interpretation.judgement, *interpretation.trace, index, budget);
+    NodeDiagnosis found = diagnosed();
     report.region = region_worth_telling(found);
     report.mistakes = std::move(found.mistakes);
     report.untried = found.untried;
@@ -331,7 +335,7 @@ CheckReport check_submission(const Lesson& lesson, const Trace& trace, const Sub
       if (node.step && trace.find_step(node.name)) report.missing.push_back(node.name);
       continue;
     }
-    StepReport step = report_of(interpretation, i, room, budget);
+    StepReport step = report_of(interpretation, i, room, options.diagnoses ? &budget : nullptr);
     for (const std::size_t m :
          node.submitted ? node.submitted->missing_matrices : std::vector<std::size_t>()) {
       report.missing.push_back(fmt::format("{} of {}", matrix_name(*node.truth, m), node.name));

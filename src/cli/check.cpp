@@ -55,7 +55,8 @@ std::string lesson_of_sheet(const SubmissionPlace& place, const CheckReport& rep
     try {
       const LoadedLesson other = load_lesson(std::string(one.name));
       const Submission submission = read_submission(place, other.trace, names);
-      const CheckReport by_other = check_submission(other.lesson, other.trace, submission, {});
+      const CheckReport by_other =
+          check_submission(other.lesson, other.trace, submission, {.diagnoses = false});
       const bool has_as_many = by_other.steps.size() >= report.steps.size();
       if (has_as_many && right_share(by_other) > nearly_all) return std::string(one.name);
     } catch (const InputError&) {
@@ -99,7 +100,7 @@ std::vector<CheckedPath> check_all(const CheckCommandOptions& options, const Loa
         if (options.paths.size() > 1) return;
         CheckReport& report = *all.back().report;
         if (const auto other = lesson_of_sheet(place, report, loaded, names); !other.empty())
-          report.notes.push_back(fmt::format("this looks like the sheet of {}", other));
+          report.notes = {fmt::format("this looks like the sheet of {0}: qkv check {0}", other)};
       });
     }
   }

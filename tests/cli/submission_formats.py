@@ -183,7 +183,7 @@ def the_sheet_of_another_lesson_is_recognised(folder_of):
     sheet = folder_of() / "sheet"
     subprocess.run([PROGRAM, "export", "the-fat-cat", "-o", sheet, "--digits", "3"], capture_output=True, check=True)
     _, said = report(sheet, "causal")
-    assert "this looks like the sheet of the-fat-cat" in said, said
+    assert said == "qkv: this looks like the sheet of the-fat-cat: qkv check the-fat-cat\n", said
     assert "looks like" not in report(sheet, "the-fat-cat")[1]
     (sheet / "06-scores.csv").write_text("1,2,3,4\n5,6,7,8\n9,1,2,3\n4,5,6,7\n")
     assert "looks like" not in report(sheet / "06-scores.csv", "causal")[1]

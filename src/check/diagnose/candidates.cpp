@@ -460,17 +460,17 @@ void CandidateSet::collect_slips(const Assumption& assumption) {
   context.right = &right;
   context.decimals = node_.units.decimals;
   const bool same_shape = right.shape() == mismatch_.shape;
-  const bool by_hand = is_by_hand(mismatch_.written.size());
+  const bool by_hand = same_shape && is_by_hand(mismatch_.written.size());
   if (same_shape) {
     context.written = mismatch_.written;
     context.region = region_;
     context.are_shares = mismatch_.are_shares;
   }
-  if (same_shape && by_hand) {
+  if (by_hand) {
     context.near_wrong = worth_a_line(mismatch_);
     context.wrong = wrong_cells(mismatch_);
   }
-  if (node_.step && same_shape && by_hand &&
+  if (node_.step && by_hand &&
       std::ranges::count(context.near_wrong, true) <= most_cells_by_lines) {
     context.arithmetic = [&hypothesis, this](std::size_t m, std::size_t r, std::size_t c) {
       return hypothesis.arithmetic(index_, m, r, c);

@@ -118,7 +118,7 @@ std::vector<CandidateValues> by_digits(const SlipContext& c) {
       bool any = false;
       Tensor result = filled(*c.right, nothing);
       for (std::size_t i = 0; i < result.values.size(); ++i) {
-        if (!c.near_wrong.empty() && !c.near_wrong[i]) continue;
+        if (!c.near_wrong[i]) continue;
         const double x = quantise(std::as_const(*c.right).values[i]);
         if (!std::isfinite(x) || std::abs(x) >= largest_written) continue;
         const double made = slip(fmt::format("{:.{}f}", x, quantise.decimals), place,

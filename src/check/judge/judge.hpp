@@ -83,6 +83,7 @@ struct CheckOptions {
   bool allow_columns = true;  ///< accept tokens as columns: every matrix transposed
   bool needs_loss = false;    ///< gradients of a summed loss are no convention without the loss
   bool gradients = false;     ///< report forward and backward pass separately
+  bool diagnoses = true;      ///< find the mistakes behind wrong numbers
   /// Called twice for each of the lesson's matrices: when it is judged, and when it is reported.
   std::function<void()> on_matrix = {};
 };
