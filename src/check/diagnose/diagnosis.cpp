@@ -83,8 +83,7 @@ std::vector<double> offsets_of(const Cellwise& block, std::size_t columns) {
 std::vector<double> same_offsets(std::vector<double> offsets, double tolerance) {
   const auto [low, high] = std::ranges::minmax(offsets);
   if (high - low > 2 * tolerance) return offsets;
-  double sum = 0;
-  for (const double x : offsets) sum += x;
+  const double sum = std::accumulate(offsets.begin(), offsets.end(), 0.0);
   return {sum / static_cast<double>(offsets.size())};
 }
 

@@ -8,20 +8,14 @@ namespace qkv::inline check {
 namespace {
 
 // A part of a matrix: `count` cells from `start`, in runs of `run` adjacent cells, whose starts are
-// `stride` apart.
+// `stride` apart. `open` of its wrong cells are unexplained so far.
 struct Patch {
-  std::size_t start = 0, count = 0, stride = 1, run = 1;
+  std::size_t start = 0, count = 0, stride = 1, run = 1, open = 0;
   std::size_t cell(std::size_t n) const { return start + n / run * stride + n % run; }
   std::size_t end() const { return start + count / run * stride; }
   bool has(std::size_t cell) const {
     return cell >= start && cell < end() && (cell - start) % stride < run;
   }
-};
-
-// A part and the number of its wrong cells that are unexplained so far.
-struct OpenPart {
-  Patch cells;
-  std::size_t open;
 };
 
 // How a candidate matches the attempted cells of a part.
@@ -142,15 +136,15 @@ class Matcher {
   // Empty if the candidate matches fewer open cells than `at_least`, or contradicts more than
   // `most` others. An unexplained wrong cell is a contradiction only if `all` must be explained.
   // Open cells go first: most candidates match few of them and are then done.
-  std::optional<Match> match_of(std::size_t index, const OpenPart& part, std::size_t at_least,
+  std::optional<Match> match_of(std::size_t index, const Patch& part, std::size_t at_least,
                                 std::size_t most, bool all) const {
-    Match fit{.candidate = index, .part = part.cells};
+    Match fit{.candidate = index, .part = part};
     const Candidate& candidate = candidates_[index];
     std::size_t missed = 0;
-    const std::size_t end = part.cells.end();
-    for (auto i = std::ranges::lower_bound(open_cells_, part.cells.start);
+    const std::size_t end = part.end();
+    for (auto i = std::ranges::lower_bound(open_cells_, part.start);
          i != open_cells_.end() && *i < end; ++i) {
-      if (!part.cells.has(*i)) continue;
+      if (!part.has(*i)) continue;
       const double gap = distance(candidate, *i);
       if (!std::isinf(gap)) {
         add_explained(fit, *i, gap);
@@ -159,8 +153,8 @@ class Matcher {
       }
     }
     if (fit.telling < candidate.evidence.least) return {};
-    for (std::size_t n = 0; n < part.cells.count; ++n) {
-      const std::size_t i = part.cells.cell(n);
+    for (std::size_t n = 0; n < part.count; ++n) {
+      const std::size_t i = part.cell(n);
       if (open_[i] || std::isnan(mismatch_.written[i])) continue;
       const double gap = distance(candidate, i);
       if (!std::isinf(gap)) {
@@ -181,8 +175,9 @@ class Matcher {
     const std::size_t rows = mismatch_.rows();
     const std::size_t columns = mismatch_.columns();
     const std::size_t size = rows * columns;
-    const auto offer = [&](const Patch& cells, std::size_t open) {
-      if (open >= at_least) visit(OpenPart{cells, open});
+    const auto offer = [&](Patch part, std::size_t open) {
+      part.open = open;
+      if (open >= at_least) visit(part);
     };
     const auto in_a_row = [&](std::size_t start, std::size_t count) {
       return Patch{start, count, count, count};
@@ -201,9 +196,8 @@ class Matcher {
     if (const auto& exchanged = candidate.numbers.exchanged()) {
       const auto [a, b, length] = *exchanged;
       const auto open_in = [&, length = length](std::size_t run) {
-        const auto start = open_.begin() + static_cast<std::ptrdiff_t>(run * length);
-        return static_cast<std::size_t>(
-            std::count(start, start + static_cast<std::ptrdiff_t>(length), true));
+        const auto is_in = [&](std::size_t cell) { return cell / length == run; };
+        return static_cast<std::size_t>(std::ranges::count_if(open_cells_, is_in));
       };
       // If only one has the other's numbers, they were not exchanged.
       if (open_in(a) > 0 && open_in(b) > 0)
@@ -224,7 +218,7 @@ class Matcher {
   // cells match; of equal parts the nearer is best. Else half as many may contradict.
   std::optional<Match> best_part(std::size_t v, std::size_t at_least, bool in_full) const {
     std::optional<Match> best;
-    each_part(candidates_[v], at_least, [&](const OpenPart& part) {
+    each_part(candidates_[v], at_least, [&](const Patch& part) {
       const std::optional<Match> fit =
           match_of(v, part, at_least, in_full ? 0 : part.open / 2, in_full);
       if (!fit || 2 * fit->contradicted > fit->cells) return;
@@ -254,8 +248,8 @@ class Matcher {
   // True if the mistake also makes every cell that is right.
   bool fits_everywhere(const Match& fit) const {
     const std::size_t all = mismatch_.written.size();
-    return match_of(fit.candidate, {{0, all, all, all}, open_cells_.size()}, fit.cells, 0, true)
-        .has_value();
+    const Patch whole{0, all, all, all, open_cells_.size()};
+    return match_of(fit.candidate, whole, fit.cells, 0, true).has_value();
   }
 
   // The smallest misfit is best, and all within a unit of it are as good. If a mistake makes all
@@ -304,6 +298,10 @@ class Matcher {
     });
   }
 
+  bool are_all_zero() const {
+    return std::ranges::all_of(mismatch_.written, [](double x) { return x == 0 || std::isnan(x); });
+  }
+
   // Counts the right numbers that are evidence.
   std::size_t right_numbers() const {
     std::size_t count = 0;
@@ -316,41 +314,46 @@ class Matcher {
   // Right cells that contradict it leave a mistake unsure; so does what the rounding of missing
   // steps leaves open, unless it explains all.
   void name(const Match& fit, bool in_full, std::vector<Explanation>& found) const {
-    const auto same = [&](const Explanation& known) {
-      return candidates_[known.candidate].id == candidates_[fit.candidate].id;
-    };
-    if (std::any_of(found.begin(), found.end(), same)) return;
+    const Candidate& candidate = candidates_[fit.candidate];
+    const auto id = [&](const Explanation& known) { return candidates_[known.candidate].id; };
+    if (std::ranges::find(found, candidate.id, id) != found.end()) return;
     found.push_back({.candidate = fit.candidate,
                      .cells = fit.cells,
                      .first = fit.first,
                      .sure = !fit.is_refuted && !fit.is_lone_cell && fit.contradicted == 0 &&
-                             (in_full || candidates_[fit.candidate].room.empty()) &&
-                             (fit.cells > 1 || !candidates_[fit.candidate].evidence.yields),
+                             (in_full || candidate.room.empty()) &&
+                             (fit.cells > 1 || !candidate.evidence.yields),
                      .is_refuted = fit.is_refuted});
   }
 
   // If several match equally well, few cells of evidence leave the mistake uncertain. So do a
   // single number that chance may make, and weights of 0 and 1 alone: too many mistakes make them.
+  // A matrix of zeros may never have been filled in.
   void doubt(const std::vector<Match>& best, std::span<Explanation> named) const {
     constexpr std::size_t enough = 3;
-    std::size_t speaking = 0;
-    for (const Match& fit : best) speaking = std::max(speaking, fit.speaking);
+    const std::size_t speaking = std::ranges::max(best, {}, &Match::speaking).speaking;
     const auto likely = std::ranges::count(named, false, &Explanation::is_refuted);
-    if (speaking >= enough || (speaking > 0 && likely < 2 && !may_be_chance(best.front()))) return;
+    const bool is_slip = candidates_[best.front().candidate].kind == CandidateKind::slip;
+    if ((is_slip || !are_all_zero()) &&
+        (speaking >= enough || (speaking > 0 && likely < 2 && !may_be_chance(best.front()))))
+      return;
     for (Explanation& one : named) one.sure = false;
   }
 
   // True if only one number was written, or is wrong in a program's array, and so many candidates
-  // were tried that one of them may well be that near by chance.
+  // were tried that one of them may well be that near by chance. Of a neighbouring cell, a digit
+  // may be the same.
   bool may_be_chance(const Match& fit) const {
     const auto is_number = [](double x) { return !std::isnan(x); };
-    const auto wrong = std::ranges::find(mismatch_.wrong, true) - mismatch_.wrong.begin();
+    const std::size_t cell = fit.first;
+    const double x = std::abs(mismatch_.written[cell]);
+    const Candidate& candidate = candidates_[fit.candidate];
+    const bool is_digit = x < 10 && x == std::floor(x);
+    if (is_digit && fit.cells == 1 && candidate.id == "slip.neighbour") return true;
     const bool is_alone = std::ranges::count_if(mismatch_.written, is_number) == 1;
     if (!is_alone && !(mismatch_.is_of_program && std::ranges::count(mismatch_.wrong, true) == 1))
       return false;
-    const auto cell = static_cast<std::size_t>(wrong);
-    const double x = std::abs(mismatch_.written[cell]);
-    const std::vector<double>& room = candidates_[fit.candidate].room;
+    const std::vector<double>& room = candidate.room;
     const double near = mismatch_.tolerance[cell] + (room.empty() ? 0 : room[cell]);
     const double hit = 2 * near * static_cast<double>(candidates_.size());
     constexpr double likely = 0.1;

@@ -103,8 +103,7 @@ double log_sum_of_others(std::vector<double> logits, std::size_t own) {
 // to the shares as the logits' ranges allow.
 double lowest(const std::vector<double>& low, const std::vector<double>& high,
               const std::vector<double>& shares) {
-  double all = 0;
-  for (const double share : shares) all += share;
+  const double all = std::accumulate(shares.begin(), shares.end(), 0.0);
   std::vector<double> x = low;
   constexpr int rounds = 100;
   for (int round = 0; round < rounds; ++round) {

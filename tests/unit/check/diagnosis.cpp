@@ -412,6 +412,26 @@ TEST_CASE("another row's numbers are named, where chance would not make them") {
   CHECK(mistakes(checked(small, {{"S", "1,0\n0,1\n1,1\n0,1\n"}}), "S") == "");
 }
 
+TEST_CASE("one digit may be that of a neighbouring cell by chance") {
+  const Task task(lesson_of(given("A", "[[5, 2], [7, 4]]") + given("B", "[[0, 0], [0, 0]]") +
+                            step("S", "add", R"(["A", "B"])")));
+  const auto digit = checked(task, {{"S", "5,2\n5,4\n"}});
+  CHECK(mistakes(digit, "S") == "slip.neighbour");
+  CHECK_FALSE(found_at(digit, "S").front().sure);
+  const auto number =
+      checked(copied_rows(), {{"S", "1.37,2.51\n1.37,-0.44\n4.85,1.93\n-2.26,0.68\n"}});
+  CHECK(mistakes(number, "S") == "slip.neighbour");
+  CHECK(found_at(number, "S").front().sure);
+}
+
+TEST_CASE("weights that are all 0 may not have been filled in") {
+  const Task task(
+      lesson_of(given("S", "[[0, 0], [0, 0], [0, 0]]") + step("A", "softmax", R"(["S"])")));
+  const auto report = checked(task, {{"A", "0,0\n0,0\n0,0\n"}});
+  REQUIRE(mistakes(report, "A").find("softmax.zero-power") != std::string::npos);
+  for (const Diagnosis& one : found_at(report, "A")) CHECK_FALSE(one.sure);
+}
+
 TEST_CASE("a term that takes another row is named, where chance would not make the sum") {
   const Task task(lesson_of(given("A", "[[0.5, 0.3, 0.2]]") +
                             given("V", "[[1.5, -2.1], [3.7, 0.4], [-1.2, 2.6]]") +
