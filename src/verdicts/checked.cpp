@@ -482,16 +482,8 @@ std::string verdict_text(const CheckReport& report, const CheckStyle& style) {
       text += ", which is not the lesson's given";
     } else if (step.cells.wrong == 0 && !step.coarser_type.empty()) {
       text += fmt::format(", whose numbers are {}, coarser than the rest's", step.coarser_type);
-    } else if (step.mistakes.empty()) {
-      text += step.verdict == Verdict::shape ? ", which has another shape"
-              : step.bad_texts.size() >= step.cells.wrong
-                  ? ", where a cell is not a number"
-                  : "; no known mistake makes these numbers";
-    } else if (are_alternatives(step) || !step.mistakes.front().sure) {
-      const std::size_t told = std::min<std::size_t>(step.likely_mistakes().size(), 2);
-      text += "; it could be: " + alternatives_text(step, told);
-      for (const Diagnosis& other : step.likely_mistakes().subspan(told))
-        text += fmt::format("; or {}", other.id);
+    } else if (step.mistakes.empty() || are_alternatives(step) || !step.mistakes.front().sure) {
+      text += "; " + cause_text(step);
     } else {
       text += fmt::format(" ({}): {}", step.mistakes.front().id, step.mistakes.front().says);
     }
@@ -616,6 +608,23 @@ std::string undecided_text(const std::vector<const StepReport*>& steps, std::str
 
 std::string checked_causes(const Trace& own, const StepReport& step, const CheckStyle& style) {
   return region_text(step, own, style) + mistakes_text(step, style);
+}
+
+std::string cause_text(const StepReport& step) {
+  if (step.mistakes.empty()) {
+    return step.verdict == Verdict::shape              ? "it has another shape"
+           : step.bad_texts.size() >= step.cells.wrong ? "a cell is not a number"
+                                                       : "no known mistake makes these numbers";
+  }
+  if (!are_alternatives(step)) {
+    const std::string first = alternatives_text(step, 1);
+    return step.mistakes.front().sure ? first : "it could be: " + first;
+  }
+  const std::size_t told = std::min<std::size_t>(step.likely_mistakes().size(), 2);
+  std::string text = "it could be: " + alternatives_text(step, told);
+  for (const Diagnosis& other : step.likely_mistakes().subspan(told))
+    text += fmt::format("; or {}", other.id);
+  return text;
 }
 
 }  // namespace qkv::inline verdicts

@@ -10,20 +10,10 @@ namespace qkv::inline verdicts {
 namespace {
 
 std::string mistake_ids(const StepReport* step) {
-  std::string ids;
-  if (!step) return ids;
-  for (const Diagnosis& mistake : step->likely_mistakes()) {
-    ids += (ids.empty() ? "" : " ") + std::string(mistake.id);
-  }
-  return ids;
-}
-
-std::string mistakes_in_words(const StepReport& step) {
-  if (step.mistakes.empty()) return "no known mistake makes these numbers";
-  const Diagnosis& first = step.mistakes.front();
-  std::string_view says = first.says;
-  if (says.ends_with('.')) says.remove_suffix(1);
-  return fmt::format("{}{}", first.sure ? "" : "it could be: ", says);
+  const auto ids = [](const Diagnosis& one) { return one.id; };
+  return step ? fmt::format("{}",
+                            fmt::join(step->likely_mistakes() | std::views::transform(ids), " "))
+              : "";
 }
 
 // Rounded marks: the sum over the steps must equal the printed total.
@@ -35,8 +25,8 @@ std::string reason_of(const CheckedPath& one, const Marks& marks, const Rubric& 
   std::vector<std::string> reasons = one.report->unreadable;
   if (const StepReport* step = one.report->first_wrong_step()) {
     const bool is_given = rubric.trace().find_step(step->step) == nullptr;
-    reasons.push_back(fmt::format(
-        "{}: {}", step->step, is_given ? "not the lesson's numbers" : mistakes_in_words(*step)));
+    reasons.push_back(fmt::format("{}: {}", step->step,
+                                  is_given ? "not the lesson's numbers" : cause_text(*step)));
   }
   for (const StepReport* step : undecided_steps(*one.report)) {
     reasons.push_back(fmt::format("{}: undecided, {}", step->step, room_text({step})));
@@ -45,9 +35,8 @@ std::string reason_of(const CheckedPath& one, const Marks& marks, const Rubric& 
     reasons.push_back(
         fmt::format("what depends on {} earns nothing", fmt::join(marks.changed, ", ")));
   if (const double taken = in_hundredths(marks.taken); taken > 0) {
-    reasons.push_back(fmt::format("no known mistake explains {}, which costs {} mark{}",
-                                  fmt::join(marks.unexplained, ", "), taken,
-                                  taken == 1 ? "" : "s"));
+    reasons.push_back(fmt::format("marks lost because too little of {} is right: {}",
+                                  fmt::join(marks.unexplained, ", "), taken));
   }
   std::vector<std::string> missing = one.report->missing;
   std::erase_if(missing, [&](const std::string& name) {

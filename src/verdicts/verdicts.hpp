@@ -46,6 +46,9 @@ std::string checked_arithmetic(const Trace& own, const StepReport& step, std::si
 /// Returns where the wrong cells of a step are, and the mistakes that explain them, one per line.
 std::string checked_causes(const Trace& own, const StepReport& step, const CheckStyle& style);
 
+/// Returns the cause of a step's wrong cells in a few words: its mistake, or those it could be.
+std::string cause_text(const StepReport& step);
+
 /// Returns the steps with undecided cells, in the lesson's order.
 std::vector<const StepReport*> undecided_steps(const CheckReport& report);
 

@@ -129,9 +129,22 @@ def what_is_unexplained_is_reported_and_may_be_given_in_part(folder):
     path = submitted(folder / "odd", {"P": "7.3,11.9\n5.7,13.1\n", "Y": "14.6,23.8\n11.4,26.2\n",
                                       "M": "14.6,-inf\n11.4,26.2\n"})
     rows, _ = table(lesson, [path])
-    assert rows[0]["marks"] == "0" and "10 marks" in rows[0]["reason"], rows
+    assert rows[0]["marks"] == "0" and "too little of P is right: 10" in rows[0]["reason"], rows
     rows, _ = table(lesson, [path], "--unexplained", "0.5")  # of 4 cells of Y and 6 marks of M
-    assert rows[0]["marks"] == "5" and "5 marks" in rows[0]["reason"], rows
+    assert rows[0]["marks"] == "5" and "is right: 5" in rows[0]["reason"], rows
+
+
+def the_reason_names_every_mistake_that_fits(folder):
+    """A sheet whose hidden cell is 0 because nothing was hidden there, or because 0 was written."""
+    lesson = folder / "marks.toml"
+    lesson.write_text(LESSON.replace("[[1, 3]", "[[1, 0]"))
+    work = {"P": "1,0\n4,2\n", "Y": "2,0\n8,4\n"}
+    paths = [submitted(folder / name, dict(work, M=mask)) for name, mask in
+             (("zero", "2,0\n8,4\n"), ("word", "2,#NAME?\n8,4\n"))]
+    rows, _ = table(lesson, paths)
+    assert rows[0]["mistakes"] == "mask.skipped mask.zero", rows
+    assert "(mask.skipped); or: " in rows[0]["reason"] and "(mask.zero)" in rows[0]["reason"], rows
+    assert rows[1]["reason"] == "M: a cell is not a number", rows
 
 
 def a_lone_unreadable_one_has_its_row_and_its_entry(folder):
