@@ -37,38 +37,40 @@ bool is_masked(const CellBase& c, std::string_view kind) {
   return kind == "padding" ? is_padding(c) : deciding(c, kind) == 0;
 }
 
-// The cells of one matrix of the result for which `is` holds, in its first `rows` rows.
+// The parameters of a positional mask; empty for others.
+using Pattern = std::optional<MaskPattern>;
+
+Pattern pattern_of(const Call& call) {
+  const std::string_view kind = mask_kind(call);
+  if (!is_positional_mask(kind)) return {};
+  return mask_pattern_of(call, kind);
+}
+
+// The cells of one matrix of the result for which `is` holds, in its first rows or all.
 template <class Is>
-BoolMatrix cells_that(CellBase at, std::size_t rows, const Is& is) {
-  const std::string_view kind = mask_kind(*at.call);
+BoolMatrix cells_that(CellBase at, const Is& is, std::size_t most_rows = std::size_t(-1)) {
+  const std::size_t rows = std::min(most_rows, at.output->rows());
   BoolMatrix cells = xt::zeros<bool>({rows, at.output->columns()});
   for (at.row = 0; at.row < rows; ++at.row) {
     for (at.column = 0; at.column < at.output->columns(); ++at.column) {
-      cells(at.row, at.column) = is(at, kind);
+      cells(at.row, at.column) = is(at);
     }
   }
   return cells;
 }
 
-BoolMatrix cells_hidden(const CellBase& at, std::size_t rows) {
-  return cells_that(at, rows, is_masked);
-}
-
-BoolMatrix masked_cells(const CellBase& at) {
+BoolMatrix masked_cells(const CellBase& at, std::size_t most_rows = std::size_t(-1)) {
   const std::string_view kind = mask_kind(*at.call);
-  if (!is_positional_mask(kind)) return cells_hidden(at, at.output->rows());
-  const MaskPattern seen = mask_pattern_of(*at.call, kind);
-  BoolMatrix hidden = xt::ones<bool>({at.output->rows(), at.output->columns()});
-  for (std::size_t i = 0; i < at.output->rows(); ++i) {
-    const KeyRange keys = seen(i);
-    for (std::size_t j = keys.from; j < keys.to; ++j) hidden(i, j) = false;
-  }
-  return hidden;
+  const Pattern seen = pattern_of(*at.call);
+  const auto is_hidden = [&](const CellBase& c) {
+    return seen ? !(*seen)(c.row).has(c.column) : is_masked(c, kind);
+  };
+  return cells_that(at, is_hidden, most_rows);
 }
 
 /// The cells whose number in the mask is nan: whether they are hidden is unknown.
 BoolMatrix undecided_cells(const CellBase& at) {
-  return cells_that(at, at.output->rows(), [](const CellBase& c, std::string_view kind) {
+  return cells_that(at, [kind = mask_kind(*at.call)](const CellBase& c) {
     return std::isnan(deciding(c, kind));
   });
 }
@@ -84,7 +86,7 @@ class MaskedCells {
     for (; at.matrix < result.matrices(); ++at.matrix) {
       const std::size_t mask = by_sentence ? sentence_of(at) : at.matrix_index(1);
       mask_of_.push_back(mask);
-      if (!masks_.contains(mask)) masks_.emplace(mask, cells_hidden(at, rows_));
+      if (!masks_.contains(mask)) masks_.emplace(mask, masked_cells(at, rows_));
     }
   }
 
@@ -121,15 +123,6 @@ double hidden_added(double score, bool hidden) { return hidden ? score + 1 : sco
 
 Versions added(const StepView& step) {
   return {with<kept_added>(step).front(), with<hidden_added>(step).front()};
-}
-
-// The parameters of a positional mask; empty for others.
-using Pattern = std::optional<MaskPattern>;
-
-Pattern pattern_of(const Call& call) {
-  const std::string_view kind = mask_kind(call);
-  if (!is_positional_mask(kind)) return {};
-  return mask_pattern_of(call, kind);
 }
 
 // Hides all keys outside the range, without testing each.
@@ -309,12 +302,11 @@ std::string why_hidden(const CellBase& c) {
   const std::string_view kind = mask_kind(*c.call);
   if (kind == "padding") return fmt::format("hidden: {} is padding", key);
   const std::string query = place_text("query", c.output->row_axis(), c.row, batch);
-  if (is_positional_mask(kind)) {
-    const MaskPattern seen = mask_pattern_of(*c.call, kind);
-    const auto* how = c.column < seen(c.row).from ? "is too far behind" : "comes after";
-    if (c.output->rows() == seen.keys) return fmt::format("hidden: {} {} {}", key, how, query);
+  if (const Pattern seen = pattern_of(*c.call)) {
+    const auto* how = c.column < (*seen)(c.row).from ? "is too far behind" : "comes after";
+    if (c.output->rows() == seen->keys) return fmt::format("hidden: {} {} {}", key, how, query);
     return fmt::format("hidden: {} counts as token {} here; {} {} it", query,
-                       seen.first + c.row + 1, key, how);
+                       seen->first + c.row + 1, key, how);
   }
   return fmt::format("hidden: {} is 0 for {} and {}", c.call->names[1], query, key);
 }
@@ -431,10 +423,9 @@ struct Mask {
   static std::optional<InPlaceKernel> in_place(const Call& call) {
     Tensor result = frame(call);
     if (result.shape() != call.inputs[0]->shape()) return {};  // one matrix, several masks
-    if (is_positional_mask(mask_kind(call))) {
-      const MaskPattern seen = mask_pattern_of(call, mask_kind(call));
-      const auto hide = [seen](const RowPart& at) { hide_outside(seen(at.row), at); };
-      return InPlaceKernel{std::move(result), hide, true, seen};
+    if (const Pattern seen = pattern_of(call)) {
+      const auto hide = [seen = *seen](const RowPart& at) { hide_outside(seen(at.row), at); };
+      return InPlaceKernel{std::move(result), hide, true, *seen};
     }
     const auto hide = [hidden = std::make_shared<const MaskedCells>(call, result)](
                           const RowPart& row) { hidden->hide(row); };
@@ -443,9 +434,7 @@ struct Mask {
 
   static Tensor compute(const Call& call) {
     Tensor masked = uninitialised_like(frame(call));
-    if (is_positional_mask(mask_kind(call))) {
-      return masked_into(call, std::move(masked), mask_pattern_of(call, mask_kind(call)));
-    }
+    if (const Pattern seen = pattern_of(call)) return masked_into(call, std::move(masked), *seen);
     return by_operands(call, std::move(masked), [](const Operands& of) -> Matrix {
       return xt::where(undecided_cells(of.at()), std::nan(""),
                        xt::where(masked_cells(of.at()), -infinity, of(0)));
