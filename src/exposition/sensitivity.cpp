@@ -81,7 +81,7 @@ std::optional<Sensitivity> sensitivity_of(const LoadedLesson& loaded,
   const Trace& trace = loaded.trace;
   const Step* step = trace.find_step(gradient.name);
   const std::string name = step ? differentiated_name(trace, *step) : "";
-  if (name.empty()) return {};
+  if (!step || name.empty()) return {};
   const Tensor& made = step->output;
   const std::size_t index =
       (gradient.matrix * made.rows() + gradient.row) * made.columns() + gradient.column;

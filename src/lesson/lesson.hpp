@@ -13,7 +13,7 @@ struct Place {
   std::size_t line = 1;
   std::size_t column = 1;
 
-  auto operator<=>(const Place&) const = default;
+  auto operator<=>(const Place&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// An error in a lesson file, or advice on how to improve it.

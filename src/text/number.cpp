@@ -59,8 +59,9 @@ double power_of_ten(int decimals) {
 std::string quick_number(double value, int digits) {
   constexpr double largest = 1e9, near = 1e-6;
   const double scaled = std::abs(value) * power_of_ten(digits);
-  if (!(scaled < largest) || std::abs(scaled - std::floor(scaled) - 0.5) < near) return {};
-  const auto whole = static_cast<std::uint64_t>(scaled + 0.5);
+  const double below = std::floor(scaled);
+  if (!(scaled < largest) || std::abs(scaled - below - 0.5) < near) return {};
+  const auto whole = static_cast<std::uint64_t>(scaled - below < 0.5 ? below : below + 1);
   std::string text = std::to_string(whole);
   const auto places = static_cast<std::size_t>(digits);
   if (text.size() <= places) text.insert(0, places + 1 - text.size(), '0');

@@ -437,12 +437,12 @@ OptionsOfFile options_of_files(const ComparedSide& side, ReadLimit limit) {
     ReadOptions wanted{.parts = index.side().is_lesson};
     const ComparedMatrix* matrix = index.find(own);
     if (matrix != nullptr) wanted.expected = {matrix->tensor.rows(), matrix->tensor.columns()};
-    if (limited)
-      wanted.most = [&index, own, limit, largest](const std::string& name) {
-        const ComparedMatrix* step = index.find(name.empty() ? own : file_stem(name).name);
-        const bool by_step = step != nullptr && limit == ReadLimit::by_its_step;
-        return surplus_factor * (by_step ? step->tensor.values.size() : largest);
-      };
+    if (!limited) return wanted;
+    wanted.most = [&index, own, limit, largest](const std::string& name) {
+      const ComparedMatrix* step = index.find(name.empty() ? own : file_stem(name).name);
+      const bool by_step = step != nullptr && limit == ReadLimit::by_its_step;
+      return surplus_factor * (by_step ? step->tensor.values.size() : largest);
+    };
     return wanted;
   };
 }

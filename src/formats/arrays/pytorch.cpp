@@ -231,9 +231,8 @@ class Pickle {
       refuse_broken();
     if (name == "collections OrderedDict" && arguments.items.empty()) {
       push({.kind = NodeKind::dictionary});
-    } else if (name == "torch Size" && arguments.items.size() == 1) {
-      stack_.push_back(arguments.items[0]);
-    } else if (name == "torch._utils _rebuild_parameter" && !arguments.items.empty()) {
+    } else if ((name == "torch Size" && arguments.items.size() == 1) ||
+               (name == "torch._utils _rebuild_parameter" && !arguments.items.empty())) {
       stack_.push_back(arguments.items[0]);
     } else if (name == "torch._utils _rebuild_tensor_v2" && arguments.items.size() >= 4) {
       if (arguments.items.size() > 6 && !nodes_[arguments.items[6]].items.empty()) {

@@ -134,7 +134,7 @@ std::optional<GivenNumbers> square_of(const Table& given,
   const std::size_t n = sizes->front();
   std::vector<double> values(element_count({n, n}, given.key));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = is_one(i / n, i % n) ? 1 : 0;
-  return GivenNumbers{tensor_of({n, n}, std::move(values))};
+  return GivenNumbers{tensor_of({n, n}, values)};
 }
 
 std::optional<GivenNumbers> filled(const Table& given, double value) {

@@ -237,8 +237,8 @@ class LessonFile {
     const Operation* operation = goes_back ? nullptr : read_operation(table);
     std::vector<std::string> of = read_operands(table);  // before the step's own name is defined
     const auto name = names_.take(table, "step", reader_);
-    if (name && goes_back) read_step_back(table, *name, std::move(of));
-    if (!name || goes_back) return;
+    if (!name) return;
+    if (goes_back) return read_step_back(table, *name, std::move(of));
     StepRecipe step{*name, nullptr, std::move(of), {}};
     if (operation) prepare(step, *operation, table);
     lesson_.recipe.steps.push_back(std::move(step));

@@ -244,7 +244,7 @@ StepText read_step_text(const toml::table& table, TomlReader& reader) {
   return {.place = TomlReader::place(*table.get("name")),
           .title = reader.text(table, "title").value_or(""),
           .cell = reader.prose(table, "cell"),
-          .works_cell = table["cell"].value_or(std::string_view(" ")) != "",
+          .works_cell = !table["cell"].value_or(std::string_view(" ")).empty(),
           .show = read_show(table, reader),
           .largest = table["show"].value_or(std::string_view()) == largest_keyword,
           .general = reader.flag(table, "general").value_or(false),

@@ -196,7 +196,7 @@ Tensor llama_embeddings(const LessonSizes& sizes, LessonDice& dice) {
   for (std::size_t i = 0; i < sizes.n; ++i) {
     draw_row(std::span(values).subspan(i * sizes.d_model, sizes.d_model), dice);
   }
-  return tensor_of({sizes.n, sizes.d_model}, std::move(values));
+  return tensor_of({sizes.n, sizes.d_model}, values);
 }
 
 Tensor gain(const LessonSizes& sizes, LessonDice& dice) {

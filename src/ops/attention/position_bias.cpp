@@ -59,8 +59,8 @@ void check_table(const Call& call) {
                              "each of the {} heads of {}",
                              operand_text(call, 1), least, heads, operand_text(call, 0)));
   }
-  const auto exact = static_cast<double>(PositionBuckets(call).count / 2);
-  if (PositionBuckets(call).most <= exact) {
+  const std::size_t exact = PositionBuckets(call).count / 2;
+  if (PositionBuckets(call).most <= static_cast<double>(exact)) {
     refuse(call,
            fmt::format("max_distance must be above {}, the buckets of one distance each", exact));
   }

@@ -227,7 +227,8 @@ struct Normalise {
       if constexpr (std::is_same_v<N, Decimal>) {
         if (line(i).value() == 0) return line(i);  // whatever the sum is
         // The whole sum, unless it may have been rounded to 0.
-        if (is_alone(c, 0) && line_of(Cell<double>{c})(i) >= 0.5) return 1.0;
+        const Cell<double> rounded{c};  // NOLINT(cppcoreguidelines-slicing)
+        if (is_alone(c, 0) && line_of(rounded)(i) >= 0.5) return 1.0;
       }
       const N total = sum<N>(line.size(), [&](std::size_t j) { return line(j); });
       if constexpr (std::is_same_v<N, double>) return share(line(i), total);
@@ -282,7 +283,8 @@ struct Normalise {
 template <Versions (*exponents)(const StepView&)>
 Versions shares_of(const StepView& step) {
   const StepView* raised = upstream(step.inputs[0], exp_operation);
-  Versions versions = raised ? exponents(*raised) : Versions();
+  if (!raised) return {};
+  Versions versions = exponents(*raised);
   for (Tensor& x : versions) x = with_operand(step, 0, with_operand(*raised, 0, x));
   return versions;
 }

@@ -291,7 +291,7 @@ bool change_exponent(Wave& wave) {
 bool change_to_halves(Wave& wave) {
   if (!wave) return false;
   const std::size_t width = wave->exponents.size();
-  const auto sines = static_cast<double>((width + 1) / 2);
+  const double sines = std::ceil(static_cast<double>(width) / 2);
   const Vector j = columns(width);
   wave->exponents = 2 * xt::where(j < sines, j, j - sines);
   wave->is_cosine = j >= sines;

@@ -198,9 +198,9 @@ struct Tokenise {
       }
     }
     Axis token{.name = "token", .size = longest, .labels = std::move(labels)};
-    if (!call.environment->batch) return {.axes = {std::move(token)}, .values = std::move(ids)};
+    if (!call.environment->batch) return {.axes = {std::move(token)}, .values = ids};
     return {.axes = {Axis{.name = "batch", .size = sentences.size()}, std::move(token)},
-            .values = std::move(ids)};
+            .values = ids};
   }
 };
 

@@ -129,7 +129,7 @@ Decimal log(Decimal x) { return x.value() == 1 ? Decimal(0.0).made_of(x) : Decim
 Decimal sqrt(Decimal x) {
   if (!x.is_finite() || x.digits_ < 0) return Decimal::unknown();
   std::int64_t digits = x.digits_;
-  int places = x.places_;
+  int places{x.places_};
   if (places % 2 == 1 && (places++, __builtin_mul_overflow(digits, 10, &digits))) {
     return Decimal::unknown();
   }

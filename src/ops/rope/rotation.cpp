@@ -74,7 +74,7 @@ PairPlace pair_place(Pairing pairing, std::size_t width, std::size_t column) {
   if (pairing == Pairing::interleaved) return {column / 2, column ^ 1U, column % 2 == 0};
   const std::size_t half = width / 2;
   const bool is_first = column < half;
-  return {column % half, is_first ? column + half : column - half, is_first};
+  return {is_first ? column : column - half, is_first ? column + half : column - half, is_first};
 }
 
 double angle_error(const Call& call, const Tensor& result, std::size_t cell) {
