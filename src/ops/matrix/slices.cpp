@@ -183,9 +183,7 @@ Axis cut(Axis axis, const IndexRange& taken) {
 
 // A block's place among the last axes of a tensor, as code.
 std::string code_of_block(const Tensor& whole, const Block& block) {
-  const auto slice = [](const IndexRange& range) {
-    return fmt::format("{}:{}", range.from, range.to);
-  };
+  const auto slice = [](IndexRange of) { return fmt::format("{}:{}", of.from, of.to); };
   const std::string heads = has_heads(whole) ? ", " + slice(block.heads) : "";
   return fmt::format("[...{}, {}, {}]", heads, slice(block.rows), slice(block.columns));
 }
@@ -200,11 +198,12 @@ struct Take {
     for (const OptionRule& rule : take_options) {
       const OptionValue* value = call.options->find(rule.name);
       if (!value) continue;
-      const OptionSpan& span = std::get<OptionSpan>(*value);
-      const bool is_swapped =
-          call.token_layout == TokenLayout::columns && !rule.swapped_name.empty();
-      what += fmt::format("{}{} {} to {}", what.empty() ? "" : ", ",
-                          is_swapped ? rule.swapped_name : rule.name, span[0], span[1]);
+      const auto [from, to] = std::get<OptionSpan>(*value);
+      const bool is_plain = call.token_layout == TokenLayout::rows || rule.swapped_name.empty();
+      const std::string name(is_plain ? rule.name : rule.swapped_name);
+      what += (what.empty() ? "" : ", ") +
+              (from == to ? fmt::format("{} {}", name.substr(0, name.size() - 1), from)
+                          : fmt::format("{} {} to {}", name, from, to));
     }
     return {{"row column"}, "row column", (what.empty() ? "all" : what) + " of {0}"};
   }
