@@ -300,7 +300,9 @@ bool CandidateSet::fits_sample(const Search& search, const Tensor& made) const {
   const RowSample& sample = search.origin.sample;
   const auto some = search.assumption.numbers.rows_carried_along(search.origin.path,
                                                                  search.origin.at, made, sample);
-  if (!some || some->rows() != sample.rows.size()) return some.has_value();
+  if (!some || some->rows() != sample.rows.size() || some->columns() != mismatch_.columns() ||
+      some->matrices() * mismatch_.rows() * mismatch_.columns() != mismatch_.written.size())
+    return some.has_value();  // of another shape
   std::size_t wrong = 0;
   std::size_t hits = 0;
   for (std::size_t i = 0; i < some->values.size(); ++i) {
