@@ -235,19 +235,20 @@ class LessonFile {
     if (read_words_of_made(table)) return;
     const bool goes_back = table["op"].value<std::string_view>() == backward_name;
     const Operation* operation = goes_back ? nullptr : read_operation(table);
+    const std::size_t faults = faults_.size();
     std::vector<std::string> of = read_operands(table);  // before the step's own name is defined
     const auto name = names_.take(table, "step", reader_);
     if (!name) return;
     if (goes_back) return read_step_back(table, *name, std::move(of));
     StepRecipe step{*name, nullptr, std::move(of), {}};
     if (operation) prepare(step, *operation, table);
+    if (faults_.size() > faults) step.operation = nullptr;
     lesson_.recipe.steps.push_back(std::move(step));
     lesson_.texts.push_back(read_step_text(table, reader_));
   }
 
-  // Sets the operation of a step, its operands and its options; no operation if one is at fault.
+  // Sets the operation of a step, its operands and its options.
   void prepare(StepRecipe& step, const Operation& operation, const toml::table& table) {
-    const std::size_t faults = faults_.size();
     step.operation = &operation;
     step.of = operation.operands_for_layout(std::move(step.of), context_.token_layout);
     step.options = read_step_options(table, operation, context_, reader_);
@@ -256,7 +257,6 @@ class LessonFile {
     } catch (const InputError& error) {
       reader_.fault(*table.get("name"), error.what());
     }
-    if (faults_.size() > faults) step.operation = nullptr;
   }
 
   void read_step_back(const toml::table& table, const std::string& name,
