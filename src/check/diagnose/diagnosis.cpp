@@ -143,7 +143,8 @@ Mismatch mismatch_of(const LearnerNode& node) {
     const Numeral& cell = submitted.cells[i];
     mismatch.written.push_back(cell.value);
     // A wild number does not excuse others, but has no more digits itself.
-    const double own = rule_of(submitted.precision).floor * std::abs(cell.value);
+    const double most = node.units.basis == ToleranceBasis::whole ? half_of_one : infinity;
+    const double own = std::min(most, rule_of(submitted.precision).floor * std::abs(cell.value));
     mismatch.tolerance.push_back(std::max(node.units.tolerance(i), std::isfinite(own) ? own : 0));
     constexpr double hiding = -1000;  // what a program writes for -inf
     const bool may_hide = node.step && node.step->operation->masks_cells && cell.value <= hiding;
@@ -340,10 +341,8 @@ std::optional<Region> region_of(const LearnerNode& node) {
   tell_what(block, region);
   if (region.what != Region::What::anything) return region;
   // Nothing in common: then nearly all must be wrong; some may be right by chance.
-  std::size_t others = 0;
-  for (const std::size_t i : block.cells) {
-    others += block.is_evidence(i) && !block.is_wrong(i) ? 1 : 0;
-  }
+  const auto is_right = [&](auto i) { return block.is_evidence(i) && !block.is_wrong(i); };
+  const auto others = static_cast<std::size_t>(std::ranges::count_if(block.cells, is_right));
   constexpr std::size_t one_in = 20;
   if (others * one_in > block.cells.size()) return {};
   return region;

@@ -17,6 +17,9 @@ enum class ToleranceBasis {
   requested        ///< the decimals that the user requested
 };
 
+/// Whole numbers are exact, however large: those that are further apart differ.
+constexpr double half_of_one = 0.5;
+
 /// The tolerance of a matrix: one unit in the last place that the learner wrote, or one per cell.
 struct MatrixTolerance {
   double plain = 0;             ///< of cells without their own

@@ -64,6 +64,7 @@ TEST_CASE("whole numbers are exact, or as coarse as the other matrices, or halve
   CHECK(exact.plain == Approx(10e-6));
   CHECK(unit_of(by_hand("4,1"), {4, 1.0000001}).basis == ToleranceBasis::rounded);
   CHECK(unit_of(by_hand("4,-inf"), {4, -infinity}).basis == ToleranceBasis::whole);
+  CHECK(unit_of(by_hand("150995000"), {150994944}).plain <= 0.5);  // however large
 
   const MatrixTolerance rounded = unit_of(by_hand("7,5"), {6.97, 5.04});
   CHECK(rounded.basis == ToleranceBasis::rounded);
