@@ -95,8 +95,7 @@ void request_huge_pages(void* memory, std::size_t size) {
   const auto heap_end = reinterpret_cast<std::uintptr_t>(sbrk(0));
   const bool is_last = heap_end > end && heap_end - end < 2 * heap_growth;
   const std::size_t whole = ((is_last ? heap_end : end) - first + huge_page - 1) / huge_page;
-  void* start = static_cast<char*>(memory) - (end - size - first);
-  madvise(start, whole * huge_page, MADV_HUGEPAGE);  // may fail
+  madvise(static_cast<char*>(memory) - (end - size - first), whole * huge_page, MADV_HUGEPAGE);
 }
 
 std::atomic<std::size_t> taken = 0;

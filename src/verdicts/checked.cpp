@@ -616,15 +616,12 @@ std::string cause_text(const StepReport& step) {
            : step.bad_texts.size() >= step.cells.wrong ? "a cell is not a number"
                                                        : "no known mistake makes these numbers";
   }
-  if (!are_alternatives(step)) {
-    const std::string first = alternatives_text(step, 1);
-    return step.mistakes.front().sure ? first : "it could be: " + first;
-  }
-  const std::size_t told = std::min<std::size_t>(step.likely_mistakes().size(), 2);
-  std::string text = "it could be: " + alternatives_text(step, told);
-  for (const Diagnosis& other : step.likely_mistakes().subspan(told))
+  const std::span<const Diagnosis> likely = step.likely_mistakes();
+  const bool are_several = are_alternatives(step);
+  std::string text = alternatives_text(step, are_several ? 2 : 1);
+  for (const Diagnosis& other : likely.subspan(are_several ? 2 : likely.size()))
     text += fmt::format("; or {}", other.id);
-  return text;
+  return (are_several || !likely.front().sure ? "it could be: " : "") + text;
 }
 
 }  // namespace qkv::inline verdicts

@@ -10,10 +10,10 @@ namespace qkv::inline verdicts {
 namespace {
 
 std::string mistake_ids(const StepReport* step) {
-  const auto ids = [](const Diagnosis& one) { return one.id; };
-  return step ? fmt::format("{}",
-                            fmt::join(step->likely_mistakes() | std::views::transform(ids), " "))
-              : "";
+  std::vector<std::string_view> ids;
+  if (step)
+    std::ranges::transform(step->likely_mistakes(), std::back_inserter(ids), &Diagnosis::id);
+  return fmt::format("{}", fmt::join(ids, " "));
 }
 
 // Rounded marks: the sum over the steps must equal the printed total.

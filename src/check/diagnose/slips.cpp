@@ -57,21 +57,18 @@ std::vector<CandidateValues> rows_before_heads(const SlipContext& c) {
 std::vector<CandidateValues> neighbours(const SlipContext& c) {
   std::vector<CandidateValues> results;
   if (c.right->rank() < 2 && c.arithmetic) return {};  // ids stand in no row of a table
-  const auto right = c.right->array();
+  const std::span<const double> right = c.right->values;
   const auto n = static_cast<std::ptrdiff_t>(c.right->rows());
   const auto m = static_cast<std::ptrdiff_t>(c.right->columns());
   constexpr std::pair<std::ptrdiff_t, std::ptrdiff_t> directions[] = {
       {0, 1}, {0, -1}, {1, 0}, {-1, 0}};
   for (const auto& [down, along] : directions) {
-    // The indices that have a neighbour at that offset.
-    const auto places = [](std::ptrdiff_t size, std::ptrdiff_t away) {
-      return xt::range(std::max<std::ptrdiff_t>(0, -away),
-                       size - std::max<std::ptrdiff_t>(0, away));
-    };
     Tensor result = filled(*c.right, nothing);
-    auto to = result.mutable_array();
-    xt::view(to, xt::all(), places(n, down), places(m, along)) =
-        xt::view(right, xt::all(), places(n, -down), places(m, -along));
+    for (std::ptrdiff_t i = 0; i < std::ssize(right); ++i) {
+      const std::ptrdiff_t row = i / m % n + down, column = i % m + along;
+      if (row < 0 || row >= n || column < 0 || column >= m) continue;
+      result.values.mutable_span()[std::size_t(i)] = right[std::size_t(i + down * m + along)];
+    }
     results.push_back(std::move(result));
   }
   return results;
@@ -166,13 +163,12 @@ std::vector<CandidateValues> swapped_columns(const SlipContext& c) {
   std::set<std::size_t> columns;
   for (const std::size_t i : c.wrong) columns.insert(i % c.right->columns());
   if (columns.size() > most_columns) return {};
-  const auto right = c.right->array();
   for (const std::size_t a : columns) {
     for (auto b = columns.upper_bound(a); b != columns.end(); ++b) {
       Tensor result = *c.right;
-      auto to = result.mutable_array();
-      xt::view(to, xt::all(), xt::all(), a) = xt::view(right, xt::all(), xt::all(), *b);
-      xt::view(to, xt::all(), xt::all(), *b) = xt::view(right, xt::all(), xt::all(), a);
+      const std::span<double> cells = result.values.mutable_span();
+      for (std::size_t r = 0; r < cells.size(); r += result.columns())
+        std::swap(cells[r + a], cells[r + *b]);
       results.push_back(std::move(result));
     }
   }
@@ -359,9 +355,8 @@ std::vector<CandidateValues> unwritten_blocks(const SlipContext& c) {
   const std::vector<std::size_t> zeros = cells_in(*c.region, c.right->shape());
   if (zeros.size() < least) return {};
   Tensor result = *c.right;
-  for (const std::size_t i : zeros) {
+  for (const std::size_t i : zeros)
     if (result.values[i] != -infinity) result.values.mutable_span()[i] = 0;
-  }
   return {std::move(result)};
 }
 

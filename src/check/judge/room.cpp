@@ -53,13 +53,9 @@ class Mover {
   // From -1 to 1.
   double share(double x, std::size_t cell) const {
     const double sign = x > 0 ? 1 : x < 0 ? -1 : 0;
-    switch (trial_) {
-      case 0: return 1;
-      case 1: return -1;
-      case 2: return -sign;
-      case 3: return sign;
-      default: return at_random(cell);
-    }
+    if (trial_ < 2) return trial_ == 0 ? 1 : -1;
+    if (trial_ < 4) return trial_ == 2 ? -sign : sign;
+    return at_random(cell);
   }
 
   // SplitMix64 (Steele, Lea and Flood 2014): each number depends on its place alone, not on order.
@@ -197,15 +193,25 @@ class Room::Stretch {
            !std::ranges::all_of(cells, [](const Decimal& x) { return x.is_exact(); });
   }
 
-  // The unit of a number: as submitted, or of an intermediate number.
-  double unit_of(const LearnerNode& node, std::size_t cell, double intermediate) const {
-    if (node.has_number(cell)) return node.units.of(cell);
-    const auto error = node.step->operation->single_precision_error;
+  // The unit of each number, the same in every trial: as submitted, or of an intermediate number.
+  const std::vector<double>& moves_of(std::size_t index) {
+    std::vector<double>& moves = moves_[index];
+    if (!moves.empty()) return moves;
+    const LearnerNode& node = node_at(index);
+    const Tensor& own = numbers(node);
+    const double intermediate = node.inputs.empty() ? 0 : units_.unsubmitted(own.values);
     const bool is_exact = units_.are_written() || units_.precision == Precision::float64;
-    if (!error || is_exact || node.has_lessons_inputs) return intermediate;
+    const auto error = is_exact || node.has_lessons_inputs
+                           ? nullptr
+                           : node.step->operation->single_precision_error;
     const Call call = call_with(
         node, room_.trace_, [&](std::size_t k) -> const Tensor& { return numbers(node_at(k)); });
-    return std::max(intermediate, error(call, numbers(node), cell));
+    for (std::size_t i = 0; i < own.values.size(); ++i) {
+      moves.push_back(node.has_number(i) ? node.units.of(i)
+                      : error            ? std::max(intermediate, error(call, own, i))
+                                         : intermediate);
+    }
+    return moves;
   }
 
   const Range& bounds_of(std::size_t index) {
@@ -225,7 +231,7 @@ class Room::Stretch {
     const bool is_computed = is_missing(index) && !node.has_lessons_inputs;
     Range range = is_computed ? bounds(node) : Range{own, own};
     const std::span<const Decimal> exact_cells = exact(index);
-    const double intermediate = node.inputs.empty() ? 0 : units_.unsubmitted(own.values);
+    const std::vector<double>& moves = moves_of(index);
     const std::span<double> low = range.low.values.mutable_span();
     const std::span<double> high = range.high.values.mutable_span();
     for (std::size_t i = 0; i < low.size(); ++i) {
@@ -234,9 +240,8 @@ class Room::Stretch {
         continue;
       }
       if (node.has_number(i)) low[i] = high[i] = own.values[i];
-      const double unit = unit_of(node, i, intermediate);
-      low[i] = std::max(low[i] - unit, std::min(low[i], node.step->operation->least));
-      high[i] += unit;
+      low[i] = std::max(low[i] - moves[i], std::min(low[i], node.step->operation->least));
+      high[i] += moves[i];
     }
     return range;
   }
@@ -265,7 +270,7 @@ class Room::Stretch {
     if (node.inputs.empty()) return tensor;
     const Mover move(trial, index);
     const std::span<const Decimal> exact_cells = exact(index);
-    const double intermediate = units_.unsubmitted(own.values);
+    const std::vector<double>& moves = moves_of(index);
     const std::span<double> cells = tensor.values.mutable_span();
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if (!exact_cells.empty() && exact_cells[i].is_exact()) {
@@ -273,8 +278,7 @@ class Room::Stretch {
         continue;
       }
       const double from = node.has_number(i) ? std::as_const(own.values)[i] : cells[i];
-      cells[i] = std::max(move(from, unit_of(node, i, intermediate), i),
-                          std::min(from, node.step->operation->least));
+      cells[i] = std::max(move(from, moves[i], i), std::min(from, node.step->operation->least));
     }
     return tensor;
   }
@@ -307,6 +311,7 @@ class Room::Stretch {
   const Operands operands_;
   const Steps cuts_;  // missing steps that count as submitted
   std::map<std::size_t, Range> bounds_;
+  std::map<std::size_t, std::vector<double>> moves_;
   Tensors* before_cuts_ = nullptr;  // the moved numbers of a trial, which all stretches share
   Tensors after_cuts_;
 };
@@ -395,9 +400,8 @@ std::vector<std::string> Room::deciding_steps(const LearnerNode& node) {
     if (decides({nearest[k]})) return names_of({nearest[k]});
   }
   Steps operands;
-  for (const std::size_t input : node.inputs) {
+  for (const std::size_t input : node.inputs)
     if (missing.contains(input)) operands.insert(input);
-  }
   if (!decides(operands)) return names_of(operands);
   for (const std::size_t index : Steps(operands)) {
     Steps fewer = operands;
