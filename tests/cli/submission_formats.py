@@ -4,6 +4,7 @@ with bars, headings, copies of files, heads in one file, zips and folders; and a
 read costs that cell alone. Called with the path of qkv."""
 import json
 import pathlib
+import random
 import shutil
 import subprocess
 import sys
@@ -266,8 +267,26 @@ def folders_with_the_same_steps_are_several_submissions(folder_of):
     assert cells(found, "K")["wrong"] > 0
 
 
+def noise_in_the_only_array_of_a_large_lesson_is_wrong(folder_of):
+    """96 tokens and 4 heads: heads and tokens swapped in a missing step have another shape."""
+    folder = folder_of()
+    givens = "".join(f'[[given]]\nname = "{name}"\nrandn = [{rows}, 64]\n'
+                     for name, rows in (("X", 96), ("W_Q", 64), ("W_K", 64)))
+    steps = "".join(f'[[step]]\nname = "{name}"\nop = "{op}"\nof = {json.dumps(of)}\n{more}\n' for name, op, of, more in (
+        ("Q0", "project", ["X", "W_Q"], ""), ("K0", "project", ["X", "W_K"], ""),
+        ("Q", "split_heads", ["Q0"], "heads = 4"), ("K", "split_heads", ["K0"], "heads = 4"),
+        ("s", "score", ["Q", "K"], ""), ("A", "softmax", ["s"], "")))
+    (folder / "large.toml").write_text(f'title = "t"\n[random]\ngenerator = "numpy"\nseed = 1\n{givens}{steps}')
+    chance = random.Random(2)
+    noise = [[[chance.gauss(0, 1) for _ in range(96)] for _ in range(96)] for _ in range(4)]
+    (folder / "A.json").write_text(json.dumps({"A": noise}))
+    found, _ = report(folder / "A.json", folder / "large.toml")
+    assert found["verdict"] == "wrong" and found["first_wrong"] == "A", found["verdict"]
+
+
 def main():
-    tests = [each_way_to_write_it_is_right, a_typeset_minus_is_a_minus, a_wrong_fraction_is_wrong,
+    tests = [noise_in_the_only_array_of_a_large_lesson_is_wrong,
+             each_way_to_write_it_is_right, a_typeset_minus_is_a_minus, a_wrong_fraction_is_wrong,
              one_bad_cell_costs_itself, commas_alone_get_a_clear_word, names_of_copies_and_heads,
              a_head_without_a_file_is_missing, a_single_row_with_its_label_is_that_row,
              the_sheet_of_another_lesson_is_recognised, heads_in_one_file, json_with_something_around, a_shape_that_only_one_has_is_taken,
