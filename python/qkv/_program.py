@@ -118,10 +118,9 @@ def options_of(options: dict) -> List[str]:
 
 def whole_numbers(name: str, value: Any) -> List[int]:
     """The whole numbers of one sentence: of a list, an array or a tensor of n, or of 1 × n."""
-    value = value.detach().cpu().numpy() if hasattr(value, "detach") else value
     try:
-        numbers = np.asarray(value)
-    except (TypeError, ValueError):  # nested lists of several lengths
+        numbers = np.asarray(value.detach().cpu().numpy() if hasattr(value, "detach") else value)
+    except (TypeError, ValueError, NotImplementedError):  # lists of several lengths; a tensor without numbers
         numbers = np.asarray(())
     if numbers.dtype.kind not in "iu" or numbers.size == 0 or numbers.size != max(numbers.shape, default=0):
         raise QkvError(f"{name} are whole numbers, those of one sentence: n of them, or 1 × n")

@@ -52,6 +52,8 @@ def record(module: Any, gradients: bool = False) -> Iterator[Dict[str, Any]]:
     Yields:
         A dictionary of the modules' paths and copies of their outputs; of a module that runs twice, the last one's.
     """
+    if not hasattr(module, "named_modules"):
+        raise QkvError(f"record takes a PyTorch module, not {type(module).__name__}")
     steps: Dict[str, Any] = {}
     last: list = [None, None]  # the tensor that a module returned last, and its copy
 

@@ -166,6 +166,8 @@ def assert_right(subject_of: Any, arrays: Optional[Arrays] = None, **options: An
         The Verdict, if it is right.
     """
     from ._torch import verify
+    if arrays is None and "ids" not in options:
+        raise QkvError("this needs arrays, as check does, or a PyTorch module and ids=[…], as verify does")
     verdict = check(subject_of, arrays, **options) if arrays is not None else verify(subject_of, **options)
     if not verdict:
         raise AssertionError(f"{verdict!r}\n{verdict}")

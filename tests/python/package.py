@@ -333,6 +333,9 @@ def every_refusal_is_one_line_of_qkv(_folder):
             (lambda: qkv.check("--help", arrays), "./--help", None),
             (lambda: qkv.compare("--version", LESSON), "./--version", None),
             (lambda: qkv.compare(arrays, "--version"), "./--version", None),
+            (lambda: qkv.check(LESSON, arrays, ids=torch.zeros(3, device="meta")), "ids are whole numbers", None),
+            (lambda: qkv.record(None).__enter__(), "record takes a PyTorch module, not NoneType", None),
+            (lambda: qkv.assert_right(LESSON), "this needs arrays", None),
             (lambda: qkv.trace("a\0b"), "can't be run", ValueError)):
         try:
             call()
