@@ -272,7 +272,8 @@ def noise_in_the_only_array_of_a_large_lesson_is_wrong(folder_of):
     folder = folder_of()
     givens = "".join(f'[[given]]\nname = "{name}"\nrandn = [{rows}, 64]\n'
                      for name, rows in (("X", 96), ("W_Q", 64), ("W_K", 64)))
-    steps = "".join(f'[[step]]\nname = "{name}"\nop = "{op}"\nof = {json.dumps(of)}\n{more}\n' for name, op, of, more in (
+    steps = "".join(f'[[step]]\nname = "{name}"\nop = "{op}"\nof = {json.dumps(of)}\n{more}\n'
+                    for name, op, of, more in (
         ("Q0", "project", ["X", "W_Q"], ""), ("K0", "project", ["X", "W_K"], ""),
         ("Q", "split_heads", ["Q0"], "heads = 4"), ("K", "split_heads", ["K0"], "heads = 4"),
         ("s", "score", ["Q", "K"], ""), ("A", "softmax", ["s"], "")))
@@ -285,12 +286,12 @@ def noise_in_the_only_array_of_a_large_lesson_is_wrong(folder_of):
 
 
 def main():
-    tests = [noise_in_the_only_array_of_a_large_lesson_is_wrong,
-             each_way_to_write_it_is_right, a_typeset_minus_is_a_minus, a_wrong_fraction_is_wrong,
+    tests = [each_way_to_write_it_is_right, a_typeset_minus_is_a_minus, a_wrong_fraction_is_wrong,
              one_bad_cell_costs_itself, commas_alone_get_a_clear_word, names_of_copies_and_heads,
              a_head_without_a_file_is_missing, a_single_row_with_its_label_is_that_row,
              the_sheet_of_another_lesson_is_recognised, heads_in_one_file, json_with_something_around, a_shape_that_only_one_has_is_taken,
-             a_zip_is_a_directory, folders_with_the_same_steps_are_several_submissions]
+             a_zip_is_a_directory, folders_with_the_same_steps_are_several_submissions,
+             noise_in_the_only_array_of_a_large_lesson_is_wrong]
     wanted = sys.argv[2:]
     for test in tests:
         if wanted and test.__name__ not in wanted:
