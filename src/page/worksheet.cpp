@@ -37,10 +37,10 @@ td { border: 0.25mm solid #000; height: 8mm; min-width: 15mm; padding: 0 1.2mm;
 .given td, td.given { background: #eee; }
 .given td { min-width: 9mm; }
 td.unused { border-color: #bbb; color: #666; text-align: center; }
-td.key { font-weight: bold; }
+td.key { font-weight: bold; } .under { font-size: 0; }
 .arithmetic p { margin: 0 0 0.8mm; padding-left: 6mm; text-indent: -6mm; font-size: 9pt; }
 @media print { .given td, td.given { background: none; } td.given { font-style: italic; } }
-pre { line-height: 1.15; white-space: pre-wrap; } .under { font-size: 0; } @media screen { body { padding: 6mm 4mm; } }
+pre { line-height: 1.15; white-space: pre-wrap; } @media screen { body { padding: 6mm 4mm; } }
 code, pre { font-family: "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: 9.5pt;
        overflow-wrap: anywhere; }
 )";

@@ -83,8 +83,7 @@ std::vector<double> offsets_of(const Cellwise& block, std::size_t columns) {
 std::vector<double> same_offsets(std::vector<double> offsets, double tolerance) {
   const auto [low, high] = std::ranges::minmax(offsets);
   if (high - low > 2 * tolerance) return offsets;
-  const double sum = std::accumulate(offsets.begin(), offsets.end(), 0.0);
-  return {sum / static_cast<double>(offsets.size())};
+  return {std::accumulate(offsets.begin(), offsets.end(), 0.0) / double(offsets.size())};
 }
 
 // What the cells of a block may have in common, and how many must be wrong to show it.

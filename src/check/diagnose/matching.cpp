@@ -348,13 +348,12 @@ class Matcher {
     const std::size_t cell = fit.first;
     const double x = std::abs(mismatch_.written[cell]);
     const Candidate& candidate = candidates_[fit.candidate];
-    const bool is_digit = x < 10 && x == std::floor(x);
-    if (is_digit && fit.cells == 1 && candidate.id == "slip.neighbour") return true;
+    if (fit.cells == 1 && candidate.evidence.copies && x < 10 && x == std::floor(x)) return true;
     const bool is_alone = std::ranges::count_if(mismatch_.written, is_number) == 1;
     if (!is_alone && !(mismatch_.is_of_program && std::ranges::count(mismatch_.wrong, true) == 1))
       return false;
-    const std::vector<double>& room = candidate.room;
-    const double near = mismatch_.tolerance[cell] + (room.empty() ? 0 : room[cell]);
+    const double room = candidate.room.empty() ? 0 : candidate.room[cell];
+    const double near = mismatch_.tolerance[cell] + room;
     const double hit = 2 * near * static_cast<double>(candidates_.size());
     constexpr double likely = 0.1;
     return x == 0 || std::isinf(x) || hit > likely * x;

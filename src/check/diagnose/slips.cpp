@@ -405,6 +405,7 @@ struct Slip {
 
 constexpr Evidence three_cells{.least = 3};
 constexpr Evidence infinities{.infinities = true};
+constexpr Evidence copying{.copies = true};
 constexpr Evidence yielding{.yields = true};
 constexpr Evidence unwritten{.zeros = true, .infinities = true, .yields = true};
 
@@ -428,7 +429,8 @@ constexpr Slip slips[] = {
     {"slip.digits-swapped", "Two digits are swapped.", "Compare digit by digit.", of_hand,
      SlipScope::line, by_digits<with_digits_swapped>},
     {"slip.neighbour", "This is the number of a neighbouring cell.",
-     "Put a ruler under the row that you read.", of_hand, SlipScope::line, neighbours},
+     "Put a ruler under the row that you read.", of_hand, SlipScope::line, neighbours, nullptr,
+     copying},
     {"slip.dropped-term", "One term of the sum was left out.", "Count the terms.", of_hand,
      SlipScope::line, slips_in_terms<TermSlip::dropped>, wrong_term},
     {"slip.sign", "The sign of one term is wrong.", "Look at the signs again.", of_hand,

@@ -226,9 +226,8 @@ struct Normalise {
     } else {
       if constexpr (std::is_same_v<N, Decimal>) {
         if (line(i).value() == 0) return line(i);  // whatever the sum is
-        // The whole sum, unless it may have been rounded to 0.
-        const Cell<double> rounded{c};  // NOLINT(cppcoreguidelines-slicing)
-        if (is_alone(c, 0) && line_of(rounded)(i) >= 0.5) return 1.0;
+        // The whole sum, if not rounded to 0. NOLINTNEXTLINE(cppcoreguidelines-slicing)
+        if (is_alone(c, 0) && line_of(Cell<double>{c})(i) >= 0.5) return 1.0;
       }
       const N total = sum<N>(line.size(), [&](std::size_t j) { return line(j); });
       if constexpr (std::is_same_v<N, double>) return share(line(i), total);
