@@ -2,8 +2,6 @@
 #include "ops/kinds/line.hpp"
 #include "tensor/matmul.hpp"
 
-// Cell-wise functions of one number.
-
 namespace qkv::inline ops {
 namespace {
 
@@ -45,6 +43,8 @@ constexpr Mistake activation_mistakes[] = {
     {"activation.other", "x / (1 + e^(−1.702 x)) was taken here.", look_up_function, quick_gelu},
     {"activation.other", "GELU was taken here; in a GELU step, its other form (tanh or erf).",
      look_up_function, Instead{&gelu_operation}},
+    {"swiglu.swapped", "The function was taken of the numbers that the gate is multiplied by.",
+     "It goes over the gate.", Operand{0, other_factor}},
 };
 
 constexpr std::string_view forms[] = {"tanh", "erf"};
@@ -174,23 +174,20 @@ struct GradGelu {
 
 // The other form's derivative, and each form's with the other's share.
 Versions mixed_forms(const StepView& step) {
-  const Call call = call_of(step);
   const Tensor& x = step.operand(self);
-  const Tensor& change = step.operand(grad_output);
-  Tensor other = change;
-  Tensor mixed = change;
-  Tensor mixed_too = change;
-  const bool exact = is_exact(call);
+  const bool exact = is_exact(call_of(step));
+  Versions versions(3, step.operand(grad_output));
   const auto share = [](double at, bool with_erf) {
     return 0.5 * (1 + (with_erf ? std::erf(at / std::numbers::sqrt2) : std::tanh(under_tanh(at))));
   };
-  for (std::size_t i = 0; i < change.values.size(); ++i) {
+  for (std::size_t i = 0; i < x.values.size(); ++i) {
     const double at = x.values[i];
-    other.values.mutable_span()[i] *= slope(at, !exact);
-    mixed.values.mutable_span()[i] *= share(at, exact) + slope(at, !exact) - share(at, !exact);
-    mixed_too.values.mutable_span()[i] *= share(at, !exact) + slope(at, exact) - share(at, exact);
+    const double between = share(at, exact) - share(at, !exact);
+    const double slopes[] = {slope(at, !exact), slope(at, !exact) + between,
+                             slope(at, exact) - between};
+    for (std::size_t v = 0; v < 3; ++v) versions[v].values.mutable_span()[i] *= slopes[v];
   }
-  return {other, mixed, mixed_too};
+  return versions;
 }
 
 constexpr Mistake gelu_backward_mistakes[] = {

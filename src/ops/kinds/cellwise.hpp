@@ -85,6 +85,9 @@ struct Pairwise {
   static Tensor compute(const Call& call) { return pairwise(call, form(call), function); }
 };
 
+/// Returns the other factor of each later product of a step's result: what a gate is multiplied by.
+Versions other_factor(const StepView& step);
+
 /// Returns the axes of an operand that may be one row, one column or one number.
 std::string_view axes_that_repeat(const Tensor& operand);
 

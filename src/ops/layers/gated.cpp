@@ -18,18 +18,6 @@ using Silu = CellFunction<"SiLU({0})", [](const auto& x) { return silu(x); }>;
 
 double sigmoid_of(const Cell<double>& c) { return sigmoid(c(0)(c.row, c.column)); }
 
-// The other factor of a later product.
-Versions other_factor(const StepView& step) {
-  Versions versions;
-  for (const StepView& later : step.all) {
-    if (later.operation != &multiply_operation) continue;
-    for (std::size_t k = 0; k < 2; ++k) {
-      if (later.inputs[k] == &step) versions.push_back(later.operand(1 - k));
-    }
-  }
-  return versions;
-}
-
 constexpr Mistake silu_mistakes[] = {
     {"swiglu.swapped", "SiLU was taken of the numbers that the gate is multiplied by.",
      "SiLU goes over the gate.", Operand{0, other_factor}},
@@ -70,15 +58,17 @@ struct GradSilu
 using Multiply =
     Pairwise<"{0} · {1}, cell by cell", std::multiplies<>{}, [](Interval x) { return square(x); }>;
 
-bool is_gate(const StepView& factor) { return factor.operation == &silu_operation; }
+// True for SwiGLU's gate, and for that of GEGLU, which Gemma has.
+bool is_gate(const StepView& factor) {
+  return factor.operation == &silu_operation || factor.operation == &gelu_operation;
+}
 
-// SwiGLU's product (Shazeer, 2020), SiLU(gate) ∘ up, with `change` made to the SiLU: once for each
-// factor that is one.
+// SwiGLU's product (Shazeer, 2020) with `change` made to its SiLU, once for each factor that is one.
 template <auto change>
 Versions with_gate(const StepView& step) {
   Versions versions;
   for (std::size_t k = 0; k < 2; ++k) {
-    if (!is_gate(*step.inputs[k])) continue;
+    if (step.inputs[k]->operation != &silu_operation) continue;
     for (const Tensor& gate : versions_of(change, *step.inputs[k])) {
       versions.push_back(with_operand(step, k, gate));
     }
@@ -100,10 +90,10 @@ Versions gate_swapped(const StepView& step) {
 }
 
 constexpr Mistake multiply_mistakes[] = {
-    {"swiglu.swapped", "SiLU was taken of the other factor.", "SiLU goes over the gate.",
-     gate_swapped},
-    {"swiglu.of-product", "SiLU was taken of the product.",
-     "First SiLU of the gate, then multiply.", Exchange{{&silu_operation}}},
+    {"swiglu.swapped", "The gate's function was taken of the other factor.",
+     "It goes over the gate.", gate_swapped},
+    {"swiglu.of-product", "The gate's function was taken of the product.",
+     "First apply it to the gate, then multiply.", Exchange{{&silu_operation, &gelu_operation}}},
     {"swiglu.sigmoid", "The gate's sigmoid was multiplied, without the gate itself.",
      "SiLU is x times the sigmoid of x.", with_gate<sigmoid_of>},
     {"swiglu.relu", "ReLU of the gate was multiplied instead of SiLU.", "Multiply by SiLU.",
@@ -126,6 +116,17 @@ struct GradFactor : CellwiseGradient<"{0} ∘ {2}", std::multiplies<>{}, Role::o
 };
 
 }  // namespace
+
+Versions other_factor(const StepView& step) {
+  Versions versions;
+  for (const StepView& later : step.all) {
+    if (later.operation != &multiply_operation) continue;
+    for (std::size_t k = 0; k < 2; ++k) {
+      if (later.inputs[k] == &step) versions.push_back(later.operand(1 - k));
+    }
+  }
+  return versions;
+}
 
 constinit const Operation silu_operation = operation_of<Silu>({
     .name = "silu",

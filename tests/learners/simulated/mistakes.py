@@ -270,12 +270,22 @@ def other_gates(x):
     yield from (("swiglu.gelu", gelu(x, form)) for form in ("tanh", "erf"))
 
 
-def of_silu(case):
-    yield from other_gates(case.operands[0])
+def of_gate(step, x):
+    """The function of a gate: SiLU, or a form of GELU."""
+    return silu(x) if step.op == "silu" else gelu(x, step.options.get("form", "tanh"))
+
+
+def of_function(case):
+    x, = case.operands
+    if case.step.op == "silu":
+        yield from other_gates(x)
+    else:
+        others = [relu(x), silu(x), *(gelu(x, form) for form in ("tanh", "erf"))]
+        yield from (("activation.other", other) for other in others if not np.array_equal(other, case.right))
     for later in case.lesson.steps:
         if later.op == "multiply" and case.step.name in later.of:
             up, = (name for name in later.of if name != case.step.name)
-            yield "swiglu.swapped", silu(case.values[up])
+            yield "swiglu.swapped", of_gate(case.step, case.values[up])
 
 
 def of_multiply(case):
@@ -283,12 +293,13 @@ def of_multiply(case):
     yield "swiglu.added", a + b
     for name, up in zip(case.step.of, (b, a)):
         made = case.lesson.find(name)
-        if made is None or made.op != "silu":
+        if made is None or made.op not in ("silu", "gelu"):
             continue
         gate = case.values[made.of[0]]
-        yield "swiglu.swapped", gate * silu(up)
-        yield "swiglu.of-product", silu(gate * up)
-        yield from ((mistake, x * up) for mistake, x in other_gates(gate))
+        yield "swiglu.swapped", gate * of_gate(made, up)
+        yield "swiglu.of-product", of_gate(made, gate * up)
+        if made.op == "silu":
+            yield from ((mistake, x * up) for mistake, x in other_gates(gate))
 
 
 def of_rope(case):
@@ -313,7 +324,7 @@ MISTAKES = {"softcap": modern.of_softcap, "alibi": modern.of_alibi, "append": mo
             "weighted_sum": of_weighted_sum, "split_heads": of_split_heads,
             "concat_heads": of_concat_heads, "sum_heads": of_sum_heads, "add": of_add,
             "positions": of_positions, "layer_norm": of_layer_norm,
-            "rms_norm": of_rms_norm, "silu": of_silu, "multiply": of_multiply,
+            "rms_norm": of_rms_norm, "silu": of_function, "gelu": of_function, "multiply": of_multiply,
             "backward": backward.mistakes, "sum_of_uses": backward.mistakes,
             **tile_mistakes.MISTAKES}
 

@@ -289,14 +289,16 @@ class Author:
         if not self.chance(0.5):
             return at
         if self.chance(0.4):
-            return self.swiglu(at)
+            return self.gated(at)
         at = self.step("mlp_in", "project", at, self.drawn("W_in", self.d_model, 3, weight=True))
-        op = self.pick("gelu", "gelu", "relu")
-        erf = {"form": "erf"} if op == "gelu" and self.chance(0.5) else {}
-        return self.step("mlp_act", op, at, **erf)
+        return self.function("mlp_act", self.pick("gelu", "gelu", "relu"), at)
 
-    def swiglu(self, at):
+    def function(self, name, op, at):
+        erf = {"form": "erf"} if op == "gelu" and self.chance(0.5) else {}
+        return self.step(name, op, at, **erf)
+
+    def gated(self, at):
         gate, up = (self.step(name, "project", at, self.drawn("W_" + name, self.d_model, 3, weight=True))
                     for name in ("gate", "up"))
-        silu = self.step("silu", "silu", gate)
-        return self.step("gated", "multiply", *((silu, up) if self.chance(0.7) else (up, silu)))
+        active = self.function("active", self.pick("silu", "gelu"), gate)
+        return self.step("gated", "multiply", *((active, up) if self.chance(0.7) else (up, active)))

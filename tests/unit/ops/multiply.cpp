@@ -1,4 +1,4 @@
-// multiply beside hand arithmetic, and SwiGLU's mistakes beside NumPy.
+// multiply beside hand arithmetic, and the mistakes of gates beside NumPy.
 
 #include <catch2/catch.hpp>
 
@@ -11,10 +11,10 @@ using namespace qkv::test;
 
 namespace {
 
-// SwiGLU of one token; `of` are the factors.
-Task swiglu(const std::string& of) {
+// A gate of one token with its function `op`; `of` are the factors of the product.
+Task gated_by(const std::string& op, const std::string& of) {
   return Task(R"(
-title = "SwiGLU"
+title = "A gate"
 [[given]]
 name = "gate"
 value = [[1, -2]]
@@ -22,9 +22,9 @@ value = [[1, -2]]
 name = "up"
 value = [[3, 0.5]]
 [[step]]
-name = "silu"
-op = "silu"
+name = "active"
 of = ["gate"]
+op = ")" + op + R"("
 [[step]]
 name = "gated"
 op = "multiply"
@@ -62,8 +62,8 @@ TEST_CASE("the range of a number times itself does not go below 0") {
 }
 
 TEST_CASE("who gates in another way is told so, whichever factor comes first") {
-  for (const std::string of : {R"(["silu", "up"])", R"(["up", "silu"])"}) {
-    const Task task = swiglu(of);
+  for (const std::string of : {R"(["active", "up"])", R"(["up", "active"])"}) {
+    const Task task = gated_by("silu", of);
     const auto named = [&](const std::string& written) {
       return mistakes(checked(task, {{"gated", written}}), "gated");
     };
@@ -76,6 +76,18 @@ TEST_CASE("who gates in another way is told so, whichever factor comes first") {
     CHECK(named("2.5236,-0.0227") == "swiglu.gelu");
     CHECK(named("3.7311,0.2616") == "swiglu.added");
   }
+}
+
+TEST_CASE("gate and up exchanged are told under GELU, too, at the function and at the product") {
+  const Task task = gated_by("gelu", R"(["active", "up"])");
+  const auto named = [&](const std::string& step, const std::string& written) {
+    return mistakes(checked(task, {{step, written}}), step);
+  };
+  CHECK(named("gated", "2.5236,-0.0227").empty());
+  CHECK(named("gated", "2.9964,-0.6914") == "swiglu.swapped");
+  CHECK(named("gated", "2.9964,-0.1588") == "swiglu.of-product");
+  CHECK(named("active", "0.8412,-0.0454").empty());
+  CHECK(named("active", "2.9964,0.3457") == "swiglu.swapped");
 }
 
 }  // namespace ops_multiply_tests
