@@ -63,7 +63,7 @@ bool is_gate(const StepView& factor) {
   return factor.operation == &silu_operation || factor.operation == &gelu_operation;
 }
 
-// SwiGLU's product (Shazeer, 2020) with `change` made to its SiLU, once for each factor that is one.
+// SwiGLU's product (Shazeer, 2020) with `change` made to its SiLU: for each factor that is one.
 template <auto change>
 Versions with_gate(const StepView& step) {
   Versions versions;

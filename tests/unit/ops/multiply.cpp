@@ -24,7 +24,8 @@ value = [[3, 0.5]]
 [[step]]
 name = "active"
 of = ["gate"]
-op = ")" + op + R"("
+op = ")" + op +
+              R"("
 [[step]]
 name = "gated"
 op = "multiply"
