@@ -139,9 +139,8 @@ std::optional<Region> region_worth_telling(const NodeDiagnosis& found) {
   if (!region || !region->is_whole) return region;
   const bool is_explained_whole =
       !found.mistakes.empty() && found.mistakes.front().cells == region->wrong;
-  if ((is_explained_whole && region->what != Region::What::offset) ||
-      region->what == Region::What::anything)
-    return {};
+  const bool tells = region->what == Region::What::offset || region->what == Region::What::zero;
+  if ((is_explained_whole && !tells) || region->what == Region::What::anything) return {};
   return region;
 }
 

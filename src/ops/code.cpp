@@ -1,6 +1,6 @@
-
 #include <cctype>
 
+#include "ops/heads/head_axis.hpp"
 #include "ops/kinds/gradient.hpp"
 #include "ops/kinds/line.hpp"
 
@@ -90,7 +90,7 @@ class CodeWriter {
  public:
   CodeWriter(const Call& call, const Tensor& result, Library library)
       : call_(call), result_(result), library_(library) {
-    for (const Tensor* input : call.inputs) heads_ = std::max(heads_, heads_of(*input));
+    for (const Tensor* input : call.inputs) heads_ = std::max(heads_, head_count(*input));
   }
 
   // The template of an operation's record: `{r0}` is operand 0 with tokens as rows, in any layout.
@@ -134,10 +134,6 @@ class CodeWriter {
   }
 
  private:
-  static std::size_t heads_of(const Tensor& tensor) {
-    return tensor.rank() < 3 ? 1 : tensor.axes[tensor.rank() - 3].size;
-  }
-
   Shape shown(Shape shape) const {
     if (columns() && !in_rows_) std::swap(shape.rbegin()[0], shape.rbegin()[1]);
     return shape;
@@ -156,7 +152,7 @@ class CodeWriter {
   std::string operand(std::size_t k, bool rows) const {
     const Tensor& tensor = *call_.inputs.at(k);
     std::string text = identifier(call_.names.at(k));
-    const std::size_t heads = heads_of(tensor);
+    const std::size_t heads = head_count(tensor);
     if (heads > 1 && heads < heads_ && heads_ % heads == 0) {
       const std::size_t times = heads_ / heads;
       text = library_ == Library::numpy

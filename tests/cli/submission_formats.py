@@ -285,13 +285,56 @@ def noise_in_the_only_array_of_a_large_lesson_is_wrong(folder_of):
     assert found["verdict"] == "wrong" and found["first_wrong"] == "A", found["verdict"]
 
 
+def a_file_that_cannot_be_used_costs_itself(folder_of):
+    for name in ("scores.xlsx", "scores.head-1.csv", "other.json"):
+        folder = folder_of()
+        (folder / "scaled_scores.csv").write_text(SCALED)
+        (folder / name).write_text("{")
+        done = subprocess.run([PROGRAM, "check", TWO, folder, "--json"], capture_output=True, text=True, check=False)
+        all_right(json.loads(done.stdout), "scaled_scores", 4)
+        assert done.returncode == 2 and str(folder / name) in done.stderr, done
+
+
+def a_vector_lies_as_it_likes_where_tokens_are_columns(folder_of):
+    folder = folder_of()
+    lesson = folder / "bias.toml"
+    lesson.write_text('''
+title = "A bias"
+[[given]]
+name = "X"
+value = [[1, 2], [0, 1], [3, 1]]
+[[given]]
+name = "W"
+value = [[1, 0, 2], [0, 1, 1]]
+[[given]]
+name = "b"
+value = [1, 2, 3]
+[[step]]
+name = "Q"
+op = "project"
+of = ["X", "W", "b"]
+''')
+    for written in ("1\n2\n3\n", "1,2,3\n"):
+        found, _ = checked(folder_of(), {"Q.csv": "2,1,4\n4,3,3\n7,4,10\n", "X.csv": "1,0,3\n2,1,1\n", "b.csv": written},
+                           lesson)
+        assert found["verdict"] == "correct", found
+
+
+def all_zeros_are_a_region_too(folder_of):
+    found, _ = checked(folder_of(), {"scaled_scores.csv": "0,0\n0,0\n"})
+    region, = (one["region"] for one in found["steps"] if one["step"] == "scaled_scores")
+    assert region == {"rows": [1, 2], "columns": [1, 2], "what": "zero"}, region
+
+
 def main():
     tests = [each_way_to_write_it_is_right, a_typeset_minus_is_a_minus, a_wrong_fraction_is_wrong,
              one_bad_cell_costs_itself, commas_alone_get_a_clear_word, names_of_copies_and_heads,
              a_head_without_a_file_is_missing, a_single_row_with_its_label_is_that_row,
              the_sheet_of_another_lesson_is_recognised, heads_in_one_file, json_with_something_around, a_shape_that_only_one_has_is_taken,
              a_zip_is_a_directory, folders_with_the_same_steps_are_several_submissions,
-             noise_in_the_only_array_of_a_large_lesson_is_wrong]
+             noise_in_the_only_array_of_a_large_lesson_is_wrong,
+             a_file_that_cannot_be_used_costs_itself, a_vector_lies_as_it_likes_where_tokens_are_columns,
+             all_zeros_are_a_region_too]
     wanted = sys.argv[2:]
     for test in tests:
         if wanted and test.__name__ not in wanted:

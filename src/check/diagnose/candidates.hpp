@@ -101,15 +101,15 @@ double nearest_factor(std::span<const double> written, std::span<const double> r
 /// The mismatch to explain: written numbers, expected numbers and wrong cells of one matrix.
 struct Mismatch {
   Shape shape;
+  std::size_t step = 0;                ///< its index
   std::vector<double> written = {};    ///< NaN where blank
   std::vector<bool> is_masked = {};    ///< finite masks: very low numbers that stand for -inf
   std::vector<double> tolerance = {};  ///< one unit, with slack
   std::vector<bool> wrong = {};
   std::span<const double> right = {};  ///< computed from the learner's own numbers
-  std::vector<double> exact;  ///< required values where no rounding occurs; else empty or NaN
-  double floor = 0;           ///< tolerance of `exact`
-  bool are_shares =
-      false;  ///< numbers in [0, 1]; a 1 is weak evidence, since many mistakes give it
+  std::vector<double> exact;   ///< required values where no rounding occurs; else empty or NaN
+  double floor = 0;            ///< tolerance of `exact`
+  bool are_shares = false;     ///< numbers in [0, 1]; a 1 is weak evidence: many mistakes give it
   bool is_of_program = false;  ///< a binary array: numbers within a unit of 0 may as well be 0
 
   std::size_t rows() const { return shape.size() < 2 ? 1 : shape[shape.size() - 2]; }

@@ -350,7 +350,8 @@ std::optional<Region> region_of(const LearnerNode& node) {
 NodeDiagnosis diagnose(const Judgement& judgement, const Trace& trace, std::size_t index,
                        DiagnosisBudget& budget) {
   const LearnerNode& node = judgement.nodes[index];
-  const Mismatch mismatch = mismatch_of(node);
+  Mismatch mismatch = mismatch_of(node);
+  mismatch.step = index;
   if (std::ranges::count(mismatch.wrong, true) == 0) return {};
   NodeDiagnosis result{.mistakes = {}, .region = region_of(node)};
   auto other_reason = node.submitted ? too_few_decimals(node, mismatch) : one_head(node, mismatch);

@@ -52,7 +52,7 @@ Piece inside_piece(const SubmittedFile& file, const Tensor& tensor, TokenLayout 
   }
   // If tokens are columns, a column of tokens is not read as a row.
   piece.has_one_axis = piece.shape.size() < 2;
-  piece.may_lie = !layout.transposed || piece.has_one_axis;
+  piece.may_lie = !layout.transposed || piece.has_one_axis || tensor.rank() < 2;
   if (piece.has_one_axis && tensor.rank() >= 2) piece.shape.insert(piece.shape.begin(), 1);
   const bool lies =
       is_shown_transposed(tensor, token_layout) != (layout.transposed && tensor.rank() >= 2);

@@ -216,6 +216,8 @@ constexpr Mistake mask_mistakes[] = {
      "They are the last ones, and see all that came before.",
      masked_with<[](Pattern& seen) { return seen && std::exchange(seen->first, 0) != 0; }>,
      masking_evidence},
+    {"softcap.after-mask", "The mask came first, so -cap stands where -inf should be.",
+     "First cap, then hide.", Exchange{{&softcap_operation}}, masking_evidence},
 };
 
 // Hidden cells get 0. The masked scores show which those are, whatever the kind of mask.

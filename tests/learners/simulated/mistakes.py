@@ -98,6 +98,9 @@ def of_mask(case):
     own = np.arange(m)[None, :] == np.arange(n)[:, None] + first
     yield "mask.skipped", scores
     yield "mask.zero", np.where(away, 0, scores)
+    capped = case.lesson.find(case.step.of[0])
+    if capped is not None and capped.op == "softcap":
+        yield "softcap.after-mask", np.where(away, -capped.options["cap"], scores)
     if kind == "causal":
         yield "mask.wrong-triangle", np.where(np.tril(np.ones((n, m), bool), first - 1), HIDDEN, scores)
     yield "mask.diagonal", np.where(away | own, HIDDEN, scores)
