@@ -130,7 +130,8 @@ def whole_numbers(name: str, value: Any) -> List[int]:
 def subject(lesson_or_model: Any) -> Sequence[str]:
     """A lesson's name or file as an argument, or a model's file or directory as --model."""
     if not isinstance(lesson_or_model, (str, os.PathLike)):
-        raise QkvError(f"a lesson or a model is a name or a path, not {type(lesson_or_model).__name__}")
+        raise QkvError(f"a lesson or a model is a name or a path, not {type(lesson_or_model).__name__}; arrays are a "
+                       "dictionary of steps and their arrays")
     if str(lesson_or_model).startswith("-"):  # a name, not an option
         lesson_or_model = f"./{lesson_or_model}"
     path = Path(lesson_or_model)

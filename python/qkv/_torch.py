@@ -113,8 +113,13 @@ def write_model(module: Any, folder: Path, config: Dict[str, Any]) -> None:
 
 def write_config(folder: Path, config: Dict[str, Any]) -> None:
     """Writes config.json, unless it is empty."""
-    if config:
-        (folder / "config.json").write_text(json.dumps(config, default=str), encoding="utf-8")
+    if not config:
+        return
+    try:
+        text = json.dumps(config, default=str, allow_nan=False)
+    except ValueError:
+        raise QkvError("the config has an entry that is NaN or infinite, which no config.json can hold") from None
+    (folder / "config.json").write_text(text, encoding="utf-8")
 
 
 def is_exact_gelu(module: Any) -> bool:

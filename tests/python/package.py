@@ -336,6 +336,11 @@ def every_refusal_is_one_line_of_qkv(_folder):
             (lambda: qkv.check(LESSON, arrays, ids=torch.zeros(3, device="meta")), "ids are whole numbers", None),
             (lambda: qkv.record(None).__enter__(), "record takes a PyTorch module, not NoneType", None),
             (lambda: qkv.assert_right(LESSON), "this needs arrays", None),
+            (lambda: qkv.check(LESSON, {"Q": {"a": 1}}), "Q is no array that can be compared: give numbers, not dict", None),
+            (lambda: qkv.check(LESSON, {"Q": None}), "give numbers, not NoneType", None),
+            (lambda: qkv.check(LESSON, [("Q", [[1]])]), "a dictionary of steps and their arrays, not list", None),
+            (lambda: qkv.compare([("Q", [[1]])], LESSON), "arrays are a dictionary", None),
+            (lambda: qkv.verify(GPT(), ids=[1, 2], config={**heads, "layer_norm_epsilon": float("nan")}), "NaN", None),
             (lambda: qkv.trace("a\0b"), "can't be run", ValueError)):
         try:
             call()
