@@ -33,7 +33,7 @@ def plain(array: Any) -> Tuple[str, np.ndarray]:
     if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
         raise QkvError("some of its cells are masked: fill them (array.filled(numpy.nan)), or leave it out")
     numbers = np.asarray(array)
-    if numbers.dtype.kind in "OSU":
+    if numbers.dtype.kind in "OSU" and not isinstance(array, (list, tuple, np.ndarray)):
         raise QkvError(f"give numbers, not {type(array).__name__}")
     kind = TYPES.get(numbers.dtype.name)
     if kind is None:
@@ -46,8 +46,8 @@ def plain(array: Any) -> Tuple[str, np.ndarray]:
 def write(path: PathLike, arrays: Mapping[str, Any]) -> None:
     """Writes named arrays as a .safetensors file. Raises QkvError where there is none."""
     if not isinstance(arrays, Mapping) or not arrays:
-        found = "an empty one" if isinstance(arrays, Mapping) else type(arrays).__name__
-        raise QkvError(f"give a dictionary of steps and their arrays, not {found}")
+        found = "" if isinstance(arrays, Mapping) else f", not {type(arrays).__name__}"
+        raise QkvError(f"there are no arrays: give a dictionary of steps and their arrays{found}")
     header: Dict[str, Any] = {}
     pieces, end = [], 0
     for name, array in arrays.items():

@@ -286,7 +286,7 @@ def noise_in_the_only_array_of_a_large_lesson_is_wrong(folder_of):
 
 
 def a_file_that_cannot_be_used_costs_itself(folder_of):
-    for name in ("scores.xlsx", "scores.head-1.csv", "other.json"):
+    for name in ("scores.npz", "scores.head-1.csv", "scores.csv"):
         folder = folder_of()
         (folder / "scaled_scores.csv").write_text(SCALED)
         (folder / name).write_text("{")

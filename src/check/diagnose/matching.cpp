@@ -263,10 +263,9 @@ class Matcher {
       return candidates_[fit.candidate].kind == CandidateKind::mistake;
     };
     for (Match& fit : fits) {
-      const bool is_upstream = candidates_[fit.candidate].step != mismatch_.step;
-      const bool is_contradicted = (is_mistake(fit) || is_upstream) && !fits_everywhere(fit);
-      fit.is_refuted = is_mistake(fit) && is_contradicted;
-      fit.is_lone_cell = is_contradicted && fit.cells == 1;
+      const bool is_early = candidates_[fit.candidate].step != mismatch_.step;
+      fit.is_refuted = is_mistake(fit) && !fits_everywhere(fit);
+      fit.is_lone_cell = fit.cells == 1 && (fit.is_refuted || (is_early && !fits_everywhere(fit)));
     }
     if (std::ranges::none_of(
             fits, [&](const Match& fit) { return is_mistake(fit) && !fit.is_refuted; })) {

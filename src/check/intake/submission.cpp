@@ -325,19 +325,20 @@ class SubmissionReader {
 
   void add_file(const ListedFile& found) {
     const std::string file = on_one_line(found.path.string());
+    if (!is_readable(found.path)) {
+      return note("{} was not read: qkv reads {}", file, fmt::join(readable_extensions(), " "));
+    }
     const std::string stem = renamed(found.path.stem().string());
+    bool may_be_other = false;  // settings, for example
     std::vector<NamedArray> matrices;
     try {
       const auto own = step_name(stem, trace_, file);
-      if (!is_readable(found.path)) {
-        return (own ? submission_.unreadable : submission_.notes)
-            .push_back(fmt::format("{} was not read: qkv reads {}", file,
-                                   fmt::join(readable_extensions(), " ")));
-      }
       if (!own && !may_hold_several(found.path)) return unmatched_files_.push_back(&found);
+      may_be_other = !own && found.path != submission_.name && format_of(found.path)->is_text;
       refuse_too_large(found);
       matrices = found.read(wanted_of(own));
     } catch (const InputError& error) {
+      if (may_be_other) return note("{} was not read: {}", file, error.what());
       return submission_.unreadable.push_back(error.what());
     }
     for (NamedArray& matrix : matrices) matrix.name = renamed(std::move(matrix.name));

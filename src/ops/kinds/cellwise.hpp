@@ -87,7 +87,6 @@ struct Pairwise {
 
 /// Returns the other factor of each later product of a step's result: what a gate is multiplied by.
 Versions other_factor(const StepView& step);
-
 /// Returns the axes of an operand that may be one row, one column or one number.
 std::string_view axes_that_repeat(const Tensor& operand);
 

@@ -3,8 +3,7 @@
 namespace qkv::inline ops {
 namespace {
 
-// x · σ(x), where σ is the sigmoid (Elfwing, Uchibe and Doya, 2017; Ramachandran and others call it
-// swish).
+// x · σ(x), where σ is the sigmoid (Elfwing, Uchibe and Doya, 2017); also called swish.
 template <class N>
 N silu(const N& x) {
   using std::exp;
@@ -58,17 +57,19 @@ struct GradSilu
 using Multiply =
     Pairwise<"{0} · {1}, cell by cell", std::multiplies<>{}, [](Interval x) { return square(x); }>;
 
-// True for SwiGLU's gate, and for that of GEGLU, which Gemma has.
-bool is_gate(const StepView& factor) {
-  return factor.operation == &silu_operation || factor.operation == &gelu_operation;
+// True for SwiGLU's gate, and for Gemma's: GELU of a projection, beside another one of its matrix.
+bool is_gate(const StepView& factor, const StepView& up) {
+  if (factor.operation != &gelu_operation) return factor.operation == &silu_operation;
+  return factor.inputs[0]->operation == &project_operation && up.operation == &project_operation &&
+         factor.inputs[0]->inputs[0] == up.inputs[0];
 }
 
-// SwiGLU's product (Shazeer, 2020) with `change` made to its SiLU: for each factor that is one.
+// A gated product (Shazeer, 2020) with `change` made to the gate, for each factor that is one.
 template <auto change>
 Versions with_gate(const StepView& step) {
   Versions versions;
   for (std::size_t k = 0; k < 2; ++k) {
-    if (step.inputs[k]->operation != &silu_operation) continue;
+    if (!is_gate(*step.inputs[k], *step.inputs[1 - k])) continue;
     for (const Tensor& gate : versions_of(change, *step.inputs[k])) {
       versions.push_back(with_operand(step, k, gate));
     }
@@ -79,7 +80,7 @@ Versions with_gate(const StepView& step) {
 Versions gate_swapped(const StepView& step) {
   Versions versions;
   for (std::size_t k = 0; k < 2; ++k) {
-    if (!is_gate(*step.inputs[k])) continue;
+    if (!is_gate(*step.inputs[k], *step.inputs[1 - k])) continue;
     const Tensor up = with_operand(*step.inputs[k], 0, step.operand(1 - k));
     Call call = call_of(step);
     call.inputs[k] = &step.inputs[k]->operand();
@@ -89,19 +90,18 @@ Versions gate_swapped(const StepView& step) {
   return versions;
 }
 
+constexpr std::string_view own_function = "Multiply by the gate's own function.";
 constexpr Mistake multiply_mistakes[] = {
     {"swiglu.swapped", "The gate's function was taken of the other factor.",
      "It goes over the gate.", gate_swapped},
-    {"swiglu.of-product", "The gate's function was taken of the product.",
-     "First apply it to the gate, then multiply.", Exchange{{&silu_operation, &gelu_operation}}},
-    {"swiglu.sigmoid", "The gate's sigmoid was multiplied, without the gate itself.",
-     "SiLU is x times the sigmoid of x.", with_gate<sigmoid_of>},
-    {"swiglu.relu", "ReLU of the gate was multiplied instead of SiLU.", "Multiply by SiLU.",
+    {"swiglu.of-product", "SiLU was taken of the product.",
+     "First SiLU of the gate, then multiply.", Exchange{{&silu_operation}}},
+    {"swiglu.sigmoid", "The gate's sigmoid was multiplied.", own_function, with_gate<sigmoid_of>},
+    {"swiglu.relu", "ReLU of the gate was multiplied.", own_function,
      with_gate<Instead{&relu_operation}>},
-    {"swiglu.gelu", "GELU of the gate was multiplied instead of SiLU.", "Multiply by SiLU.",
+    {"swiglu.gelu", "GELU of the gate was multiplied; of a GELU, its other form.", own_function,
      with_gate<Instead{&gelu_operation}>},
-    {"swiglu.no-silu", "The gate itself was multiplied, without SiLU.", "Multiply by SiLU.",
-     with_gate<Skip{}>},
+    {"swiglu.no-silu", "The gate itself was multiplied.", own_function, with_gate<Skip{}>},
     {"swiglu.added", "The two were added instead of multiplied.", "Multiply cell by cell.",
      Instead{&add_operation}},
 };
@@ -122,7 +122,8 @@ Versions other_factor(const StepView& step) {
   for (const StepView& later : step.all) {
     if (later.operation != &multiply_operation) continue;
     for (std::size_t k = 0; k < 2; ++k) {
-      if (later.inputs[k] == &step) versions.push_back(later.operand(1 - k));
+      if (later.inputs[k] == &step && is_gate(step, *later.inputs[1 - k]))
+        versions.push_back(later.operand(1 - k));
     }
   }
   return versions;

@@ -300,8 +300,9 @@ def of_multiply(case):
             continue
         gate = case.values[made.of[0]]
         yield "swiglu.swapped", gate * of_gate(made, up)
-        yield "swiglu.of-product", of_gate(made, gate * up)
+        yield "swiglu.no-silu", gate * up
         if made.op == "silu":
+            yield "swiglu.of-product", silu(gate * up)
             yield from ((mistake, x * up) for mistake, x in other_gates(gate))
 
 

@@ -80,15 +80,51 @@ TEST_CASE("who gates in another way is told so, whichever factor comes first") {
 }
 
 TEST_CASE("gate and up exchanged are told under GELU, too, at the function and at the product") {
-  const Task task = gated_by("gelu", R"(["active", "up"])");
+  const Task task(R"(
+title = "A gate"
+[[given]]
+name = "X"
+value = [[1, 2]]
+[[given]]
+name = "W_gate"
+value = [[1, 0], [0, -1]]
+[[given]]
+name = "W_up"
+value = [[3, 0.5], [0, 0]]
+[[step]]
+name = "gate"
+op = "project"
+of = ["X", "W_gate"]
+[[step]]
+name = "active"
+op = "gelu"
+of = ["gate"]
+[[step]]
+name = "up"
+op = "project"
+of = ["X", "W_up"]
+[[step]]
+name = "gated"
+op = "multiply"
+of = ["active", "up"]
+)");
+  const std::map<std::string, std::string> right = {{"gate", "1,-2"}, {"up", "3,0.5"}};
   const auto named = [&](const std::string& step, const std::string& written) {
-    return mistakes(checked(task, {{step, written}}), step);
+    auto files = right;
+    files.emplace(step, written);
+    return mistakes(checked(task, files), step);
   };
   CHECK(named("gated", "2.5236,-0.0227").empty());
   CHECK(named("gated", "2.9964,-0.6914") == "swiglu.swapped");
-  CHECK(named("gated", "2.9964,-0.1588") == "swiglu.of-product");
+  CHECK(named("gated", "3.0000,-1.0000") == "swiglu.no-silu");
   CHECK(named("active", "0.8412,-0.0454").empty());
   CHECK(named("active", "2.9964,0.3457") == "swiglu.swapped");
+}
+
+TEST_CASE("a product with GELU that is no gate has none of a gate's mistakes") {
+  const Task task = gated_by("gelu", R"(["active", "up"])");  // of givens
+  CHECK(mistakes(checked(task, {{"gated", "3.0000,-1.0000"}}), "gated").empty());
+  CHECK(mistakes(checked(task, {{"active", "2.9964,0.3457"}}), "active").empty());
 }
 
 }  // namespace ops_multiply_tests
