@@ -41,36 +41,6 @@ name = "in"
 op = "matmul"
 of = ["np", "lambda"]
 """
-BATCH = """
-[[given]]
-name = "X"
-value = [[[1, 2, 3, 4], [5, 6, 7, 8], [9, 1, 2, 3]], [[4, 5, 6, 7], [8, 9, 1, 2], [3, 4, 5, 6]]]
-[[given]]
-name = "W"
-value = [[1, 0, 2, 0], [0, 1, 0, 2], [3, 0, 1, 0], [0, 3, 0, 1]]
-[[given]]
-name = "change"
-value = [[[1, 0, 2, 1], [0, 3, 1, 2], [2, 1, 0, 3]], [[3, 1, 2, 0], [1, 0, 2, 2], [0, 1, 3, 1]]]
-[[step]]
-name = "Q_all"
-op = "project"
-of = ["X", "W"]
-[[step]]
-name = "Q"
-op = "split_heads"
-of = ["Q_all"]
-heads = 4
-[[step]]
-name = "joined"
-op = "concat_heads"
-of = ["Q"]
-[[step]]
-name = "out"
-op = "project"
-of = ["joined", "W"]
-[backward]
-from = {out = "change"}
-"""
 STEP = re.compile(r"^(\d+)/\d+  (\S+)")
 LINE = re.compile(r"^ {6}(NumPy|PyTorch) {2,4}(\S.*)$")
 
@@ -172,10 +142,9 @@ def main(program, *lessons):
         good = sorted((ROOT / "tests" / "data" / "lessons" / "good").glob("*.toml"))
         counts += [check(path.name, path) for path in good]
         with tempfile.TemporaryDirectory() as folder:
-            for name, text in (("reserved words", RESERVED), ("a batch", BATCH)):
-                lesson = Path(folder) / f"{name}.toml"
-                lesson.write_text(text)
-                counts += [check(name, lesson)]
+            reserved = Path(folder) / "reserved.toml"
+            reserved.write_text(RESERVED)
+            counts += [check("reserved words", reserved)]
             counts += [check(name, *named) for name, named in models(Path(folder))]
     steps, faults = (sum(column) for column in zip(*counts))
     print(f"{len(counts)} lessons and models, {steps} steps, {faults} faults")
