@@ -45,9 +45,10 @@ def plain(array: Any) -> Tuple[str, np.ndarray]:
 
 def write(path: PathLike, arrays: Mapping[str, Any]) -> None:
     """Writes named arrays as a .safetensors file. Raises QkvError where there is none."""
-    if not isinstance(arrays, Mapping) or not arrays:
-        found = "" if isinstance(arrays, Mapping) else f", not {type(arrays).__name__}"
-        raise QkvError(f"there are no arrays: give a dictionary of steps and their arrays{found}")
+    if not isinstance(arrays, Mapping):
+        raise QkvError(f"give a dictionary of steps and their arrays, not {type(arrays).__name__}")
+    if not arrays:
+        raise QkvError("there are no arrays: give a dictionary of steps and their arrays")
     header: Dict[str, Any] = {}
     pieces, end = [], 0
     for name, array in arrays.items():

@@ -117,8 +117,8 @@ def write_config(folder: Path, config: Dict[str, Any]) -> None:
         return
     try:
         text = json.dumps(config, default=str, allow_nan=False)
-    except ValueError:
-        raise QkvError("the config has an entry that is NaN or infinite, which no config.json can hold") from None
+    except (TypeError, ValueError) as error:  # NaN, a key that is no text, an entry that holds itself
+        raise QkvError(f"the config cannot be written as a config.json: {error}") from None
     (folder / "config.json").write_text(text, encoding="utf-8")
 
 
