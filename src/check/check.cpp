@@ -133,7 +133,7 @@ bool has_right_numbers(const Interpretation& interpretation, const LearnerNode& 
 }
 
 // That a whole matrix is wrong is no news, unless its cells share a property that no mistake
-// explains.
+// explains, or are all 0, or off by one number.
 std::optional<Region> region_worth_telling(const NodeDiagnosis& found) {
   const std::optional<Region>& region = found.region;
   if (!region || !region->is_whole) return region;

@@ -101,7 +101,7 @@ double nearest_factor(std::span<const double> written, std::span<const double> r
 /// The mismatch to explain: written numbers, expected numbers and wrong cells of one matrix.
 struct Mismatch {
   Shape shape;
-  std::size_t step = 0;                ///< its index
+  std::size_t step = 0;                ///< its index, as a candidate has it
   std::vector<double> written = {};    ///< NaN where blank
   std::vector<bool> is_masked = {};    ///< finite masks: very low numbers that stand for -inf
   std::vector<double> tolerance = {};  ///< one unit, with slack

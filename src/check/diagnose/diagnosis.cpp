@@ -130,9 +130,10 @@ void tell_what(const Cellwise& block, Region& region) {
   if (region.what == What::offset) region.offset = offset;
 }
 
-Mismatch mismatch_of(const LearnerNode& node) {
+Mismatch mismatch_of(const LearnerNode& node, std::size_t index) {
   const SubmittedArray& submitted = node.submitted ? *node.submitted : *node.wrong_shape_array;
   Mismatch mismatch{.shape = submitted.shape,
+                    .step = index,
                     .right = node.submitted ? node.from_yours.values : std::span<const double>(),
                     .exact = node.exact,
                     .floor = node.units.floor,
@@ -350,8 +351,7 @@ std::optional<Region> region_of(const LearnerNode& node) {
 NodeDiagnosis diagnose(const Judgement& judgement, const Trace& trace, std::size_t index,
                        DiagnosisBudget& budget) {
   const LearnerNode& node = judgement.nodes[index];
-  Mismatch mismatch = mismatch_of(node);
-  mismatch.step = index;
+  const Mismatch mismatch = mismatch_of(node, index);
   if (std::ranges::count(mismatch.wrong, true) == 0) return {};
   NodeDiagnosis result{.mistakes = {}, .region = region_of(node)};
   auto other_reason = node.submitted ? too_few_decimals(node, mismatch) : one_head(node, mismatch);

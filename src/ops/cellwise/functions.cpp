@@ -1,5 +1,4 @@
 #include "ops/kinds/cellwise.hpp"
-#include "ops/kinds/line.hpp"
 #include "tensor/matmul.hpp"
 
 namespace qkv::inline ops {
@@ -43,8 +42,7 @@ constexpr Mistake activation_mistakes[] = {
     {"activation.other", "x / (1 + e^(−1.702 x)) was taken here.", look_up_function, quick_gelu},
     {"activation.other", "GELU was taken here; in a GELU step, its other form (tanh or erf).",
      look_up_function, Instead{&gelu_operation}},
-    {"swiglu.swapped", "The function was taken of the numbers that the gate is multiplied by.",
-     "It goes over the gate.", Operand{0, other_factor}},
+    other_factor_taken,
 };
 
 constexpr std::string_view forms[] = {"tanh", "erf"};
@@ -174,14 +172,13 @@ struct GradGelu {
 
 // The other form's derivative, and each form's with the other's share.
 Versions mixed_forms(const StepView& step) {
-  const Tensor& x = step.operand(self);
   const bool exact = is_exact(call_of(step));
   Versions versions(3, step.operand(grad_output));
   const auto share = [](double at, bool with_erf) {
     return 0.5 * (1 + (with_erf ? std::erf(at / std::numbers::sqrt2) : std::tanh(under_tanh(at))));
   };
-  for (std::size_t i = 0; i < x.values.size(); ++i) {
-    const double at = x.values[i];
+  for (std::size_t i = 0; i < versions[0].values.size(); ++i) {
+    const double at = step.operand(self).values[i];
     const double between = share(at, exact) - share(at, !exact);
     const double slopes[] = {slope(at, !exact), slope(at, !exact) + between,
                              slope(at, exact) - between};

@@ -85,8 +85,12 @@ struct Pairwise {
   static Tensor compute(const Call& call) { return pairwise(call, form(call), function); }
 };
 
-/// Returns the other factor of each later product of a step's result: what a gate is multiplied by.
+/// Returns what the step's result is multiplied by later, if it is a gate.
 Versions other_factor(const StepView& step);
+inline constexpr Mistake other_factor_taken{
+    "swiglu.swapped", "The gate's function was taken of what the gate is multiplied by.",
+    "It goes over the gate.", Operand{0, other_factor}};
+
 /// Returns the axes of an operand that may be one row, one column or one number.
 std::string_view axes_that_repeat(const Tensor& operand);
 

@@ -18,8 +18,7 @@ using Silu = CellFunction<"SiLU({0})", [](const auto& x) { return silu(x); }>;
 double sigmoid_of(const Cell<double>& c) { return sigmoid(c(0)(c.row, c.column)); }
 
 constexpr Mistake silu_mistakes[] = {
-    {"swiglu.swapped", "SiLU was taken of the numbers that the gate is multiplied by.",
-     "SiLU goes over the gate.", Operand{0, other_factor}},
+    other_factor_taken,
     {"swiglu.sigmoid", "The sigmoid alone was taken: 1 / (1 + e^(−x)).",
      "SiLU is x times the sigmoid of x.", sigmoid_of},
     {"swiglu.relu", "ReLU was taken instead of SiLU.", "x / (1 + e^(−x)).",
@@ -57,7 +56,7 @@ struct GradSilu
 using Multiply =
     Pairwise<"{0} · {1}, cell by cell", std::multiplies<>{}, [](Interval x) { return square(x); }>;
 
-// True for SwiGLU's gate, and for Gemma's: GELU of a projection, beside another one of its matrix.
+// True for SiLU, as in SwiGLU, and for GELU of one of two projections of a matrix, as in Gemma.
 bool is_gate(const StepView& factor, const StepView& up) {
   if (factor.operation != &gelu_operation) return factor.operation == &silu_operation;
   return factor.inputs[0]->operation == &project_operation && up.operation == &project_operation &&
@@ -99,7 +98,7 @@ constexpr Mistake multiply_mistakes[] = {
     {"swiglu.sigmoid", "The gate's sigmoid was multiplied.", own_function, with_gate<sigmoid_of>},
     {"swiglu.relu", "ReLU of the gate was multiplied.", own_function,
      with_gate<Instead{&relu_operation}>},
-    {"swiglu.gelu", "GELU of the gate was multiplied; of a GELU, its other form.", own_function,
+    {"swiglu.gelu", "GELU of the gate was multiplied, or its other form.", own_function,
      with_gate<Instead{&gelu_operation}>},
     {"swiglu.no-silu", "The gate itself was multiplied.", own_function, with_gate<Skip{}>},
     {"swiglu.added", "The two were added instead of multiplied.", "Multiply cell by cell.",
