@@ -280,15 +280,12 @@ Json files_json(const std::string& name, const Holders& holders) {
 
 Json entry_json(const std::string& name, const Tensor& tensor, TokenLayout token_layout,
                 const Holders& holders) {
-  Shape shape = tensor.shape();
-  if (is_shown_transposed(tensor, token_layout))
-    std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
   const MatrixLabels labels = own_labels(tensor, 0, token_layout);
   const auto or_null = [](const std::vector<std::string>& names) {
     return names.empty() ? Json(nullptr) : Json(names);
   };
   Json json = Json::object();
-  json["shape"] = shape;
+  json["shape"] = shape_as_shown(tensor, token_layout);
   json["labels"] = {{"rows", or_null(labels.rows)}, {"columns", or_null(labels.columns)}};
   json["file"] = files_json(name, holders);
   return json;

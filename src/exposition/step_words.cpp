@@ -10,12 +10,11 @@ namespace {
 constexpr std::string_view transposition = "ᵀ";
 
 FormulaPiece operand_piece(const Trace& trace, const std::string& name, bool transposed) {
-  const Tensor& tensor = trace.at(name);
-  Shape shape = tensor.shape();
-  if (is_shown_transposed(tensor, trace.token_layout) != transposed && shape.size() > 1) {
-    std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
-  }
-  return {.text = name, .is_operand = true, .transposed = transposed, .shape = shape_text(shape)};
+  const Shape shape = shape_as_shown(trace.at(name), trace.token_layout);
+  return {.text = name,
+          .is_operand = true,
+          .transposed = transposed,
+          .shape = shape_text(transposed ? qkv::transposed(shape) : shape)};
 }
 
 std::vector<FormulaPiece> pieces_of(const Trace& trace, const Step& step) {

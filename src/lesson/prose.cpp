@@ -191,8 +191,7 @@ ProsePiece piece_of(std::string_view inside, const Trace& trace) {
     const CellReference cell = resolve(parse_reference(inside), trace);
     piece.number = trace.at(cell.name).at(cell.matrix, cell.row, cell.column);
   } else if (inside.ends_with(".shape")) {
-    const Tensor& tensor = trace.at(inside.substr(0, inside.size() - 6));
-    piece.text = shown_shape(tensor, trace.token_layout);
+    piece.text = shown_shape(trace.at(inside.substr(0, inside.size() - 6)), trace.token_layout);
   } else if (const GuessText predictions = guesses_in(inside); predictions.count > 0) {
     piece.text = top_tokens_text(trace.at(predictions.of), predictions.count);
   } else if (const auto size = symbol(trace, inside)) {

@@ -7,6 +7,7 @@
 #include "exposition/arithmetic.hpp"
 #include "page/report_view.hpp"
 #include "tensor/resources.hpp"
+#include "text/number.hpp"
 
 namespace qkv::inline page {
 namespace {
@@ -58,8 +59,8 @@ std::string contents(const ReportContext& page) {
   return text + "</ol>\n</nav>\n";
 }
 
-// Matrices up to this width fit in one of two columns on paper.
-constexpr std::size_t max_columns_side_by_side = 8;
+// Matrices with so many characters in a row, spaces too, fit in one of two columns on paper.
+constexpr std::size_t max_width_side_by_side = 64;
 
 constexpr std::string_view reading_help =
     "<p class=\"how\" hidden>Point at a number, tap it, or go to it with Tab and the arrow keys: "
@@ -252,7 +253,11 @@ void write_report(const Lesson& lesson, const Trace& whole, const ReportOptions&
   std::string text = head(page);
   const bool narrow = std::ranges::all_of(page.views, [&](const TensorView& view) {
     const bool is_transposed = is_shown_transposed(*view.tensor, trace.token_layout);
-    return (is_transposed ? view.rows : view.columns).shown() <= max_columns_side_by_side;
+    const NumberStyle style = style_for(view.tensor->values, wish.digits);
+    std::size_t width = 5;  // report.css makes no column narrower
+    for (const double x : view.tensor->values) width = std::max(width, cell_text(x, style).size());
+    const std::size_t columns = (is_transposed ? view.rows : view.columns).shown();
+    return columns * (width + 1) <= max_width_side_by_side;
   });
   text += narrow ? "<body class=\"narrow\">\n" : "<body>\n";
   text += fmt::format("<a class=\"skip\" href=\"#step-{}\">Skip to the first step</a>\n",

@@ -161,11 +161,12 @@ Tensor as_shown(const Tensor& tensor, TokenLayout token_layout) {
   return is_shown_transposed(tensor, token_layout) ? transposed(tensor) : tensor;
 }
 
+Shape shape_as_shown(const Tensor& tensor, TokenLayout token_layout) {
+  return is_shown_transposed(tensor, token_layout) ? transposed(tensor.shape()) : tensor.shape();
+}
+
 std::string shown_shape(const Tensor& tensor, TokenLayout token_layout) {
-  Shape shape = tensor.shape();
-  if (is_shown_transposed(tensor, token_layout))
-    std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
-  return shape_text(shape);
+  return shape_text(shape_as_shown(tensor, token_layout));
 }
 
 std::string_view Axis::label(std::size_t i, std::size_t batch) const {
@@ -261,6 +262,11 @@ Tensor transposed(const Tensor& tensor) {
   result.dot_width = tensor.dot_width;
   put(xt::transpose(tensor.array(), {0, 2, 1}), result.values.mutable_span());
   return result;
+}
+
+Shape transposed(Shape shape) {
+  if (shape.size() > 1) std::iter_swap(shape.end() - 1, shape.end() - 2);
+  return shape;
 }
 
 std::string shape_text(const Shape& shape) {

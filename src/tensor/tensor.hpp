@@ -234,6 +234,9 @@ Tensor as_matrix(Tensor tensor);
 /// Swaps the last two axes of every matrix. A tensor of one axis is unchanged.
 Tensor transposed(const Tensor& tensor);
 
+/// Exchanges the two last sizes; a shape of one size stays as it is.
+Shape transposed(Shape shape);
+
 /// Returns how many numbers a shape holds. Throws InputError, with `what`, if they exceed
 /// `memory_limit` together with those reserved by `MemoryBudget`.
 std::size_t element_count(const Shape& shape, std::string_view what);
@@ -253,7 +256,8 @@ bool is_shown_transposed(const Tensor& tensor, TokenLayout token_layout);
 /// Returns the tensor as displayed: transposed if tokens are columns.
 Tensor as_shown(const Tensor& tensor, TokenLayout token_layout);
 
-/// Returns the displayed shape, "7×2".
+/// Returns the displayed shape; as text, "7×2".
+Shape shape_as_shown(const Tensor& tensor, TokenLayout token_layout);
 std::string shown_shape(const Tensor& tensor, TokenLayout token_layout);
 
 /// The largest difference that counts as close: |actual − desired| ≤ absolute + relative ·

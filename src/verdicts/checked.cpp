@@ -253,14 +253,11 @@ std::string first_wrong_text(const StepReport& step, const Trace& own, const Che
 
 std::string shape_error_text(const StepReport& step, TokenLayout token_layout,
                              const CheckStyle& style) {
-  Shape right = step.right_shape;
-  Shape found = step.wrong_shape;
-  if (token_layout == TokenLayout::columns) {
-    if (right.size() > 1) std::swap(right[right.size() - 1], right[right.size() - 2]);
-    if (found.size() > 1) std::swap(found[found.size() - 1], found[found.size() - 2]);
-  }
-  std::string text =
-      fmt::format("; you have {}, it should be {}\n", shape_text(found), shape_text(right));
+  const auto shown = [&](const Shape& shape) {
+    return shape_text(token_layout == TokenLayout::columns ? transposed(shape) : shape);
+  };
+  std::string text = fmt::format("; you have {}, it should be {}\n", shown(step.wrong_shape),
+                                 shown(step.right_shape));
   if (step.only_shape_differs) text += paragraph(std::string(only_the_shape_text), style);
   return text + (step.mistakes.empty() ? "" : mistakes_text(step, style));
 }
@@ -584,9 +581,8 @@ std::string undecided_text(const std::vector<const StepReport*>& steps, std::str
   std::string text;
   Steps others;
   std::size_t shown = 0;
-  Steps open;
-  std::ranges::copy_if(steps, std::back_inserter(open),
-                       [](const StepReport* one) { return one->cells.undecided > 0; });
+  Steps open = steps;
+  std::erase_if(open, [](const StepReport* one) { return one->cells.undecided == 0; });
   for (const Steps& group : grouped(open, [](const StepReport& one) { return one.decided_by; })) {
     if (++shown > most && style.detail != Detail::all) {
       others.insert(others.end(), group.begin(), group.end());

@@ -308,11 +308,8 @@ std::string shape_hint(const ComparedStep& step, bool actual_is_lesson) {
   if (step.only_shape_differs) return fmt::format("{}\n", only_the_shape_text);
   const std::string batch = batch_hint(step, actual_is_lesson);
   if (!batch.empty()) return batch;
-  Shape transposed_shape = step.actual->tensor.shape();
-  if (transposed_shape.size() < 2) return {};
-  std::swap(transposed_shape[transposed_shape.size() - 1],
-            transposed_shape[transposed_shape.size() - 2]);
-  if (transposed_shape != step.desired->tensor.shape()) return {};
+  const Shape shape = step.actual->tensor.shape();
+  if (shape.size() < 2 || transposed(shape) != step.desired->tensor.shape()) return {};
   return fmt::format("One has the shape of the other's transpose{}.\n",
                      step.judged ? "; --columns accepts tokens as columns" : "");
 }

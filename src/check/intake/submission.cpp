@@ -162,10 +162,7 @@ class SubmissionReader {
   NamesByShape names_by_shape() const {
     NamesByShape names;
     for (const std::string_view name : names_in(trace_)) {
-      const Tensor& tensor = trace_.at(name);
-      Shape shown = tensor.shape();
-      if (is_shown_transposed(tensor, trace_.token_layout))
-        std::swap(shown.back(), shown[shown.size() - 2]);
+      const Shape shown = shape_as_shown(trace_.at(name), trace_.token_layout);
       names[without_leading_ones(shown)].push_back(name);
     }
     return names;

@@ -173,10 +173,10 @@ bool lies_across(const LearnerNode& node) { return node.submitted && node.submit
 bool may_be_transposed(const std::vector<LearnerNode>& nodes) {
   std::size_t squares = std::ranges::any_of(nodes, lies_across) ? 1 : 0;
   return std::ranges::any_of(nodes, [&](const LearnerNode& node) {
-    Shape shape = node.truth->shape();
+    const Shape shape = node.truth->shape();
     if (shape.size() < 2 || unsettled(node) == 0) return false;
-    std::swap(shape.back(), shape[shape.size() - 2]);
-    const bool fits = !node.wrong_shape_array || node.wrong_shape_array->shape == shape;
+    const bool fits =
+        !node.wrong_shape_array || node.wrong_shape_array->shape == transposed(shape);
     return fits && (node.wrong_shape_array || (is_square(*node.truth) && ++squares > 1));
   });
 }
