@@ -54,7 +54,7 @@ std::string contents(const ReportContext& page) {
   for (const Step& step : page.trace.steps) {
     text += fmt::format(
         "<li value=\"{0}\"><a href=\"#step-{0}\"><b>{1}</b> <span>{2}</span></a></li>\n",
-        step.number, html_text(step.name), html_inline(title_of(page.lesson, step)));
+        step.number, html_text(step.name), html_inline(title_of(page.lesson, step.number)));
   }
   return text + "</ol>\n</nav>\n";
 }
@@ -254,7 +254,7 @@ void write_report(const Lesson& lesson, const Trace& whole, const ReportOptions&
   const bool narrow = std::ranges::all_of(page.views, [&](const TensorView& view) {
     const bool is_transposed = is_shown_transposed(*view.tensor, trace.token_layout);
     const NumberStyle style = style_for(view.tensor->values, wish.digits);
-    std::size_t width = 5;  // report.css makes no column narrower
+    std::size_t width = 7;  // where numbers are shorter, labels take the room
     for (const double x : view.tensor->values) width = std::max(width, cell_text(x, style).size());
     const std::size_t columns = (is_transposed ? view.rows : view.columns).shown();
     return columns * (width + 1) <= max_width_side_by_side;
