@@ -142,7 +142,7 @@ def the_reason_names_every_mistake_that_fits(folder):
     paths = [submitted(folder / name, dict(work, M=mask)) for name, mask in
              (("zero", "2,0\n8,4\n"), ("word", "2,#NAME?\n8,4\n"))]
     rows, _ = table(lesson, paths)
-    assert rows[0]["mistakes"] == "mask.skipped mask.zero", rows
+    assert rows[0]["mistakes"] == "mask.skipped mask.zero mask.one-ahead", rows
     assert "(mask.skipped); or: " in rows[0]["reason"] and "(mask.zero)" in rows[0]["reason"], rows
     assert rows[1]["reason"] == "M: a cell is not a number", rows
 
@@ -159,6 +159,22 @@ def a_lone_unreadable_one_has_its_row_and_its_entry(folder):
     assert [entry["verdict"] for entry in json.loads(done.stdout)] == ["unreadable"] * 2
     done = run("check", lesson, folder / "nobody")
     assert done.returncode == 2 and "no such file" in done.stderr and done.stdout == ""
+
+
+def a_student_without_a_readable_file_has_a_row(folder):
+    lesson, group = folder / "marks.toml", folder / "class"
+    lesson.write_text(LESSON)
+    for name in ("ann", "bob/week 1"):
+        submitted(group / name, {"P": "1,3\n4,2\n"})
+    for path in ("dee/week 1/sheet.xlsx", "eve/notes.txt", "bob/photo.png", "readme.txt"):
+        (group / path).parent.mkdir(parents=True, exist_ok=True)
+        (group / path).write_text("no numbers")
+    done = run("check", lesson, group, "--summary", "csv")
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert [(row["submission"].split("class/")[1], row["verdict"]) for row in rows] == [
+        ("ann", "incomplete"), ("bob/week 1", "incomplete"), ("dee", "unreadable"),
+        ("eve", "unreadable")], rows
+    assert "sheet.xlsx was not read" in rows[2]["reason"] and done.returncode == 2, done
 
 
 def what_is_no_work_earns_nothing(folder):
@@ -207,7 +223,8 @@ def one_slip_costs_little(folder):
 
 def main():
     tests = [weights_and_carried, hidden_cells_count_where_they_are_wrong,
-             what_is_unexplained_is_reported_and_may_be_given_in_part, a_lone_unreadable_one_has_its_row_and_its_entry,
+             what_is_unexplained_is_reported_and_may_be_given_in_part, the_reason_names_every_mistake_that_fits,
+             a_lone_unreadable_one_has_its_row_and_its_entry, a_student_without_a_readable_file_has_a_row,
              what_is_no_work_earns_nothing, a_neighbours_sheet_earns_nothing, one_slip_costs_little]
     for test in tests:
         with tempfile.TemporaryDirectory() as name:

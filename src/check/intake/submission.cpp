@@ -413,12 +413,21 @@ std::vector<SubmissionPlace> submissions_in(const fs::path& path, const Trace& t
   }
   const fs::path own = (path / "").parent_path();
   if (!are_several || folders.size() < 2 + folders.count(own)) return {{path, std::move(files)}};
-  std::vector<SubmissionPlace> places;
+  std::map<fs::path, std::set<fs::path>> inner;  // of each folder, those with submissions
+  for (const auto& [folder, inside] : folders) {
+    for (fs::path at = folder; at != own; at = at.parent_path()) inner[at.parent_path()].insert(at);
+  }
+  const auto is_beside_others = [&](const fs::path& folder) {
+    const auto siblings = inner.find(folder.parent_path());
+    return siblings != inner.end() && siblings->second.size() > 1 && !inner.contains(folder);
+  };
   for (ListedFile& file : files) {
     fs::path folder = file.path.parent_path();
-    while (folder != own && !folders.contains(folder)) folder = folder.parent_path();
-    if (folders.contains(folder)) folders.at(folder).push_back(std::move(file));
+    while (folder != own && !folders.contains(folder) && !is_beside_others(folder))
+      folder = folder.parent_path();
+    if (folders.contains(folder) || folder != own) folders[folder].push_back(std::move(file));
   }
+  std::vector<SubmissionPlace> places;
   for (auto& [folder, inside] : folders) places.push_back({folder, std::move(inside)});
   return places;
 }

@@ -33,9 +33,9 @@ struct SubmissionPlace {
   std::vector<ListedFile> files = {};
 };
 
-/// Returns the submissions of a path: one for each of several folders that hold the same steps; of
-/// folders that hold different ones, all are one submission. Throws InputError if a directory or an
-/// archive cannot be read.
+/// Returns the submissions of a path: one for each of several folders that hold the same steps, and
+/// for each folder beside them; of folders that hold different steps, all are one submission.
+/// Throws InputError if a directory or an archive cannot be read.
 std::vector<SubmissionPlace> submissions_in(const std::filesystem::path& path, const Trace& trace,
                                             const NameOptions& names = {});
 
