@@ -62,7 +62,7 @@ std::string steps_of(const Lesson& lesson) {
   for (std::size_t s = 0; s < lesson.recipe.steps.size(); ++s) {
     const StepRecipe& step = lesson.recipe.steps[s];
     text += fmt::format("{:4}  {}  {}\n", s + 1, padded_right(sanitise(step.name), widest),
-                        sanitise(title_of(lesson.texts[s], step.name, *step.operation)));
+                        sanitise(title_of(lesson, s + 1)));
   }
   return text;
 }

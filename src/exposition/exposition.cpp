@@ -81,7 +81,8 @@ class StepDescriber {
         return words(ProseBlock::Role::explanation, explanation_of(lesson_, trace_, step_, digits));
       case Topic::code: return code();
       case Topic::gist:
-        return words(ProseBlock::Role::explanation, first_sentence(step_.operation->says));
+        return words(ProseBlock::Role::explanation,
+                     words_for(step_, first_sentence(step_.operation->says), trace_.token_layout));
       case Topic::givens: return givens();
       case Topic::intermediates: return intermediates();
       case Topic::result: return result();
@@ -107,7 +108,7 @@ class StepDescriber {
     add(StepTitle{.number = step_.number,
                   .of = trace_.length,
                   .name = step_.name,
-                  .title = title_of(lesson_, step_)});
+                  .title = title_of(lesson_, step_.number)});
   }
 
   void code() {

@@ -7,9 +7,6 @@
 
 namespace qkv::inline exposition {
 
-/// Returns the lesson's title of a step, or else the operation's. Not sanitised.
-std::string title_of(const Lesson& lesson, const Step& step);
-
 /// Return the texts before a step's matrix, after it (what to notice), of questions to try and of
 /// their answers. They are the lesson's or else the operation's, with numbers filled in. Most steps
 /// have no questions.

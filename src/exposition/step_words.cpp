@@ -74,18 +74,16 @@ std::string formula_text(const Formula& formula) {
   return fmt::format("{} → {} ({})", text, formula.result, formula.result_shape);
 }
 
-std::string title_of(const Lesson& lesson, const Step& step) {
-  return title_of(lesson.texts[step.number - 1], step.name, *step.operation);
-}
-
 std::string explanation_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits) {
   const std::string& own = lesson.texts[step.number - 1].say.text;
-  return own.empty() ? std::string(step.operation->says) : fill_placeholders(own, trace, digits);
+  return own.empty() ? words_for(step, step.operation->says, trace.token_layout)
+                     : fill_placeholders(own, trace, digits);
 }
 
 std::string notice_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits) {
   const std::string& own = lesson.texts[step.number - 1].notice.text;
-  return own.empty() ? std::string(step.operation->notice) : fill_placeholders(own, trace, digits);
+  return own.empty() ? words_for(step, step.operation->notice, trace.token_layout)
+                     : fill_placeholders(own, trace, digits);
 }
 
 std::string questions_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits) {

@@ -182,7 +182,7 @@ std::string Quiz::question(const Walkthrough& walk, WindowSize window,
   std::string text = window.rows < min_rows_for_title
                          ? fmt::format("{} What is {}?\n", number, sanitise(name(walk)))
                          : fmt::format("{}  {}  {}\n\n", number, step.name,
-                                       sanitise(title_of(walk.now->lesson, step))) +
+                                       sanitise(title_of(walk.now->lesson, step.number))) +
                                indented(fmt::format("Before you see it: what is {}?",
                                                     cell_in_words(*cell_, walk.trace())),
                                         look) +
@@ -251,9 +251,9 @@ QuizReply Quiz::missed(const Walkthrough& walk, std::string_view written, const 
         : lines.size() > 1 ? "= " + lines[0]
         : hides_some(walk.trace(), walk.step())
             ? fmt::format("({}): may this query see this key? If so, its score stays.",
-                          title_of(walk.now->lesson, walk.step()))
+                          title_of(walk.now->lesson, walk.step().number))
             : fmt::format("({}): which cell of {} is copied here?",
-                          title_of(walk.now->lesson, walk.step()), walk.step().of.front());
+                          title_of(walk.now->lesson, walk.step().number), walk.step().of.front());
     return {fmt::format("Not {}.{}\nOnce more: {} {}", written, why, worked.cell, how)};
   }
   QuizReply reply{fmt::format("Not {} either.{}\nThis is how it is worked out.", written, why),
@@ -303,7 +303,7 @@ std::string Quiz::where_to_read(const Walkthrough& walk) const {
     const bool again = result.outcome == Outcome::missed;
     if (!again || std::ranges::find(listed, result.operation) != listed.end()) continue;
     listed.push_back(result.operation);
-    const std::string title = title_of(lesson, walk.trace().step_at(result.step));
+    const std::string title = title_of(lesson, walk.trace().step_at(result.step).number);
     text += fmt::format("  {}\n    qkv run {} --step {}\n", sanitise(title), sanitise(lesson.asked),
                         result.step);
     if (const auto other = lesson_about(*result.operation, lesson)) {

@@ -53,10 +53,6 @@ struct StepText {
   Prose answers;                     ///< to the questions: a paragraph each
 };
 
-/// Returns the title of a step: the lesson's own, else one for its name (Q: "Make the queries"),
-/// else the operation's.
-std::string title_of(const StepText& words, std::string_view name, const Operation& operation);
-
 /// A published result that the lesson must reproduce to its printed digits.
 struct Expectation {
   std::string of;
@@ -82,6 +78,10 @@ struct Lesson {
   std::optional<BackwardSpec> backward = {};  ///< where the backward pass starts and leads
   bool changed = false;  ///< its input text or numbers differ from those its prose was written for
 };
+
+/// Returns the title of a step by its number, not sanitised: the lesson's own, else one for its
+/// name (Q: "Make the queries"), else the operation's.
+std::string title_of(const Lesson& lesson, std::size_t number);
 
 /// A lesson and all faults of its file.
 struct ParsedLesson {

@@ -43,7 +43,7 @@ void lint_titles(const Lesson& lesson, std::vector<Fault>& faults) {
     const StepText& text = lesson.texts[s];
     const StepRecipe& step = lesson.recipe.steps[s];
     if (text.is_made) continue;
-    const std::string title = title_of(text, step.name, *step.operation);
+    const std::string title = title_of(lesson, s + 1);
     const auto [found, is_new] = first.emplace(title, s);
     // A model's steps all stand at the same place, with the model's own titles.
     if (is_new || text.place == lesson.texts[found->second].place) continue;

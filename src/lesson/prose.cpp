@@ -367,7 +367,7 @@ std::vector<ProseFault> prose_faults(std::string_view prose, const Trace& trace)
   return faults;
 }
 
-std::string title_of(const StepText& words, std::string_view name, const Operation& operation) {
+std::string title_of(const Lesson& lesson, std::size_t number) {
   struct NamedTitle {
     std::string_view name, title;
   };
@@ -377,9 +377,12 @@ std::string title_of(const StepText& words, std::string_view name, const Operati
                                    {"Q_rope", "Turn the queries by their positions (RoPE)"},
                                    {"K_rope", "Turn the keys by their positions (RoPE)"},
                                    {"output", "Make the output"}};
-  if (!words.title.empty()) return words.title;
-  const auto* named = std::ranges::find(titles, name, &NamedTitle::name);
-  return std::string(named == std::end(titles) ? operation.title : named->title);
+  const std::string& own = lesson.texts[number - 1].title;
+  if (!own.empty()) return own;
+  const StepRecipe& step = lesson.recipe.steps[number - 1];
+  const auto* named = std::ranges::find(titles, step.name, &NamedTitle::name);
+  return words_for(step, named == std::end(titles) ? step.operation->title : named->title,
+                   lesson.recipe.token_layout);
 }
 
 }  // namespace qkv::inline lesson

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "tensor/resources.hpp"
+#include "text/strings.hpp"
 
 namespace qkv::inline tensor {
 
@@ -159,6 +160,15 @@ bool is_shown_transposed(const Tensor& tensor, TokenLayout token_layout) {
 
 Tensor as_shown(const Tensor& tensor, TokenLayout token_layout) {
   return is_shown_transposed(tensor, token_layout) ? transposed(tensor) : tensor;
+}
+
+std::string as_shown(std::string_view words, TokenLayout token_layout) {
+  std::string text = fmt::format(" {}", words);
+  if (token_layout == TokenLayout::columns) {
+    for (const auto& [row, column] : {std::pair(" row", " column"), {" Row", " Column"}})
+      text = replace_all(replace_all(replace_all(text, row, "\n"), column, row), "\n", column);
+  }
+  return text.substr(1);
 }
 
 Shape shape_as_shown(const Tensor& tensor, TokenLayout token_layout) {

@@ -256,6 +256,10 @@ bool is_shown_transposed(const Tensor& tensor, TokenLayout token_layout);
 /// Returns the tensor as displayed: transposed if tokens are columns.
 Tensor as_shown(const Tensor& tensor, TokenLayout token_layout);
 
+/// Returns words about rows and columns for matrices as displayed: where tokens are columns,
+/// "each row" becomes "each column", and the reverse.
+std::string as_shown(std::string_view words, TokenLayout token_layout);
+
 /// Returns the displayed shape; as text, "7×2".
 Shape shape_as_shown(const Tensor& tensor, TokenLayout token_layout);
 std::string shown_shape(const Tensor& tensor, TokenLayout token_layout);

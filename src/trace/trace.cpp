@@ -106,6 +106,16 @@ const Step& Trace::step_at(std::string_view name) const {
   refuse(name, {steps, &Step::name}, "step");
 }
 
+std::string words_for(const StepRecipe& step, std::string_view words, TokenLayout token_layout) {
+  const Operation& own = *step.operation;
+  if (own.reverses_operands) return std::string(words);  // they hold for the product as it is shown
+  const auto rule = std::ranges::find(own.options, "axis", &OptionRule::name);
+  const std::string_view usual = rule == own.options.end() ? "rows" : rule->list.front();
+  const bool is_usual = step.options.word("axis", usual) == usual;
+  const bool by_columns = (token_layout == TokenLayout::columns) == is_usual;
+  return as_shown(words, by_columns ? TokenLayout::columns : TokenLayout::rows);
+}
+
 void Trace::drop_cache() const {
   if (!has_lazy) return;  // as in a lesson of ten thousand small steps
   for (const Given& given : givens) given.tensor.values.drop_cache();

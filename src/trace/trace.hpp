@@ -19,6 +19,11 @@ struct StepRecipe {
   std::string through = {};
 };
 
+/// Returns an operation's words (what it says, its title, its mistakes) as they hold for a step:
+/// rows and columns change places where tokens are shown as columns, and where the step goes along
+/// the other axis than usual.
+std::string words_for(const StepRecipe& step, std::string_view words, TokenLayout token_layout);
+
 /// Throws InputError if the operation takes more or fewer operands than the step has.
 void require_operand_count(const StepRecipe& step);
 

@@ -257,10 +257,14 @@ std::optional<Diagnosis> coarser_cells(const LearnerNode& node, Mismatch& mismat
                    .sure = cells > 1 || !are_filled_up};
 }
 
-// A mistake's words with the step's own formula for {formula} and its operands for {0}, {1}, …
-std::string words_of(const Candidate& candidate, const Judgement& judgement, const Trace& trace) {
-  std::string says(candidate.says);
+// What a mistake says, or its hint, with the step's own formula for {formula} and its operands for
+// {0}, {1}, …
+std::string words_of(const Candidate& candidate, std::string_view words, const Judgement& judgement,
+                     const Trace& trace) {
   const LearnerNode& node = judgement.nodes[candidate.step];
+  const bool is_slip = candidate.kind == CandidateKind::slip;
+  std::string says = is_slip || !node.step ? as_shown(words, trace.token_layout)
+                                           : words_for(*node.step, words, trace.token_layout);
   if (!node.step || says.find('{') == std::string::npos) return says;
   const Form form = node.step->operation->form(trace.call(*node.step));
   says = replace_all(std::move(says), "{formula}", form.formula);
@@ -277,7 +281,7 @@ std::vector<Diagnosis> diagnoses_of(const std::vector<Explanation>& explanations
   std::vector<Diagnosis> found;
   for (const Explanation& explanation : explanations) {
     const Candidate& candidate = candidates[explanation.candidate];
-    std::string says = words_of(candidate, judgement, trace);
+    std::string says = words_of(candidate, candidate.says, judgement, trace);
     const std::string detail = candidate.detail ? candidate.detail(explanation.first) : "";
     if (!detail.empty()) says = fmt::format("{}: {}.", says.substr(0, says.size() - 1), detail);
     const std::string& step = judgement.nodes[candidate.step].name;
@@ -289,7 +293,7 @@ std::vector<Diagnosis> diagnoses_of(const std::vector<Explanation>& explanations
     }
     found.push_back({.id = candidate.id,
                      .says = std::move(says),
-                     .hint = candidate.hint,
+                     .hint = words_of(candidate, candidate.hint, judgement, trace),
                      .cells = explanation.cells,
                      .sure = explanation.sure,
                      .is_refuted = explanation.is_refuted,

@@ -31,7 +31,7 @@ struct DiagnosisBudget {
 struct Diagnosis {
   std::string_view id;
   std::string says;
-  std::string_view hint;
+  std::string hint;
   std::size_t cells = 0;    ///< number of wrong cells that it explains
   bool sure = true;         ///< no other mistake explains them as well
   bool is_refuted = false;  ///< right cells contradict it, and a mistake before it makes all cells

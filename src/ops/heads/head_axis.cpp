@@ -230,7 +230,7 @@ Tensor reshaped_tokens(const Tensor& shared, std::size_t heads) {
 
 constexpr OptionRule repeat_options[] = {
     {.name = "times",
-     .help = "how many query heads share a head: each is repeated so many times in a row",
+     .help = "how many query heads share a head: each is repeated so many times",
      .numbers = OptionRule::Numbers::whole,
      .required = true},
 };
@@ -333,7 +333,7 @@ constinit const Operation repeat_kv_operation = operation_of<RepeatKv>({
     .name = "repeat_kv",
     .title = "Repeat each head for its group of query heads",
     .says = "There are fewer heads of keys and values than of queries: a group of query heads "
-            "shares one. Here each head is repeated once for each member of its group, in a row.",
+            "shares one. Here each head is repeated once for each member of its group.",
     .notice = "Neighbours are equal: heads 1 and 2 of a group of two are the same.",
     .operands = R"(["K"])",
     .options = repeat_options,

@@ -218,8 +218,7 @@ constexpr Mistake concat_heads_mistakes[] = {
 // Each head gets the gradient of its own columns.
 struct GradJoined : OwnCells, FormByRows<"the columns of {0} that are {1}'s"> {
   static constexpr GradientWords words{
-      "Back to the heads",
-      "The heads stood side by side, so each gets the gradients of its own columns.",
+      "Back to the heads", "The heads were joined, so each gets the gradients of its own columns.",
       "No number changes; only where it stands."};
 
   static std::string code_of(const Call& call) {
@@ -354,7 +353,7 @@ constexpr Mistake split_heads_mistakes[] = {
 struct GradSplit : OwnCells, FixedForm<"the heads of {0}, put together"> {
   static constexpr GradientWords words{
       "Back to the columns of all heads",
-      "Each head's gradient goes to the columns that the head was cut from.",
+      "Each head's gradient goes back to where the head was cut from.",
       "No number changes; only where it stands."};
 
   static std::string code_of(const Call& call) {
@@ -375,8 +374,7 @@ struct GradSplit : OwnCells, FixedForm<"the heads of {0}, put together"> {
 constinit const Operation concat_heads_operation = operation_of<ConcatHeads>({
     .name = "concat_heads",
     .title = "Put the heads side by side",
-    .says = "The heads' columns are written side by side, head 1 first. Each token has one long "
-            "row again.",
+    .says = "The heads' columns are put together, head 1 first. Each token has one long row again.",
     .notice = "No number changes; the first columns are head 1's.",
     .operands = R"(["context"] or ["context_1", "context_2"])",
     .max_operands = 1024,

@@ -98,7 +98,7 @@ constexpr Mistake append_mistakes[] = {
      {.zeros = true}},
     {"cache.not-appended",
      "The newest row is missing, or was left at 0.",
-     "The new rows stand below those that were there.",
+     "The new rows come after those that were there.",
      not_appended,
      {.zeros = true}},
     other_heads,
@@ -255,7 +255,7 @@ constinit const Operation append_operation = operation_of<Append>({
     .name = "append",
     .title = "Add the new rows to the cache",
     .says = "The rows of earlier tokens do not change when a new token comes. So they are kept, "
-            "and the new token's row is put below them. That is the key/value cache.",
+            "and the new token's row is put after them. That is the key/value cache.",
     .notice = "The earlier rows are the same as before.",
     .operands = R"(["past_K", "K_new"])",
     .mistakes = append_mistakes,

@@ -427,6 +427,23 @@ TEST_CASE("with tokens as columns everything but vectors and a batch's ids is sh
   CHECK(shown_shape(named(matrix({{1, 2, 3}}), {"batch", "token"}), TokenLayout::columns) == "1×3");
 }
 
+TEST_CASE("an operation's words are about the rows and columns that are shown") {
+  const auto words = [](std::string_view operation, Options options, TokenLayout layout) {
+    const StepRecipe step{"Y", find_operation(operation), {}, std::move(options)};
+    return words_for(step, "Each row grows; columns of the rows. Row 1", layout);
+  };
+  const std::string kept = "Each row grows; columns of the rows. Row 1";
+  const std::string turned = "Each column grows; rows of the columns. Column 1";
+  const auto axis = [](std::string value) { return Options::of("axis", std::move(value)); };
+  CHECK(words("softmax", {}, TokenLayout::rows) == kept);
+  CHECK(words("softmax", {}, TokenLayout::columns) == turned);
+  CHECK(words("softmax", axis("columns"), TokenLayout::rows) == turned);
+  CHECK(words("softmax", axis("columns"), TokenLayout::columns) == kept);
+  CHECK(words("split_heads", axis("columns"), TokenLayout::rows) == kept);
+  CHECK(words("split_heads", axis("rows"), TokenLayout::rows) == turned);
+  CHECK(words("matmul", {}, TokenLayout::columns) == kept);  // of the product as it is shown
+}
+
 TEST_CASE("what the lesson has no word for is called by its number, whatever its axis counts") {
   const Tensor plain = matrix({{1, 2}});
   CHECK(full_labels(plain, 0, TokenLayout::rows).rows == Labels{"1"});
