@@ -273,55 +273,34 @@ std::size_t threads_for(std::size_t blocks, std::size_t operations) {
                                  std::clamp<std::size_t>(blocks, 1, thread_limit()));
 }
 
-/// Runs `work` on that many threads, this one included, and waits for all.
-void on_threads(std::size_t threads, const std::function<void()>& work) {
+/// Runs `work` on that many threads, this one included, and waits for all. Rethrows the first
+/// exception.
+template <class Work>
+void on_threads(std::size_t threads, const Work& work) {
   if (threads < 2) return work();
-  const auto beside_others = [&work] {
+  std::mutex mutex;
+  std::exception_ptr error;
+  const auto beside_others = [&] {
     is_shared_out = true;
-    work();
+    try {
+      work();
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!error) error = std::current_exception();
+    }
     is_shared_out = false;
   };
-  std::vector<std::jthread> others;
-  try {
-    for (std::size_t t = 1; t < threads; ++t) others.emplace_back(beside_others);
-  } catch (const std::system_error&) {
-    // The system gives no more threads: the existing ones do all the work.
-  }
-  beside_others();
-}
-
-/// Hands out blocks to threads, and keeps the first exception.
-class Blocks {
- public:
-  Blocks(std::size_t count, std::size_t block,
-         const std::function<void(std::size_t, std::size_t)>& work)
-      : count_(count), block_(block), work_(work) {}
-
-  void take_all() {
+  {
+    std::vector<std::jthread> others;
     try {
-      for (std::size_t begin = next(); begin < count_; begin = next()) {
-        work_(begin, std::min(begin + block_, count_));
-      }
-    } catch (...) {
-      const std::lock_guard lock(mutex_);
-      if (!error_) error_ = std::current_exception();
+      for (std::size_t t = 1; t < threads; ++t) others.emplace_back(beside_others);
+    } catch (const std::system_error&) {
+      // The system gives no more threads: the existing ones do all the work.
     }
+    beside_others();
   }
-
-  void throw_on() const {
-    if (error_) std::rethrow_exception(error_);
-  }
-
- private:
-  std::size_t next() { return taken_.fetch_add(block_, std::memory_order_relaxed); }
-
-  const std::size_t count_;
-  const std::size_t block_;
-  const std::function<void(std::size_t, std::size_t)>& work_;
-  std::atomic<std::size_t> taken_ = 0;
-  std::mutex mutex_;
-  std::exception_ptr error_;
-};
+  if (error) std::rethrow_exception(error);
+}
 
 /// Texts that threads make and use in order. A text made before its turn waits here while its
 /// thread makes the next. The thread that makes the next one uses it, and those that wait behind.
@@ -337,21 +316,18 @@ class Turns {
         std::string text = make_(i);
         std::unique_lock lock(mutex_);
         // Waits while too many texts wait for an earlier one.
-        changed_.wait(lock, [&] { return i < turn_ + most_waiting_ || error_; });
-        if (error_) return;
+        changed_.wait(lock, [&] { return i < turn_ + most_waiting_ || has_failed_; });
+        if (has_failed_) return;
         waiting_.emplace(i, std::move(text));
         for (; waiting_.contains(turn_); ++turn_) use_(waiting_.extract(turn_).mapped());
         changed_.notify_all();
       }
     } catch (...) {
       const std::lock_guard lock(mutex_);
-      if (!error_) error_ = std::current_exception();
+      has_failed_ = true;
       changed_.notify_all();
+      throw;
     }
-  }
-
-  void throw_on() const {
-    if (error_) std::rethrow_exception(error_);
   }
 
  private:
@@ -364,7 +340,7 @@ class Turns {
   std::condition_variable changed_;
   std::map<std::size_t, std::string> waiting_;
   std::size_t turn_ = 0;
-  std::exception_ptr error_;
+  bool has_failed_ = false;
 };
 
 }  // namespace
@@ -380,10 +356,13 @@ std::size_t thread_limit() {
 void parallel_for(std::size_t count, std::size_t block, std::size_t operations,
                   const std::function<void(std::size_t begin, std::size_t end)>& work) {
   if (count == 0) return;
-  Blocks blocks(count, block, work);
-  on_threads(threads_for((count + block - 1) / block, count * operations),
-             [&] { blocks.take_all(); });
-  blocks.throw_on();
+  std::atomic<std::size_t> taken_so_far = 0;
+  const auto next = [&] { return taken_so_far.fetch_add(block, std::memory_order_relaxed); };
+  on_threads(threads_for((count + block - 1) / block, count * operations), [&] {
+    for (std::size_t begin = next(); begin < count; begin = next()) {
+      work(begin, std::min(begin + block, count));
+    }
+  });
 }
 
 void in_order(std::size_t count, std::size_t operations,
@@ -392,7 +371,6 @@ void in_order(std::size_t count, std::size_t operations,
   const std::size_t threads = threads_for(count, count * operations);
   Turns turns(count, threads, make, use);
   on_threads(threads, [&] { turns.take_all(); });
-  turns.throw_on();
 }
 
 }  // namespace qkv::inline tensor
