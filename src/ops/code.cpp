@@ -3,6 +3,7 @@
 #include "ops/heads/head_axis.hpp"
 #include "ops/kinds/gradient.hpp"
 #include "ops/kinds/line.hpp"
+#include "text/strings.hpp"
 
 namespace qkv::inline ops {
 namespace {
@@ -34,16 +35,10 @@ std::string identifier(std::string_view name) {
   return reserved_words.find(fmt::format(" {} ", text)) == text.npos ? text : text + "_";
 }
 
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  for (auto at = text.find(from); at != text.npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
-}
-
 // A function's name before an operand or a bracket: `ln {0}` is `{np}.log({0})`.
 void replace_function(std::string& text, std::string_view sign, std::string_view function) {
   const std::string call = fmt::format("{{np}}.{}(", function);
-  replace_all(text, std::string(sign) + "(", call);
+  text = replace_all(std::move(text), std::string(sign) + "(", call);
   for (auto at = text.find(std::string(sign) + "{"); at != text.npos;
        at = text.find(std::string(sign) + "{")) {
     text.insert(text.find('}', at) + 1, ")");
@@ -63,9 +58,9 @@ std::string translated(std::string text) {
                                  {"·", "*"},
                                  {"tanh ", "tanh"},
                                  {"column sums of", "row sums of"}}) {
-    replace_all(text, from, to);
+    text = replace_all(std::move(text), from, to);
   }
-  if (is_cellwise) replace_all(text, "@", "*");
+  if (is_cellwise) text = replace_all(std::move(text), "@", "*");
   for (const auto& [sign, function] : {std::pair{"e^", "exp"},
                                        {"ln ", "log"},
                                        {"tanh", "tanh"},
