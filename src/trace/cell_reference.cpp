@@ -79,12 +79,11 @@ std::size_t labelled(std::string_view label, const Axis& axis, std::size_t batch
                                  what == "row" ? "rows" : "columns", fmt::join(numbers, " and ")));
   }
   if (const auto place = made_up_place(label, axis, batch, what)) return *place;
-  std::vector<std::string_view> known;
+  std::vector<std::string_view> known;  // empty texts if there are none
   for (std::size_t i = 0; i < axis.size; ++i) known.push_back(axis.label(i, batch));
-  const std::string near = axis.labels.empty() ? "" : suggest(label, known);
-  throw InputError(fmt::format("{}: no {} is called \"{}\"{}", where, what, label,
-                               near.empty() ? fmt::format("; they count from 1 to {}", axis.size)
-                                            : fmt::format("; did you mean \"{}\"?", near)));
+  const std::string all = fmt::format("they count from 1 to {}", axis.size);
+  throw InputError(fmt::format("{}: no {} is called \"{}\"; {}", where, what, label,
+                               did_you_mean(label, known, all)));
 }
 
 std::size_t index_along(std::string_view index, const Axis& axis, std::size_t batch,

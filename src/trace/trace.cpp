@@ -4,13 +4,9 @@ namespace qkv::inline trace {
 namespace {
 
 [[noreturn]] void refuse(std::string_view name, const NameViews& known, std::string_view what) {
-  const std::string near = suggest(name, known);
-  if (!near.empty()) {
-    throw InputError(
-        fmt::format("there is no {} named \"{}\"; did you mean \"{}\"?", what, name, near));
-  }
-  throw InputError(fmt::format("there is no {} named \"{}\"; this lesson has {}", what, name,
-                               abbreviated_list(known)));
+  const std::string all = "this lesson has " + abbreviated_list(known);
+  throw InputError(
+      fmt::format("there is no {} named \"{}\"; {}", what, name, did_you_mean(name, known, all)));
 }
 
 // Returns the size of that axis in the first tensor that has it.
