@@ -345,11 +345,7 @@ bool words_differ_by_row(const Tensor& tensor) {
 }
 
 MatrixLabels labels_of_sentence(const Tensor& ids, std::size_t row) {
-  MatrixLabels labels{{name_of_sentence(row)}, {}};
-  for (std::size_t i = 0; i < ids.columns(); ++i) {
-    labels.columns.emplace_back(ids.axes.back().label(i, row));
-  }
-  return labels;
+  return {{name_of_sentence(row)}, labels_of(ids.axes.back(), row)};
 }
 
 MatrixLabels own_labels(const Tensor& tensor, std::size_t index, TokenLayout token_layout) {
