@@ -288,14 +288,18 @@ std::string shape_text(const Shape& shape) {
   return text;
 }
 
-std::vector<std::size_t> leading_index(const Tensor& tensor, std::size_t index) {
-  std::vector<std::size_t> result(tensor.leading_axes());
+std::vector<std::size_t> multi_index(std::span<const Axis> axes, std::size_t place) {
+  std::vector<std::size_t> result(axes.size());
   for (std::size_t a = result.size(); a-- > 0;) {
-    const std::size_t size = std::max<std::size_t>(1, tensor.axes[a].size);
-    result[a] = index % size;
-    index /= size;
+    const std::size_t size = std::max<std::size_t>(1, axes[a].size);
+    result[a] = place % size;
+    place /= size;
   }
   return result;
+}
+
+std::vector<std::size_t> leading_index(const Tensor& tensor, std::size_t index) {
+  return multi_index(std::span(tensor.axes).first(tensor.leading_axes()), index);
 }
 
 bool differs(double now, double before) { return !is_close(now, before, {.relative = 1e-12}); }

@@ -244,6 +244,9 @@ std::size_t element_count(const Shape& shape, std::string_view what);
 /// Returns "7×2", or "7" for one axis.
 std::string shape_text(const Shape& shape);
 
+/// Returns the index of place `place` along each of these axes, outermost first.
+std::vector<std::size_t> multi_index(std::span<const Axis> axes, std::size_t place);
+
 /// Returns the index of matrix `index` along each leading axis, outermost first.
 std::vector<std::size_t> leading_index(const Tensor& tensor, std::size_t index);
 

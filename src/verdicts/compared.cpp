@@ -42,15 +42,6 @@ std::string cell_name(const ComparedStep& step, std::size_t place) {
   return reference_text(cell_at(step.name, tensor, place), tensor, TokenLayout::rows);
 }
 
-std::vector<std::size_t> multi_index(const Tensor& tensor, std::size_t place) {
-  std::vector<std::size_t> index(tensor.rank());
-  for (std::size_t a = index.size(); a-- > 0;) {
-    index[a] = place % tensor.axes[a].size;
-    place /= tensor.axes[a].size;
-  }
-  return index;
-}
-
 namespace {
 
 // The unit in the last place of a number in the step's type.
@@ -342,7 +333,7 @@ std::string numbers_text(const ComparedStep& step) {
       100.0 * static_cast<double>(difference.mismatched) / static_cast<double>(difference.elements),
       nan_text(difference), difference.largest_absolute, aside, difference.largest_relative, aside,
       statistics_text(step), sanitise(cell_name(step, place)),
-      fmt::join(multi_index(best_labelled_tensor(step), place), ", "),
+      fmt::join(multi_index(best_labelled_tensor(step).axes, place), ", "),
       step.actual->tensor.values[place], step.desired->tensor.values[place], rounding_hint(step),
       vanishing_hint(step));
 }

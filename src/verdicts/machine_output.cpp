@@ -260,7 +260,7 @@ Json step_json(const ComparedStep& step, const Trace& own) {
   json["first"] = nullptr;
   if (difference.first) {
     json["first"] = {{"cell", cell_name(step, *difference.first)},
-                     {"index", multi_index(best_labelled_tensor(step), *difference.first)},
+                     {"index", multi_index(best_labelled_tensor(step).axes, *difference.first)},
                      {"actual", json_number(step.actual->tensor.values[*difference.first])},
                      {"desired", json_number(step.desired->tensor.values[*difference.first])}};
   }

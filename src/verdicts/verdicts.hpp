@@ -124,9 +124,6 @@ const Tensor& best_labelled_tensor(const ComparedStep& step);
 /// Returns the name of a cell: `scores[head 1,cat,fat]`
 std::string cell_name(const ComparedStep& step, std::size_t place);
 
-/// Returns a cell's index along each axis of the tensor, from 0.
-std::vector<std::size_t> multi_index(const Tensor& tensor, std::size_t place);
-
 /// Returns the largest difference of two finite numbers in units in the last place of the array's
 /// type, or of its last decimal.
 double largest_in_last_places(const ComparedStep& step);
