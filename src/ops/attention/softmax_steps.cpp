@@ -40,14 +40,9 @@ struct Shift {
 
   // Rises with its own number (up to 0) and falls with every other: the range ends at two corners.
   static Interval corners(const Line<Interval>& line, std::size_t i) {
-    double low_top = line(i).high;
-    double high_top = line(i).low;
-    for (std::size_t j = 0; j < line.size(); ++j) {
-      if (j == i) continue;
-      low_top = std::max(low_top, line(j).low);
-      high_top = std::max(high_top, line(j).high);
-    }
-    return {below(line(i).low, high_top), below(line(i).high, low_top)};
+    const Interval others = largest_of_others(line, i);
+    return {below(line(i).low, std::max(line(i).low, others.high)),
+            below(line(i).high, std::max(line(i).high, others.low))};
   }
 
   // The same for a whole matrix: the largest of the others is the largest, or the second largest.
