@@ -7,9 +7,7 @@ struct Append
     : FormByRows<"the rows of {0}, then those of {1}", "row column", "row column", "inner column"> {
   // Leading axes that one operand lacks repeat.
   static std::string code_of(const Call& call) {
-    std::string leading;
-    for (const Axis& axis : leading_axes(call, form(call)))
-      leading += fmt::format("{}, ", axis.size);
+    const std::string leading = code_leading(frame_of(call, form(call)));
     std::string parts;
     for (std::size_t k = 0; k < 2; ++k) {
       const Tensor& part = *call.inputs[k];
