@@ -17,12 +17,13 @@ inline constexpr OptionRule align_option{
 /// Returns the key that belongs to the first query, counted from 0.
 std::size_t first_query(const Call& call);
 
-/// The keys that one query sees: from `from` to before `to`.
-struct KeyRange {
+/// Indices from `from` to before `to`, counted from 0.
+struct Indices {
   std::size_t from = 0;
   std::size_t to = 0;
 
-  bool has(std::size_t key) const { return from <= key && key < to; }
+  std::size_t size() const { return to - from; }
+  bool has(std::size_t i) const { return from <= i && i < to; }
 };
 
 /// A mask that depends on positions only.
@@ -36,7 +37,8 @@ struct MaskPattern {
   bool both = false;       ///< the window also covers as many later keys
   std::size_t prefix = 0;  ///< number of keys that every query sees
 
-  KeyRange operator()(std::size_t query) const;
+  /// Returns the keys that a query sees.
+  Indices operator()(std::size_t query) const;
 };
 
 /// True if a mask of that kind depends on positions only.

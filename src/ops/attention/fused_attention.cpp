@@ -53,17 +53,17 @@ class FusedKernel {
   std::size_t features() const { return operands_[0].columns(); }
 
   // The keys that any of these queries sees: both ends of the range grow from row to row.
-  KeyRange seen(std::size_t first, std::size_t count) const {
+  Indices seen(std::size_t first, std::size_t count) const {
     if (works_.empty() || !works_.back().seen) return {0, frame_.columns()};
     const MaskPattern& of_query = *works_.back().seen;
     return {of_query(first).from, of_query(first + count - 1).to};
   }
 
   // Computes the weights of `count` queries of a head for these keys, one row per query.
-  void weigh(std::size_t matrix, std::size_t first, std::size_t count, KeyRange keys,
+  void weigh(std::size_t matrix, std::size_t first, std::size_t count, Indices keys,
              std::span<double> weights) const {
     const CellBase at{.call = &score_, .output = &frame_, .matrix = matrix};
-    const std::size_t width = keys.to - keys.from;
+    const std::size_t width = keys.size();
     multiply(rows_of(at, 0, first, count), rows_of(at, 1, keys.from, width), weights,
              {count, features(), width}, RightSide::transposed);
     thread_local Scratch scratch;
@@ -101,13 +101,13 @@ void mix(const FusedKernel& weigher, const Call& sum, Tensor& result) {
   const std::size_t height = rows_at_a_time(keys);
   const std::size_t blocks = (rows + height - 1) / height;
   const auto mix_block = [&](std::size_t matrix, std::size_t first, std::size_t count) {
-    const KeyRange seen = weigher.seen(first, count);
+    const Indices seen = weigher.seen(first, count);
     const auto out = all.subspan((matrix * rows + first) * features, count * features);
     if (seen.from >= seen.to) {
       std::ranges::fill(out, 0.0);
       return;
     }
-    const std::size_t width = seen.to - seen.from;
+    const std::size_t width = seen.size();
     thread_local Scratch scratch;
     const std::span<double> weights = scratch.of(count * width);
     weigher.weigh(matrix, first, count, seen, weights);

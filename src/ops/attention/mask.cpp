@@ -126,7 +126,7 @@ Versions added(const StepView& step) {
 }
 
 // Hides all keys outside the range, without testing each.
-void hide_outside(const KeyRange& seen, const RowPart& at) {
+void hide_outside(const Indices& seen, const RowPart& at) {
   const auto place = [&](std::size_t key) {
     return std::clamp(key, at.first, at.first + at.cells.size()) - at.first;
   };

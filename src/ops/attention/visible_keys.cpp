@@ -31,7 +31,7 @@ std::size_t first_query(const Call& call) {
   return at_end && scores.columns() > scores.rows() ? scores.columns() - scores.rows() : 0;
 }
 
-KeyRange MaskPattern::operator()(std::size_t query) const {
+Indices MaskPattern::operator()(std::size_t query) const {
   const std::size_t own = query + first;
   const std::size_t before = kind == Kind::sliding_window ? own + 1 - std::min(width, own + 1) : 0;
   std::size_t to = own + 1;

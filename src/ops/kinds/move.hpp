@@ -9,18 +9,9 @@ namespace qkv::inline ops {
 /// Operations that move cells: a cell of the result is one of the operand, or 0. The gradient puts
 /// each cell back to its place, and adds where several came from one.
 
-/// Indices from `from` to before `to`, counted from 0.
-struct IndexRange {
-  std::size_t from = 0;
-  std::size_t to = 0;
-
-  std::size_t size() const { return to - from; }
-  bool has(std::size_t i) const { return from <= i && i < to; }
-};
-
 /// A block of a tensor: some of its heads, rows and columns.
 struct Block {
-  IndexRange heads, rows, columns;
+  Indices heads, rows, columns;
 
   /// Returns the block that is the whole tensor.
   static Block of(const Tensor& whole) {

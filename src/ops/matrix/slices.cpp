@@ -153,7 +153,7 @@ constexpr OptionRule take_options[] = {
     {.name = "heads", .help = "which heads are taken", .span = true},
 };
 
-IndexRange taken_of(const Call& call, std::string_view option, std::size_t all) {
+Indices taken_of(const Call& call, std::string_view option, std::size_t all) {
   const OptionValue* value = call.options->find(option);
   if (!value) return {0, all};
   const OptionSpan& span = std::get<OptionSpan>(*value);
@@ -171,7 +171,7 @@ Block taken_block(const Call& call) {
 }
 
 // The axis with the labels that remain; a batch's labels differ by sentence and are dropped.
-Axis cut(Axis axis, const IndexRange& taken) {
+Axis cut(Axis axis, const Indices& taken) {
   if (taken.size() == axis.size) return axis;
   const bool has_names = axis.labels.size() == axis.size;
   std::vector<std::string> labels;
@@ -181,7 +181,7 @@ Axis cut(Axis axis, const IndexRange& taken) {
 
 // A block's place among the last axes of a tensor, as code.
 std::string code_of_block(const Tensor& whole, const Block& block) {
-  const auto slice = [](IndexRange of) { return fmt::format("{}:{}", of.from, of.to); };
+  const auto slice = [](Indices of) { return fmt::format("{}:{}", of.from, of.to); };
   const std::string heads = has_heads(whole) ? ", " + slice(block.heads) : "";
   return fmt::format("[...{}, {}, {}]", heads, slice(block.rows), slice(block.columns));
 }
