@@ -1,9 +1,8 @@
 #include "check/intake/step_names.hpp"
 
-#include <charconv>
-
 #include "check/intake/layout.hpp"
 #include "tensor/matmul.hpp"
+#include "text/number.hpp"
 #include "text/unicode.hpp"
 
 namespace qkv::inline check {
@@ -118,15 +117,13 @@ std::optional<std::pair<std::string, std::size_t>> take_place(std::string_view& 
   const std::string_view whole = text.substr(0, text.size() - (text.ends_with(')') ? 1 : 0));
   const std::string_view before = without_last(whole, all_digits);
   const std::string_view number = whole.substr(before.size());
-  std::size_t value = 0;
-  if (std::from_chars(number.data(), number.data() + number.size(), value).ec != std::errc()) {
-    return {};
-  }
+  const auto value = parse_number<std::size_t>(number);
+  if (!value) return {};
   const std::string_view word = without_last(before, separators);
   for (const AxisWord& axis : axis_words) {
     if (!loose_name(word).ends_with(axis.word)) continue;
     text = without_last(word.substr(0, word.size() - axis.word.size()), separators);
-    return std::pair(std::string(axis.axis), value);
+    return std::pair(std::string(axis.axis), *value);
   }
   return {};
 }
