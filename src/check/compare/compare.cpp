@@ -307,10 +307,8 @@ void refuse_unused_tolerances(const ToleranceChoice& choice, const Comparison& c
           return matched(pattern, step.name).has_value();
         });
     if (fits) continue;
-    std::vector<std::string> names;
-    for (const ComparedStep& step : comparison.steps) names.push_back(step.name);
     throw InputError(fmt::format("--tol {}={:g}: no step has that name; {}", pattern, tolerance,
-                                 did_you_mean(pattern, names)));
+                                 did_you_mean(pattern, {comparison.steps, &ComparedStep::name})));
   }
 }
 

@@ -270,8 +270,7 @@ void find_head(SubmittedFile& file, const Trace& trace, std::vector<std::string>
   const auto [rows, columns] = shown_size(tensor, trace.token_layout);
   const bool is_one = without_leading_ones(file.written.shape, 2) == Shape{rows, columns};
   if (tensor.matrices() < 2 || !file.leading.empty() || !is_one) return;
-  const Tensor shown =
-      is_shown_transposed(tensor, trace.token_layout) ? transposed(tensor) : tensor;
+  const Tensor shown = as_shown(tensor, trace.token_layout);
   std::vector<double> misfits;
   for (std::size_t m = 0; m < tensor.matrices(); ++m)
     misfits.push_back(misfit(file.written, shown.values, m));

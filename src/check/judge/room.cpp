@@ -293,10 +293,8 @@ class Room::Stretch {
   }
 
   Tensor computed(const LearnerNode& node, std::size_t trial) {
-    Call call = room_.trace_.call(*node.step);
-    for (std::size_t k = 0; k < call.inputs.size(); ++k) {
-      call.inputs[k] = &moved(node.inputs[k], trial);
-    }
+    const Call call = call_with(node, room_.trace_,
+                                [&](std::size_t k) -> const Tensor& { return moved(k, trial); });
     return result_of(*node.step, call).value_or(numbers(node));
   }
 
