@@ -1,6 +1,6 @@
 #include "ops/attention/softmax.hpp"
 
-#include "ops/heads/head_axis.hpp"
+#include "ops/kinds/move.hpp"
 #include "tensor/matmul.hpp"
 
 namespace qkv::inline ops {
@@ -111,12 +111,10 @@ Versions sinks_kept(const StepView& step) {
   if (step.inputs.size() < 2 || is_columnwise(call_of(step))) return {};
   const Tensor weights = softmax_operation.compute(call_of(step));
   const Tensor before = with_column(weights, At::front);
-  Tensor moved = by_matrix(weights, [](const MatrixView& w) -> Matrix { return w; });
-  for (std::size_t m = 0; !moved.values.empty() && m < moved.matrices(); ++m) {
-    xt::noalias(moved.mutable_matrix(m)) =
-        xt::view(before.matrix(m), xt::all(), xt::range(std::size_t{0}, weights.columns()));
-  }
-  return {with_column(weights, At::back), before, std::move(moved)};
+  Block but_last = Block::of(before);
+  but_last.columns.to = weights.columns();
+  return {with_column(weights, At::back), before,
+          block_of(before, uninitialised_like(weights), but_last)};
 }
 
 }  // namespace
