@@ -51,21 +51,6 @@ N repeated(const OperandMatrix<N>& operand, const CellBase& c) {
 /// first, or is one row, one column or one number, which repeats.
 Form pairwise_form(const Call& call, std::string_view formula);
 
-/// Returns `function` of each number of the first operand and the second's for the same cell.
-/// Example: `pairwise(call, form(call), std::plus<>())`
-template <class Function>
-Tensor pairwise(const Call& call, const Form& form, Function function) {
-  return by_rows(call, output_of(call, form), 1, [&](const Operands& of, std::span<double> cells) {
-    const std::span<const double> a = of.row(0);
-    const std::span<const double> b = of.row(1);
-    if (b.size() == a.size()) {
-      std::ranges::transform(a, b, cells.begin(), function);
-    } else {
-      std::ranges::transform(a, cells.begin(), [&](double x) { return function(x, b[0]); });
-    }
-  });
-}
-
 /// The maths of a function of two operands' cells. `of_same` is its interval if both operands are
 /// one matrix, whose number is then the same twice.
 /// Example: `Pairwise<"{0} + {1}", std::plus<>{}>`
@@ -82,7 +67,19 @@ struct Pairwise {
     return function(a, repeated(c(1), c));
   }
 
-  static Tensor compute(const Call& call) { return pairwise(call, form(call), function); }
+  static Tensor compute(const Call& call) {
+    return by_rows(call, output_of(call, form(call)), 1, fill_row);
+  }
+
+  static void fill_row(const Operands& of, std::span<double> cells) {
+    const std::span<const double> a = of.row(0);
+    const std::span<const double> b = of.row(1);
+    if (b.size() == a.size()) {
+      std::ranges::transform(a, b, cells.begin(), function);
+    } else {
+      std::ranges::transform(a, cells.begin(), [&](double x) { return function(x, b[0]); });
+    }
+  }
 };
 
 /// Returns what the step's result is multiplied by later, if it is a gate.
