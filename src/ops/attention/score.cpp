@@ -39,16 +39,10 @@ struct ScoreAxes {
   static constexpr std::string_view result = "query key";
   static constexpr std::string_view first = "query d_k", second = "key d_k";
   static constexpr RightSide right = RightSide::transposed;
-  static constexpr bool shares_heads = true;
+  static constexpr bool shares_heads = true, keeps_width = true;
 };
 
-struct Score : ProductMaths<ScoreAxes> {
-  static Tensor compute(const Call& call) {
-    Tensor scores = ProductMaths::compute(call);  // [query d_k]·[d_k key] → [query key]
-    scores.dot_width = call.inputs[0]->columns();
-    return scores;
-  }
-};
+using Score = ProductMaths<ScoreAxes>;  // [query d_k]·[d_k key] → [query key]
 
 Versions queries(const StepView& step) { return {step.operand(0)}; }
 

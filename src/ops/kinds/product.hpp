@@ -41,11 +41,12 @@ N product_cell(const Cell<N>& c, RightSide right) {
 }
 
 /// The axes of a product's result and of both factors; `right` says how the second one is stored.
+/// Where `keeps_width`, a later step can scale the result by the number of its terms.
 struct RowsTimesColumns {
   static constexpr std::string_view result = "row column";
   static constexpr std::string_view first = "row inner", second = "inner column";
   static constexpr RightSide right = RightSide::as_is;
-  static constexpr bool shares_heads = false;
+  static constexpr bool shares_heads = false, keeps_width = true;
 };
 
 /// The same for values that are mixed by weights.
@@ -53,7 +54,7 @@ struct WeightsTimesValues {
   static constexpr std::string_view result = "query d_v";
   static constexpr std::string_view first = "query key", second = "key d_v";
   static constexpr RightSide right = RightSide::as_is;
-  static constexpr bool shares_heads = true;
+  static constexpr bool shares_heads = true, keeps_width = false;
 };
 
 /// The maths of such a product, with the axes of `Axes`.
@@ -71,7 +72,11 @@ struct ProductMaths {
 
   static auto cell(const auto& c) { return product_cell(c, Axes::right); }
 
-  static Tensor compute(const Call& call) { return product(call, form(call), Axes::right); }
+  static Tensor compute(const Call& call) {
+    Tensor result = product(call, form(call), Axes::right);
+    if (Axes::keeps_width) result.dot_width = call.inputs[0]->columns();
+    return result;
+  }
 
   static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
                                     const Tensor& result) {

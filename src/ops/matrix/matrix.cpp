@@ -7,13 +7,7 @@
 namespace qkv::inline ops {
 namespace {
 
-struct Matmul : ProductMaths<RowsTimesColumns> {
-  static Tensor compute(const Call& call) {
-    Tensor result = ProductMaths::compute(call);  // [row inner]·[inner column] → [row column]
-    result.dot_width = call.inputs[0]->columns();
-    return result;
-  }
-};
+using Matmul = ProductMaths<RowsTimesColumns>;  // [row inner]·[inner column] → [row column]
 
 struct GradLeft : ProductGradient<GradFirst<RowsTimesColumns>> {
   static constexpr GradientWords words{"Back to the left matrix",
