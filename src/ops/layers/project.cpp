@@ -56,10 +56,8 @@ struct Project {
   static constexpr bool is_uniform = true;
   static Form form(const Call& call) {
     const bool is_transposed = side_of_weight(*call.options) == RightSide::transposed;
-    Form form{{"row inner", is_transposed ? "column inner" : "inner column"},
-              "row column",
-              is_transposed ? "{0} · {1}ᵀ" : "{0} · {1}",
-              is_transposed ? "{1}ᵀ · {0}" : "{1} · {0}"};
+    Form form = is_transposed ? ProductMaths<RowsTimesRows>::form(call)
+                              : ProductMaths<RowsTimesColumns>::form(call);
     if (call.inputs.size() == 3) {
       form.operands.push_back("1 column");
       form.formula += " + {2}";
