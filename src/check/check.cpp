@@ -170,11 +170,14 @@ void report_room(const LearnerNode& node, Room& room_of, StepReport& report) {
 StepReport report_of(const Interpretation& interpretation, std::size_t index, Room& room,
                      DiagnosisBudget* budget) {
   const LearnerNode& node = interpretation.judgement.nodes[index];
-  const auto diagnosed = [&] {
-    return budget ? diagnose(interpretation.judgement, *interpretation.trace, index, *budget)
-                  : NodeDiagnosis();
-  };
   StepReport report;
+  const auto add_diagnosis = [&] {
+    if (!budget) return;
+    NodeDiagnosis found = diagnose(interpretation.judgement, *interpretation.trace, index, *budget);
+    report.region = region_worth_telling(found);
+    report.mistakes = std::move(found.mistakes);
+    report.untried = found.untried;
+  };
   report.step = node.name;
   report.right_shape = node.truth->shape();
   if (node.wrong_shape_array) {
@@ -183,9 +186,7 @@ StepReport report_of(const Interpretation& interpretation, std::size_t index, Ro
     report.wrong_shape = node.wrong_shape_array->shape;
     report.cells.wrong = static_cast<std::size_t>(
         std::ranges::count(node.wrong_shape_array->cells, false, &Numeral::is_blank));
-    NodeDiagnosis found = diagnosed();
-    report.mistakes = std::move(found.mistakes);
-    report.untried = found.untried;
+    add_diagnosis();
     report.only_shape_differs = report.mistakes.empty() && has_right_numbers(interpretation, node);
     return report;
   }
@@ -222,10 +223,7 @@ StepReport report_of(const Interpretation& interpretation, std::size_t index, Ro
       if (operand.step && operand.submitted && operand.units.basis == ToleranceBasis::decimals)
         report.first->digits = std::max(report.first->digits, operand.units.decimals);
     }
-    NodeDiagnosis found = diagnosed();
-    report.region = region_worth_telling(found);
-    report.mistakes = std::move(found.mistakes);
-    report.untried = found.untried;
+    add_diagnosis();
   }
   return report;
 }
