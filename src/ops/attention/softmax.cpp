@@ -134,10 +134,8 @@ N softmax_cell(const Line<N>& line, std::size_t i, const Sink<N>& sink) {
 template <>
 Interval softmax_cell(const Line<Interval>& line, std::size_t i, const Sink<Interval>& sink) {
   const auto corner = [&](bool own_high) {
-    std::vector<double> scores(line.size());
-    for (std::size_t j = 0; j < scores.size(); ++j) {
-      scores[j] = (j == i) == own_high ? line(j).high : line(j).low;
-    }
+    std::vector<double> scores = bounds_of(line, !own_high);
+    scores[i] = own_high ? line(i).high : line(i).low;
     Sink<double> other;
     if (sink) other = own_high ? sink->low : sink->high;
     return softmax_cell(Line<double>{{scores, 1, scores.size()}, 0, false}, i, other);

@@ -168,6 +168,13 @@ inline Interval largest_of_others(const Line<Interval>& line, std::size_t i) {
   return top;
 }
 
+/// Returns the lower bounds of a line's numbers, or the upper ones.
+inline std::vector<double> bounds_of(const Line<Interval>& line, bool high) {
+  std::vector<double> bounds(line.size());
+  for (std::size_t j = 0; j < bounds.size(); ++j) bounds[j] = high ? line(j).high : line(j).low;
+  return bounds;
+}
+
 /// Returns the gradient of a line's maximum to its number `i`: `change`, shared equally among equal
 /// maxima.
 template <class N>

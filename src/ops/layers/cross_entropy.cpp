@@ -85,14 +85,6 @@ double loss_of(std::span<const double> logits, std::span<const double> shares) {
   return loss_beside(log_sum(logits), logits, shares);
 }
 
-std::vector<double> row_of(const OperandMatrix<Interval>& matrix, std::size_t row, bool high) {
-  std::vector<double> numbers(matrix.columns);
-  for (std::size_t k = 0; k < numbers.size(); ++k) {
-    numbers[k] = high ? matrix(row, k).high : matrix(row, k).low;
-  }
-  return numbers;
-}
-
 // ln Σ e^x of a row without one number.
 double log_sum_of_others(std::vector<double> logits, std::size_t own) {
   logits[own] = -infinity;
@@ -142,8 +134,9 @@ double RowLoss<double>::value() const {
 // It falls with the target's own logit and rises with every other.
 template <>
 Interval RowLoss<Interval>::value() const {
-  const std::vector<double> low = row_of(logits, row, false);
-  const std::vector<double> high = row_of(logits, row, true);
+  const Line<Interval> line{logits, row, false};
+  const std::vector<double> low = bounds_of(line, false);
+  const std::vector<double> high = bounds_of(line, true);
   if (!shares) {
     const auto corner = [&](std::vector<double> x, double own) {
       x[id] = own;
@@ -151,9 +144,10 @@ Interval RowLoss<Interval>::value() const {
     };
     return {corner(low, high[id]), corner(high, low[id])};
   }
-  std::vector<double> least = row_of(*shares, row, false);
+  const Line<Interval> own_shares{*shares, row, false};
+  std::vector<double> least = bounds_of(own_shares, false);
   for (double& share : least) share = std::max(0.0, share);
-  return {lowest(low, high, least), highest(low, high, row_of(*shares, row, true))};
+  return {lowest(low, high, least), highest(low, high, bounds_of(own_shares, true))};
 }
 
 template <>

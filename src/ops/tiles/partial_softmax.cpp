@@ -19,8 +19,7 @@ N log_sum_exp(const Line<N>& line) {
 template <>
 Interval log_sum_exp(const Line<Interval>& line) {
   const auto corner = [&](bool high) {
-    std::vector<double> scores(line.size());
-    for (std::size_t j = 0; j < scores.size(); ++j) scores[j] = high ? line(j).high : line(j).low;
+    const std::vector<double> scores = bounds_of(line, high);
     return log_sum_exp(Line<double>{{scores, 1, scores.size()}, 0, false});
   };
   return {corner(false), corner(true)};
