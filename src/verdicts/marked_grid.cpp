@@ -1,5 +1,3 @@
-#include <numeric>
-
 #include "text/number.hpp"
 #include "text/unicode.hpp"
 #include "verdicts/verdicts.hpp"
@@ -53,32 +51,22 @@ class MarkedGrid {
         rows_(is_transposed_ ? step.written.columns() : step.written.rows()),
         columns_(is_transposed_ ? step.written.rows() : step.written.columns()),
         labels_(own_labels(step.written, index, own.token_layout)),
-        wrong_in_row_(rows_),
-        wrong_in_column_(columns_),
         asked_rows_(lines_asked(rows_, columns_, [&](auto r, auto c) { return place(r, c); })),
-        asked_columns_(lines_asked(columns_, rows_, [&](auto c, auto r) { return place(r, c); })) {
-    for (std::size_t r = 0; r < rows_; ++r) {
-      for (std::size_t c = 0; c < columns_; ++c) {
-        if (!is_wrong(r, c)) continue;
-        ++wrong_in_row_[r];
-        ++wrong_in_column_[c];
-      }
-    }
-  }
+        asked_columns_(lines_asked(columns_, rows_, [&](auto c, auto r) { return place(r, c); })) {}
 
   std::string text(std::size_t width, std::size_t max_rows) const {
     // The marks of a block only repeat where it is.
     constexpr std::size_t max_marked_cells = 200;
     if (step_.region && step_.cells.wrong > max_marked_cells)
       max_rows = std::min<std::size_t>(max_rows, 8);
-    const Lines rows =
-        selected_lines(asked_rows_, max_rows, [&](std::size_t r) { return wrong_in_row_[r] > 0; });
+    const Lines rows = selected_lines(
+        asked_rows_, max_rows, [&](std::size_t r) { return wrong_cells({r}, asked_columns_) > 0; });
     const std::size_t left = label_width(rows);
     const std::size_t cell_width = widest_cell(rows);
     const std::size_t room = width > left + 4 ? width - left - 4 : 1;
     const Lines columns =
         selected_lines(asked_columns_, std::max<std::size_t>(1, room / (cell_width + 2)),
-                       [&](std::size_t c) { return wrong_in_column_[c] > 0; });
+                       [&](std::size_t c) { return wrong_cells(asked_rows_, {c}) > 0; });
     std::string text = heading(columns, left, cell_width);
     for (const std::size_t r : rows) {
       text += "    " + padded_right(row_label(r), left);
@@ -105,8 +93,13 @@ class MarkedGrid {
     }
     return lines;
   }
-  bool is_wrong(std::size_t r, std::size_t c) const {
-    return step_.verdicts[place(r, c)] == Verdict::wrong;
+  std::size_t wrong_cells(const Lines& rows, const Lines& columns) const {
+    std::size_t count = 0;
+    for (const std::size_t r : rows) {
+      for (const std::size_t c : columns)
+        count += step_.verdicts[place(r, c)] == Verdict::wrong ? 1 : 0;
+    }
+    return count;
   }
   std::string cell(std::size_t r, std::size_t c) const {
     const std::size_t i = place(r, c);
@@ -145,18 +138,13 @@ class MarkedGrid {
   }
 
   std::string left_out(const Lines& rows, const Lines& columns) const {
-    std::size_t wrong = std::accumulate(wrong_in_row_.begin(), wrong_in_row_.end(), std::size_t{0});
-    for (const std::size_t r : rows) {
-      wrong -= static_cast<std::size_t>(
-          std::ranges::count_if(columns, [&](std::size_t c) { return is_wrong(r, c); }));
-    }
     std::vector<std::string> parts;
     const auto tell = [&](std::size_t count, std::string_view what) {
       if (count > 0) parts.push_back(pluralise(count, what));
     };
     tell(asked_columns_.size() - columns.size(), "column");
     tell(asked_rows_.size() - rows.size(), "row");
-    tell(wrong, "wrong cell");
+    tell(wrong_cells(asked_rows_, asked_columns_) - wrong_cells(rows, columns), "wrong cell");
     if (parts.empty()) return {};
     return fmt::format("    … {} not shown\n", fmt::join(parts, ", "));
   }
@@ -167,8 +155,6 @@ class MarkedGrid {
   std::size_t rows_;
   std::size_t columns_;
   MatrixLabels labels_;
-  std::vector<std::size_t> wrong_in_row_;
-  std::vector<std::size_t> wrong_in_column_;
   Lines asked_rows_, asked_columns_;
 };
 
