@@ -14,15 +14,10 @@ constexpr std::int16_t all_decimals = 15;
                   printable(text)));
 }
 
-// Returns the decimals shown for a matrix, of at most `digits`; whole numbers have none.
-int decimals_shown(const Tensor& tensor, int digits) {
-  const bool whole = std::all_of(tensor.values.begin(), tensor.values.end(),
-                                 [](double x) { return !std::isfinite(x) || x == std::trunc(x); });
-  return whole ? 0 : digits;
-}
-
+// A matrix of whole numbers is shown without decimals.
 SubmittedArray shown_operand(const std::string& name, const Tensor& tensor, int digits) {
-  const int decimals = decimals_shown(tensor, digits);
+  const auto is_whole = [](double x) { return !std::isfinite(x) || x == std::trunc(x); };
+  const int decimals = std::ranges::all_of(tensor.values, is_whole) ? 0 : digits;
   Numerals cells;
   for (const double x : tensor.values) {
     cells.push_back(
