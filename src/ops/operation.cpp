@@ -35,8 +35,7 @@ const NumberRule* number_rule(const OptionRule& rule) {
 
 bool fits(const OptionRule& rule, const OptionValue& value) {
   if (const auto* word = std::get_if<std::string>(&value)) {
-    return rule.words == OptionRule::Words::any ||
-           std::find(rule.list.begin(), rule.list.end(), *word) != rule.list.end();
+    return rule.any_word || std::find(rule.list.begin(), rule.list.end(), *word) != rule.list.end();
   }
   if (std::holds_alternative<bool>(value)) return rule.flag;
   if (const auto* span = std::get_if<OptionSpan>(&value)) {
@@ -105,7 +104,7 @@ std::string choices(const OptionRule& rule) {
     text += choice;
   };
   for (const std::string_view word : rule.list) add(fmt::format("\"{}\"", word));
-  if (rule.words == OptionRule::Words::any && rule.list.empty()) add("a word in quotes");
+  if (rule.any_word && rule.list.empty()) add("a word in quotes");
   if (const NumberRule* numbers = number_rule(rule)) add(numbers->help);
   if (rule.flag) add("true or false");
   if (rule.span) add("[from, to], counted from 1");

@@ -13,14 +13,12 @@ using OptionValue = std::variant<bool, double, std::string, OptionSpan>;
 
 /// One option of an operation: its name and its permitted values.
 struct OptionRule {
-  /// Which words the option accepts.
-  enum class Words { none, listed, any };
   enum class Numbers { none, any, whole, positive, not_negative };
 
   std::string_view name;
   std::string_view help;                        ///< what it chooses, for messages and help
   std::span<const std::string_view> list = {};  ///< the permitted words, if they are listed
-  Words words = Words::none;
+  bool any_word = false;                        ///< takes words that are not listed, too
   Numbers numbers = Numbers::none;
   bool swaps_with_layout = false;  ///< "rows" or "columns", which swap if tokens are columns
   bool flag = false;               ///< may be true or false

@@ -279,7 +279,7 @@ constexpr OptionRule mask_options[] = {
      .list = kinds},
     {.name = "pad",
      .help = "the padding's id or its token, for kind = \"padding\"",
-     .words = OptionRule::Words::any,
+     .any_word = true,
      .numbers = Numbers::whole},
     {.name = "width",
      .help = "how many keys a sliding window shows, the token's own among them",

@@ -88,7 +88,7 @@ constexpr OptionRule scale_options[] = {
     {.name = "by",
      .help = "what to divide by; N may be any number, as in \"sqrt(64)\"",
      .list = divisors,
-     .words = OptionRule::Words::any,
+     .any_word = true,
      .numbers = OptionRule::Numbers::any},
 };
 

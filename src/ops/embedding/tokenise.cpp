@@ -14,13 +14,13 @@ constexpr OptionRule tokenise_options[] = {
      .flag = true},
     {.name = "pad",
      .help = "the token or the id that fills up the shorter texts of a batch",
-     .words = OptionRule::Words::any,
+     .any_word = true,
      .numbers = OptionRule::Numbers::whole},
-    {.name = "vocab", .help = "bpe's vocab.json", .words = OptionRule::Words::any, .file = true},
-    {.name = "merges", .help = "bpe's merges.txt", .words = OptionRule::Words::any, .file = true},
+    {.name = "vocab", .help = "bpe's vocab.json", .any_word = true, .file = true},
+    {.name = "merges", .help = "bpe's merges.txt", .any_word = true, .file = true},
     {.name = "tokenizer",
      .help = "bpe's tokenizer.json, in place of vocab and merges",
-     .words = OptionRule::Words::any,
+     .any_word = true,
      .file = true},
 };
 

@@ -9,18 +9,17 @@ namespace ops_options_tests {
 namespace {
 
 using namespace qkv;
-using Words = OptionRule::Words;
 using Numbers = OptionRule::Numbers;
 
 constexpr std::string_view layouts[] = {"in-out", "out-in"};
 
 TEST_CASE("an option takes the words that are listed, or any") {
-  const OptionRule listed{.name = "layout", .help = "", .list = layouts, .words = Words::listed};
+  const OptionRule listed{.name = "layout", .help = "", .list = layouts};
   CHECK(complaint(listed, "out-in").empty());
   CHECK(complaint(listed, "inout") == R"(layout is "in-out" or "out-in", not "inout")");
   CHECK(complaint(listed, 2.0) == R"(layout is "in-out" or "out-in", not 2)");
   CHECK(complaint(listed, true) == R"(layout is "in-out" or "out-in", not true)");
-  const OptionRule any{.name = "pad", .help = "", .words = Words::any};
+  const OptionRule any{.name = "pad", .help = "", .any_word = true};
   CHECK(complaint(any, "whatever").empty());
   CHECK(complaint(any, 1.0) == "pad is a word in quotes, not 1");
 }
