@@ -216,8 +216,8 @@ double Tensor::at(std::size_t matrix_index, std::size_t row, std::size_t column)
 }
 
 Tensor zeros(std::vector<Axis> axes) {
-  Tensor tensor{.axes = std::move(axes), .values = {}};
-  tensor.values = std::vector<double>(element_count(tensor.shape(), "a tensor"));
+  Tensor tensor = uninitialised(std::move(axes));
+  std::ranges::fill(tensor.values.mutable_span(), 0.0);
   return tensor;
 }
 

@@ -17,10 +17,9 @@ struct SumHeads : FixedForm<"the sum of {0} over the heads"> {
     const std::size_t heads = head_count(all);
     AxisRoles axes(all);
     axes.heads.reset();
-    Tensor result = uninitialised(axes.all());
+    Tensor result = zeros(axes.all());
     for (std::size_t m = 0; !result.values.empty() && m < result.matrices(); ++m) {
       MutableMatrixView total = result.mutable_matrix(m);
-      total.fill(0);
       for (std::size_t head = 0; head < heads; ++head) total += all.matrix(m * heads + head);
     }
     return result;
