@@ -66,24 +66,22 @@ Tensor unbroadcast(const Call& call, Tensor whole);
 Versions only_one_head(const Call& call, const Tensor& whole);
 Versions only_one_row(const Call& call, const Tensor& whole);
 
-/// The maths of a gradient operation, from that of the whole gradient: `form`, the template `cell`,
-/// and a `compute` if it has one.
+/// The maths of a gradient operation, from that of the whole gradient: the template `cell`, and a
+/// `compute` if it has one.
 template <class Maths>
-struct Gradient {
-  static Form form(const Call& call) { return Maths::form(call); }
-
+struct Gradient : Maths {
   template <class N>
   static N cell(const Cell<N>& c) {
-    const BroadcastCells repeats(c, form(*c.call));
+    const BroadcastCells repeats(c, Maths::form(*c.call));
     return sum<N>(repeats.size(),
                   [&](std::size_t place) -> N { return Maths::cell(repeats.at(c, place)); });
   }
 
   static Tensor whole(const Call& call) {
     if constexpr (requires { Maths::compute; }) {
-      return Maths::compute(call, broadcast_frame(call, form(call)));
+      return Maths::compute(call, broadcast_frame(call, Maths::form(call)));
     } else {
-      return cell_by_cell(call, broadcast_frame(call, form(call)), evaluated<Maths, double>);
+      return cell_by_cell(call, broadcast_frame(call, Maths::form(call)), evaluated<Maths, double>);
     }
   }
 
@@ -143,10 +141,7 @@ constexpr Operation gradient_of() {
                   .min_operands = 2,
                   .max_operands = 1026};  // of one of 1024 matrices that were joined
   words.sums_cells = !has_own_cells;
-  if constexpr (requires { std::string_view(Maths::code); }) words.code = Maths::code;
-  if constexpr (requires { Maths::code_of; }) words.code_of = Maths::code_of;
   if constexpr (requires { Maths::mistakes; }) words.mistakes = Maths::mistakes;
-  if constexpr (requires { Maths::in_place; }) words.in_place = Maths::in_place;
   words.formula = [](const Call& call) {
     return cell_by_cell(call, empty_gradient(call), evaluated<Summed, double>);
   };
