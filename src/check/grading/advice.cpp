@@ -24,9 +24,7 @@ std::vector<WrongVersion> wrong_versions(const StepView& step) {
 }
 
 bool look_alike(const Tensor& a, const Tensor& b, double unit) {
-  const auto are_alike = [&](double x, double y) {
-    return x == y || (std::isnan(x) && std::isnan(y)) || std::abs(x - y) <= unit;
-  };
+  const auto are_alike = [&](double x, double y) { return is_close(x, y, {.absolute = unit}); };
   return a.rows() == b.rows() && a.columns() == b.columns() &&
          std::ranges::equal(a.values, b.values, are_alike);
 }
