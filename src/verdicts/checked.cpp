@@ -64,13 +64,12 @@ std::string tolerance_text(const Steps& steps) {
 constexpr std::size_t max_arithmetic_lines = 6;
 constexpr std::size_t arithmetic_width = 100;
 
-// True if a matrix of the step has a cell with such a verdict.
-bool has(const StepReport& step, std::size_t index, Verdict from, Verdict to) {
+// True if a matrix of the step has a cell with a verdict from `from` to wrong.
+bool has(const StepReport& step, std::size_t index, Verdict from) {
   const std::size_t size = step.written.rows() * step.written.columns();
-  for (std::size_t i = index * size; i < (index + 1) * size; ++i) {
-    if (step.verdicts[i] >= from && step.verdicts[i] <= to) return true;
-  }
-  return false;
+  return std::ranges::any_of(
+      std::span(step.verdicts).subspan(index * size, size),
+      [&](Verdict verdict) { return from <= verdict && verdict <= Verdict::wrong; });
 }
 
 std::string paragraph(const std::string& text, const CheckStyle& style, std::size_t indent = 4) {
@@ -516,7 +515,7 @@ std::string steps_text(const CheckReport& report, const CheckStyle& style, std::
     text += texts[k];
     std::string cells;
     for (std::size_t m = 0; m < step.written.matrices() && !step.verdicts.empty(); ++m) {
-      if (!has(step, m, all ? Verdict::rounding : Verdict::wrong, Verdict::wrong)) continue;
+      if (!has(step, m, all ? Verdict::rounding : Verdict::wrong)) continue;
       if (++matrices > 1 && !all) continue;
       if (step.written.matrices() > 1) cells += "    " + matrix_name(step.written, m) + "\n";
       cells += marked_grid(step, report.own, m, style, static_cast<std::size_t>(rows));
