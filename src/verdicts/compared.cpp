@@ -20,8 +20,7 @@ constexpr SamenessLabel words[] = {
 }  // namespace
 
 const SamenessLabel& sameness_label(Agreement agreement) {
-  return *std::find_if(std::begin(words), std::end(words),
-                       [&](const SamenessLabel& one) { return one.agreement == agreement; });
+  return *std::ranges::find(words, agreement, &SamenessLabel::agreement);
 }
 
 bool has_compared_numbers(const ComparedStep& step) { return step.difference.elements > 0; }
@@ -30,8 +29,8 @@ const Tensor& best_labelled_tensor(const ComparedStep& step) {
   const Tensor& actual = step.actual->tensor;
   const Tensor& desired = step.desired->tensor;
   const auto is_named = [](const Tensor& tensor) {
-    return std::any_of(tensor.axes.begin(), tensor.axes.end(),
-                       [](const Axis& axis) { return !axis.name.empty() || !axis.labels.empty(); });
+    return std::ranges::any_of(
+        tensor.axes, [](const Axis& axis) { return !axis.name.empty() || !axis.labels.empty(); });
   };
   if (is_named(actual) != is_named(desired)) return is_named(actual) ? actual : desired;
   return actual.rank() < desired.rank() ? actual : desired;
