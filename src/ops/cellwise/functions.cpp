@@ -1,4 +1,5 @@
 #include "ops/kinds/cellwise.hpp"
+#include "ops/kinds/line.hpp"
 #include "tensor/matmul.hpp"
 
 namespace qkv::inline ops {
