@@ -75,7 +75,10 @@ struct Shift {
     });
   }
 
-  static constexpr auto range = range_of_lines<bounds>;
+  static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
+                                    const Tensor& result) {
+    return range_by_lines(call, operands[0], result, bounds);
+  }
 };
 
 constexpr Mistake shift_mistakes[] = {

@@ -83,13 +83,6 @@ struct MatrixRange {
 Range range_by_lines(const Call& call, const Bounds& operand, const Tensor& result,
                      MatrixRange (*formula)(const MatrixRange&, Along along));
 
-/// The same as an operation's `range`. Example: `range = range_of_lines<softmax_range>`
-template <MatrixRange (*formula)(const MatrixRange&, Along along)>
-std::optional<Range> range_of_lines(const Call& call, std::span<const Bounds> operands,
-                                    const Tensor& result) {
-  return range_by_lines(call, operands[0], result, formula);
-}
-
 /// Returns the range of a step, row by row: `row_of(c)` returns the interval of each cell of a row.
 template <class RowOf>
 Range range_by_rows(const Call& call, std::span<const Bounds> operands, const Tensor& result,
