@@ -91,17 +91,21 @@ class Worth {
   std::vector<std::vector<double>> lines_;
 };
 
+// The code of how far all keys are behind all queries.
+std::string code_of_gaps(const Call& call) {
+  const std::size_t first = first_query(call);
+  return fmt::format("{{arange {}, {}}}[:, None] - {{arange {}}}", first,
+                     first + call.inputs[0]->rows(), call.inputs[0]->columns());
+}
+
 // The code of `b`, the buckets of all queries and keys.
 std::string code_of_buckets(const Call& call) {
   const PositionBuckets buckets(call);
-  const std::size_t rows = call.inputs[0]->rows();
   const std::size_t exact = buckets.count / 2;
-  const std::string far = fmt::format("{{arange {}, {}}}[:, None] - {{arange {}}}", buckets.first,
-                                      buckets.first + rows, call.inputs[0]->columns());
   return fmt::format(
       "q = {0}; d = {1}; b = ({{np}}.where(d < {2}, d, {2} + ({{np}}.log(d.clip(1) / {2}) / {3} * "
       "{4}){{int}}).clip(0, {5}){6}){{int}}; ",
-      far, buckets.both ? "abs(q)" : "q.clip(0)", exact,
+      code_of_gaps(call), buckets.both ? "abs(q)" : "q.clip(0)", exact,
       std::log(buckets.most / static_cast<double>(exact)), buckets.count - exact, buckets.count - 1,
       buckets.both ? fmt::format(" + {} * (q < 0)", buckets.count) : "");
 }
@@ -237,19 +241,12 @@ std::vector<double> slopes_of(const Call& call) {
   return slopes;
 }
 
-// The code of the distances of all queries and keys.
-std::string code_of_distance(const Call& call) {
-  const std::size_t first = first_query(call);
-  return fmt::format("abs({{arange {}, {}}}[:, None] - {{arange {}}})", first,
-                     first + call.inputs[0]->rows(), call.inputs[0]->columns());
-}
-
 struct Alibi {
   static std::string code_of(const Call& call) {
     std::string slopes = "{1}";
     if (!are_given(call)) slopes = fmt::format("{{array [{}]}}", fmt::join(slopes_of(call), ", "));
-    return fmt::format("{{r0}} - {}.reshape({}) * {}", slopes,
-                       call.inputs[0]->rank() < 3 ? "1, 1" : "-1, 1, 1", code_of_distance(call));
+    return fmt::format("{{r0}} - {}.reshape({}) * abs({})", slopes,
+                       call.inputs[0]->rank() < 3 ? "1, 1" : "-1, 1, 1", code_of_gaps(call));
   }
 
   static Form form(const Call& call) {
@@ -339,8 +336,8 @@ struct GradSlopes : OwnCells,
 
   static std::string code_of(const Call& call) {
     const Call there = forward_call(call, {saved_other});
-    return fmt::format("-({{r0}} * {}).reshape(-1, {}, {}).sum((0, 2)).reshape({{1}}.shape)",
-                       code_of_distance(there), head_count(*there.inputs[0]),
+    return fmt::format("-({{r0}} * abs({})).reshape(-1, {}, {}).sum((0, 2)).reshape({{1}}.shape)",
+                       code_of_gaps(there), head_count(*there.inputs[0]),
                        there.inputs[0]->rows() * there.inputs[0]->columns());
   }
 
