@@ -220,9 +220,10 @@ double room_of_program(const LearnerNode& node) {
   return room * room * static_cast<double>(node.wrong_cells()) < part * part * squares ? room : 0;
 }
 
-}  // namespace
-
+// True if a matrix is small enough to be written, and rounded, by hand.
 bool is_by_hand(std::size_t cells) { return cells <= std::size_t{1} << 18; }
+
+}  // namespace
 
 CandidateSet::CandidateSet(const Judgement& judgement, const Trace& trace, std::size_t node,
                            const Mismatch& mismatch, const Region* region, DiagnosisBudget& budget)

@@ -138,9 +138,6 @@ std::vector<Explanation> explain_mismatch(const Mismatch& mismatch,
 /// Above this, a program wrote the matrix, and no hand rounded it.
 constexpr std::size_t max_cells_with_slack = 4096;
 
-/// True if a matrix is small enough to be written, and rounded, by hand.
-bool is_by_hand(std::size_t cells);
-
 /// All candidates for a matrix: the numbers that each known mistake and slip would produce, the
 /// likeliest first: of the step itself, then of the unsubmitted steps before it, as far as the
 /// budget allows. References must outlive it.
