@@ -5,6 +5,9 @@
 namespace qkv::inline ops {
 namespace {
 
+// True if this is the first tile. Otherwise the step continues the results of earlier tiles.
+bool is_first_tile(const Call& call) { return call.inputs.size() < 2; }
+
 struct RunningMax {
   static std::string code_of(const Call& call) {
     return is_first_tile(call) ? "{0}.{amax}({keep})" : "{np}.maximum({0}, {1}.{amax}({keep}))";
@@ -109,6 +112,15 @@ BackwardRule running_max_backward(const OperandRef& use) {
 template <class N>
 N factor(const Cell<N>& c, std::size_t then, std::size_t now) {
   return power(c(then)(c.row, 0), c(now)(c.row, 0));
+}
+
+// That of the sum or output before, from operands 1 and 2. It is 0 if everything was hidden before.
+template <class N>
+N rescaling(const Cell<N>& c) {
+  if constexpr (std::is_same_v<N, Interval>) {
+    if (c.call->inputs[1] == c.call->inputs[2]) return 1.0;
+  }
+  return factor(c, 1, 2);
 }
 
 // X = e^(m_old − m) · X_before + what the tile adds; `Axes` are those of X.
