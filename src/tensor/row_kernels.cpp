@@ -1,12 +1,6 @@
 #include "tensor/matmul.hpp"
 
-#include <algorithm>
-#include <array>
 #include <bit>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
 
 // Compiled for several processors; the program picks the best at run time. With -ffp-contract=off
 // all of them give the same bits. tests/unit/tensor/processors.cpp checks that, one processor at a

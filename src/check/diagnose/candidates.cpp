@@ -1,7 +1,5 @@
 #include "check/diagnose/candidates.hpp"
 
-#include <iterator>
-
 #include "ops/heads/head_axis.hpp"
 
 namespace qkv::inline check {
