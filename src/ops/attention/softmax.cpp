@@ -173,12 +173,6 @@ Matrix softmax(const Matrix& scores, Along along) {
   return weights;
 }
 
-template <class N>
-Sink<N> sink_of(const Cell<N>& c) {
-  if (!has_sinks(*c.call)) return {};
-  return number_of_head(c);
-}
-
 Tensor softmax_of_rows(const Call& call, Tensor weights) {
   const bool is_large = weights.values.size() > small_tensor_limit;
   return by_rows(call, std::move(weights), is_large ? 4 : 16,
@@ -223,7 +217,8 @@ struct Softmax {
   static N cell(const Cell<N>& c) {
     const Line<N> line = line_of(c);
     const std::size_t i = index_in_line(c);
-    const Sink<N> sink = sink_of(c);
+    Sink<N> sink;
+    if (has_sinks(*c.call)) sink = number_of_head(c);
     if constexpr (std::is_same_v<N, Decimal>) {
       if (line(i).value() == -infinity) return 0.0;  // whatever the sum is
       if (sink) return Decimal::unknown();
