@@ -96,11 +96,7 @@ std::string laid_out(const std::string& text, std::size_t column) {
       result += line + "\n";
       continue;
     }
-    std::string start = line.substr(0, from);
-    for (const std::string& piece : wrapped(line.substr(from), width - from)) {
-      result += start + piece + "\n";
-      start.assign(from, ' ');
-    }
+    result += hanging_lines(line.substr(0, from), wrapped(line.substr(from), width - from), from);
   }
   return result;
 }

@@ -3,6 +3,7 @@
 #include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "document/document.hpp"
+#include "terminal/grid.hpp"
 #include "terminal/walk.hpp"
 #include "text/json.hpp"
 #include "verdicts/verdicts.hpp"
@@ -16,14 +17,9 @@ constexpr std::size_t margin = 2;
 // Wraps words after a head; further lines are indented.
 std::string hanging_indent(std::string head, const std::string& words, std::size_t indent,
                            std::size_t width) {
-  std::string text;
   head.resize(std::max(head.size(), indent), ' ');
-  for (const std::string& line :
-       wrapped(words, std::max(width, indent + min_spare_width) - indent)) {
-    text += head + with_plain_blanks(line) + "\n";
-    head.assign(indent, ' ');
-  }
-  return text;
+  const std::size_t room = std::max(width, indent + min_spare_width) - indent;
+  return with_plain_blanks(hanging_lines(std::move(head), wrapped(words, room), indent));
 }
 
 std::string introduction(const Sensitivity& seen, const std::string& number) {

@@ -3,6 +3,7 @@
 #include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "exposition/exposition.hpp"
+#include "terminal/grid.hpp"
 #include "text/json.hpp"
 
 namespace qkv::inline cli {
@@ -171,11 +172,8 @@ std::string lesson_names_by_group() {
       names += fmt::format("{}{}", names.empty() ? "" : ", ", rest.front().name);
       rest = rest.subspan(1);
     } while (!rest.empty() && (groups.size() == 1 || rest.front().name != groups[1].first));
-    std::string start = padded_right(fmt::format("  {}", groups.front().title), column);
-    for (const std::string& line : wrapped(names, room > 2 * column ? room - column : column)) {
-      text += start + line + "\n";
-      start.assign(column, ' ');
-    }
+    text += hanging_lines(padded_right(fmt::format("  {}", groups.front().title), column),
+                          wrapped(names, room > 2 * column ? room - column : column), column);
   }
   return text;
 }

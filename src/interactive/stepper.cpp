@@ -338,24 +338,20 @@ std::string StepperKeys::help(std::size_t columns) {
       {"While typing: Enter takes it, Esc leaves it, Tab completes names", {}}};
   // In a narrow window the description goes below the key.
   const bool narrow = columns < widest + 24;
-  const std::string before(narrow ? 4 : widest + 4, ' ');
-  const std::size_t room = std::max(columns, before.size() + 8) - before.size();
+  const std::size_t margin = narrow ? 4 : widest + 4;
+  const std::size_t room = std::max(columns, margin + 8) - margin;
   std::string text;
   for (const Section& part : parts) {
     if (!part.title.empty()) {
       text += text.empty() ? "" : "\n";
-      for (const std::string& line : wrapped(part.title, std::max<std::size_t>(columns, 8))) {
-        text += line + "\n";
-      }
+      text += indented_lines(wrapped(part.title, std::max<std::size_t>(columns, 8)), 0);
     }
     for (const Binding& row : part.rows) {
       if (row.keys.empty()) continue;
-      std::string start = "  " + padded_right(row.keys, widest) + "  ";
+      const std::string start = "  " + padded_right(row.keys, widest) + "  ";
       if (narrow) text += fmt::format("  {}\n", row.keys);
-      for (const std::string& line : wrapped(row.help, room)) {
-        text += (narrow ? before : start) + line + "\n";
-        start = before;
-      }
+      text +=
+          hanging_lines(narrow ? std::string(margin, ' ') : start, wrapped(row.help, room), margin);
     }
   }
   return text;

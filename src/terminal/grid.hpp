@@ -11,6 +11,10 @@ std::vector<std::string> lines_of(std::string_view text);
 /// Returns the lines as text, each behind so many blanks unless it is empty.
 std::string indented_lines(const std::vector<std::string>& lines, std::size_t blanks = 2);
 
+/// Returns the lines as text, the first behind `head`, the others behind so many blanks.
+std::string hanging_lines(std::string head, const std::vector<std::string>& lines,
+                          std::size_t blanks);
+
 /// Returns the display width of a line, without colour codes.
 std::size_t display_width(std::string_view line);
 

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "terminal/grid.hpp"
 #include "text/json.hpp"
 #include "text/number.hpp"
 #include "text/unicode.hpp"
@@ -13,13 +14,8 @@ constexpr std::size_t max_text_width = 100;
 
 // Hanging indent.
 std::string put(const std::string& prose, std::size_t indent, std::size_t columns) {
-  std::string text;
-  std::size_t blanks = indent;
-  for (const std::string& line : wrapped(prose, columns - indent - 4)) {
-    text.append(blanks, ' ').append(line) += '\n';
-    blanks = indent == 0 ? 0 : indent + 4;
-  }
-  return text;
+  return hanging_lines(std::string(indent, ' '), wrapped(prose, columns - indent - 4),
+                       indent == 0 ? 0 : indent + 4);
 }
 
 std::string option_text(const OptionRule& rule, std::size_t columns) {

@@ -68,6 +68,16 @@ std::string indented_lines(const std::vector<std::string>& lines, std::size_t bl
   return text;
 }
 
+std::string hanging_lines(std::string head, const std::vector<std::string>& lines,
+                          std::size_t blanks) {
+  std::string text;
+  for (const std::string& line : lines) {
+    text.append(head).append(line) += '\n';
+    head.assign(blanks, ' ');
+  }
+  return text;
+}
+
 std::size_t display_width(std::string_view line) { return width(strip_colour(line)); }
 
 std::size_t max_width(const std::vector<std::string>& lines) {

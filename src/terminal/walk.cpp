@@ -62,11 +62,7 @@ std::string worked_cell_text(const std::string& lesson, const Trace& trace,
   if (unnamed) stages[0] = {sanitise(worked.cell)};
   const bool left_out = drop_long_stages(stages);
   std::string text = "  One cell:\n";
-  for (const std::vector<std::string>& lines : stages) {
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      text += (i == 0 ? "    " : "      ") + lines[i] + "\n";
-    }
-  }
+  for (const std::vector<std::string>& lines : stages) text += hanging_lines("    ", lines, 6);
   if (left_out || unnamed) {
     const std::string command =
         fmt::format("qkv explain {} {}", sanitise(lesson), shell_word(sanitise(worked.cell)));
@@ -378,13 +374,7 @@ std::string arithmetic_text(const CellArithmetic& worked, const WalkStyle& look,
   constexpr std::size_t few_lines = 3;
   const std::size_t room = std::max(look.width, indent + 12) - indent;
   const auto below = [&](const std::vector<std::string>& lines, std::size_t further) {
-    std::string text;
-    std::size_t in = indent;
-    for (const std::string& line : lines) {
-      text += std::string(in, ' ') + line + "\n";
-      in = indent + further;
-    }
-    return text;
+    return hanging_lines(std::string(indent, ' '), lines, indent + further);
   };
   std::string text;
   std::string start = worked.cell;
