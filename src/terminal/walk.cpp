@@ -380,15 +380,13 @@ std::string arithmetic_text(const CellArithmetic& worked, const WalkStyle& look,
   std::string start = worked.cell;
   bool named = true;
   for (std::size_t k = 0; k < worked.lines.size(); ++k) {
-    const std::vector<std::string> lines = wrapped_arithmetic(
+    std::vector<std::string> lines = wrapped_arithmetic(
         sanitise(fmt::format("{} {} {}", start, worked.signs[k], worked.lines[k])), room - 2);
-    named = named &&
-            !(k == 0 && worked.lines.size() > 1 && !names_hint.empty() && lines.size() > few_lines);
-    if (k == 0 && !named) {
-      text += below({sanitise(worked.cell)}, 2);
-    } else {
-      text += below(lines, 2);
+    if (k == 0 && worked.lines.size() > 1 && !names_hint.empty() && lines.size() > few_lines) {
+      named = false;
+      lines = {sanitise(worked.cell)};
     }
+    text += below(lines, 2);
     start.clear();
   }
   if (!worked.remark.empty()) text += below(wrapped(worked.remark, room), 0);
