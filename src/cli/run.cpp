@@ -71,13 +71,6 @@ void write_bookmark(const Walkthrough& walk) {
   }
 }
 
-/// How a lesson is stepped through interactively.
-struct InteractiveOptions {
-  bool plain = false;                           ///< line-based: nothing is redrawn
-  std::optional<std::uint32_t> quiz_seed = {};  ///< asks before it shows
-  std::string options = {};  ///< command-line words that the resume command keeps
-};
-
 std::string export_all(const LoadedLesson& loaded, const std::string& directory) {
   return export_to_directory(export_plan(loaded.lesson, loaded.trace, {}), directory);
 }
@@ -135,17 +128,6 @@ void run_full_screen(Walkthrough walk, std::optional<Quiz> quiz, const std::stri
   }
   if (stepper.quiz()) print(stepper.quiz()->summary(stepper.walk(), window.columns));
   finish(stepper.walk(), stepper.quiz(), options);
-}
-
-/// Runs an interactive session, full-screen if the terminal can, else line by line.
-void run_interactive(Walkthrough walk, const InteractiveOptions& choice, std::size_t columns) {
-  std::optional<Quiz> quiz;
-  if (choice.quiz_seed) quiz.emplace(*choice.quiz_seed);
-  if (!choice.plain && can_draw()) {
-    run_full_screen(std::move(walk), std::move(quiz), choice.options);
-  } else {
-    run_plain(std::move(walk), std::move(quiz), choice.options, columns);
-  }
 }
 
 struct RunOptions : StepChoice {
@@ -293,9 +275,6 @@ int run(RunOptions options, const CommonOptions& common) {
     return 0;
   }
   const StepRange step_range = requested_range(loaded.trace, options);
-  InteractiveOptions choice{
-      .plain = options.plain, .quiz_seed = {}, .options = kept_options(options)};
-  if (options.quiz) choice.quiz_seed = options.seed;
   const bool shades = output.colour && (!options.plain || common.colour == ColourMode::always);
   const std::optional<std::size_t> head = head_from(options.head, loaded.trace);
   Walkthrough walk = walkthrough(std::move(loaded), step_range, options.digits, shades);
@@ -303,7 +282,13 @@ int run(RunOptions options, const CommonOptions& common) {
   walk.intermediates = options.intermediates;
   walk.code = options.code;
   if (options.plain) walk.picture = Picture::numbers;  // glyphs are noise to a screen reader
-  run_interactive(std::move(walk), choice, output.width);
+  std::optional<Quiz> quiz;
+  if (options.quiz) quiz.emplace(options.seed);
+  if (!options.plain && can_draw()) {
+    run_full_screen(std::move(walk), std::move(quiz), kept_options(options));
+  } else {
+    run_plain(std::move(walk), std::move(quiz), kept_options(options), output.width);
+  }
   return 0;
 }
 
