@@ -215,11 +215,8 @@ bool is_mark(std::string_view inside) {
 std::vector<std::string> names_of_mark(std::string_view inside) {
   std::vector<std::string> names;
   inside.remove_prefix(3);  // any, own
-  while (!inside.empty()) {
-    const std::size_t end = std::min(inside.find(','), inside.size());
-    const std::string_view name = trimmed(inside.substr(0, end));
-    if (!name.empty()) names.emplace_back(name);
-    inside.remove_prefix(std::min(end + 1, inside.size()));
+  for (const std::string_view name : split(inside, ',')) {
+    if (!trimmed(name).empty()) names.emplace_back(trimmed(name));
   }
   return names;
 }

@@ -9,18 +9,16 @@ namespace {
 std::string with_breaks(const std::string& held, std::size_t columns) {
   constexpr std::string_view times = "·";
   std::string text;
-  for (std::size_t at = 0; at < held.size();) {
-    const std::size_t end = std::min(held.find(' ', at), held.size());
-    std::string word = held.substr(at, end - at);
+  for (const std::string_view part : split(held, ' ')) {
+    std::string word(part);
     if (width(word) > columns) {
       for (std::size_t i = word.find(times); i != std::string::npos; i = word.find(times, i + 3)) {
         word.insert(i + times.size(), " ");
       }
     }
-    text += word;
-    if (end < held.size()) text += ' ';
-    at = end + 1;
+    text += word + ' ';
   }
+  text.pop_back();  // behind the last word
   return text;
 }
 

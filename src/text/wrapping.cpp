@@ -246,9 +246,7 @@ std::vector<Passage> passages_of(std::string_view prose) {
   const std::string safe = sanitise_prose(prose);
   std::vector<Passage> passages;
   bool apart = true;
-  for (std::string_view rest = safe; !rest.empty();) {
-    std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+  for (std::string_view line : split(safe, '\n')) {
     if (without_blanks(line).empty()) {
       apart = true;
       continue;

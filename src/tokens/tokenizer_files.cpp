@@ -243,10 +243,7 @@ AddedToken added_token(const Json& token) {
 BpeFiles bpe_files(std::string_view vocab_json, std::string_view merges_txt) {
   BpeFiles files{.ids = ids_from(parsed(vocab_json, "vocab")), .merges = {}};
   files.pre_tokenizer.patterns = {gpt2_pattern()};
-  while (!merges_txt.empty()) {
-    const std::size_t end = std::min(merges_txt.find('\n'), merges_txt.size());
-    std::string_view line = merges_txt.substr(0, end);
-    merges_txt.remove_prefix(std::min(end + 1, merges_txt.size()));
+  for (std::string_view line : split(merges_txt, '\n')) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (!line.empty() && !line.starts_with("#version")) files.merges.push_back(merge_of(line));
   }

@@ -84,16 +84,14 @@ void set_operands(Recipe& recipe, StepRecipe& step, std::string_view list) {
   NameViews before(recipe.givens, &Given::name);
   before.add(std::span(recipe.steps.data(), &step), &StepRecipe::name);
   std::vector<std::string> of;
-  for (std::size_t comma = 0; comma != std::string_view::npos;) {
-    comma = list.find(',');
-    const std::string_view name = trimmed(list.substr(0, comma));
+  for (const std::string_view operand : split(list, ',')) {
+    const std::string_view name = trimmed(operand);
     if (std::ranges::find(before, name) == before.end()) {
       throw InputError(fmt::format("--set {}.of: nothing before this step is called \"{}\"; {}",
                                    printable(step.name), printable(name),
                                    did_you_mean(name, before)));
     }
     of.emplace_back(name);
-    if (comma != std::string_view::npos) list.remove_prefix(comma + 1);
   }
   if (!step.operation->takes(of.size())) {
     throw InputError(fmt::format("--set {}.of: {} takes {}", printable(step.name),
