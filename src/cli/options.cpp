@@ -41,14 +41,10 @@ NameMap name_map(std::string_view text) {
 // Reads a map from each line of a file; # starts a comment.
 void add_maps_of(const std::string& file, std::vector<NameMap>& maps) {
   const std::string lines = read_bytes(file);
-  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-  std::string_view rest = lines;
-  if (rest.starts_with(byte_order_mark)) rest.remove_prefix(byte_order_mark.size());
-  for (std::size_t number = 1; !rest.empty(); ++number) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    const std::string_view line = rest.substr(0, end);
+  std::size_t number = 0;
+  for (const std::string_view line : split(without_byte_order_mark(lines), '\n')) {
+    ++number;
     const std::string_view map = trimmed(line.substr(0, line.find('#')));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
     if (map.empty()) continue;
     if (const std::string why = name_map_error(map); !why.empty())
       refuse(fmt::format("{}:{}", file, number), why);
@@ -123,22 +119,9 @@ std::vector<std::string> option_names(const CLI::Option& option) {
 
 namespace {
 
-// Splits at commas. An empty token counts, too, which CLI11's delimiter would drop: it is refused
-// when it is read.
-void add_words(std::vector<std::string>& words, std::string_view list) {
-  for (;;) {
-    const std::size_t comma = std::min(list.find(','), list.size());
-    words.emplace_back(list.substr(0, comma));
-    if (comma == list.size()) return;
-    list.remove_prefix(comma + 1);
-  }
-}
-
 // An error message, or empty if the text is a list of ids.
 std::string check_id_list(const std::string& text) {
-  std::vector<std::string> words;
-  add_words(words, text);
-  for (const std::string& word : words) {
+  for (const std::string_view word : split(text, ',')) {
     const auto id = parse_number<std::uint32_t>(trimmed(word));
     if (!id) return fmt::format("\"{}\" is no id; write whole numbers with commas: 3,1,4", word);
   }
@@ -151,10 +134,8 @@ std::string check_targets(const std::string& text) {
 }
 
 std::vector<std::size_t> ids_in(const std::string& list) {
-  std::vector<std::string> words;
-  add_words(words, list);
   std::vector<std::size_t> ids;
-  for (const std::string& word : words)
+  for (const std::string_view word : split(list, ','))
     ids.push_back(parse_number<std::size_t>(trimmed(word)).value());
   return ids;
 }
@@ -165,8 +146,11 @@ void add_model_settings(CLI::App& app, ModelSettings& settings) {
                  "The model's tokenizer.json, or the directory of vocab.json and merges.txt")
       ->type_name("PATH")
       ->check(check_path);
+  // CLI11's delimiter would drop an empty token, which is refused when it is read.
   const auto read_words = [&words = settings.vocabulary](const std::vector<std::string>& lists) {
-    for (const std::string& list : lists) add_words(words, list);
+    for (const std::string& list : lists) {
+      for (const std::string_view word : split(list, ',')) words.emplace_back(word);
+    }
   };
   app.add_option_function<std::vector<std::string>>(
          "--vocabulary", read_words, "The model's tokens in the order of their ids, from 0: A,B,C")

@@ -28,6 +28,11 @@ constexpr std::string_view trimmed(std::string_view text, std::string_view blank
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
+/// Returns `text` without the byte order mark with which some programs begin UTF-8.
+constexpr std::string_view without_byte_order_mark(std::string_view text) {
+  return text.substr(text.starts_with("\xEF\xBB\xBF") ? 3 : 0);
+}
+
 /// Returns `text` with every `what` replaced by `by`.
 std::string replace_all(std::string text, std::string_view what, std::string_view by);
 

@@ -403,8 +403,7 @@ void write_json(const std::vector<NamedTensor>& tensors, std::optional<int> digi
 
 std::vector<NamedArray> read_json(std::string_view text, const std::string& where,
                                   const ReadOptions& wanted) {
-  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  text = without_byte_order_mark(text);
   if (trimmed(text).empty())
     throw InputError(where + ": the file is empty: " + std::string(example));
   const std::string plain = with_quoted_words(text);

@@ -501,8 +501,7 @@ void skip_separator_line(std::string_view& text) {
 }  // namespace
 
 ParsedArray read_csv(std::string_view text, const std::string& where, const ReadOptions& wanted) {
-  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  text = without_byte_order_mark(text);
   skip_separator_line(text);
   if (auto numbers = read_rows_of_numbers(text, wanted)) return *std::move(numbers);
   const Table table = csv::split(text, where, wanted.most_of({}),

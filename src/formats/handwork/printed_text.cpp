@@ -457,8 +457,7 @@ void refuse_without_numbers(const Source& source) {
 ParsedArray read_printed_text(std::string_view text, const std::string& where,
                               const ReadOptions& wanted) {
   using namespace printed_text;
-  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  text = without_byte_order_mark(text);
   ParsedArray bad_cells;  // for the texts of cells that are not numbers
   std::size_t numbers = 0;
   const Source source{.text = text,
