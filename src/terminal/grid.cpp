@@ -23,7 +23,7 @@ struct GridColumn {
 };
 
 struct GridLayout {
-  std::size_t rows, columns;
+  std::size_t columns;
   const RowAt& row_at;
   const GridLabels& labels;
   const GridStyle& look;
@@ -260,7 +260,7 @@ class Writer {
     } else if (highlight == Highlight::picked) {
       text_ += fmt::format("{}{}{}{}", sgr::bold, sgr::reversed, cell, sgr::reset);
     } else {
-      text_ += shaded(cell, value, {sheet_.measure.largest, sheet_.measure.has_negative});
+      text_ += shaded(cell, value, sheet_.measure);
     }
   }
 
@@ -309,7 +309,6 @@ GridLayout sheet_of(std::size_t rows, std::size_t columns, const RowAt& row_at,
   const Selection shown_rows = look.focus ? rows_around(look.focus->row, rows, look.max_rows)
                                           : selected_rows(rows, look.max_rows);
   GridLayout sheet{
-      .rows = rows,
       .columns = columns,
       .row_at = row_at,
       .labels = labels,

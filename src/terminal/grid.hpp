@@ -67,16 +67,6 @@ inline constexpr std::string_view dim = "\x1b[2m";
 inline constexpr std::string_view reversed = "\x1b[7m";
 }  // namespace sgr
 
-/// The range of numbers that the shades of a matrix cover.
-struct ShadeScale {
-  double largest = 0;  ///< largest finite magnitude
-  bool has_negative = false;
-};
-
-/// Returns text on a number's shade: white to blue from zero to the largest; with negative numbers,
-/// blue below and brown above zero. Infinities are dim.
-std::string shaded(std::string_view text, double value, const ShadeScale& scale);
-
 /// Returns the numbers of a row; for a large matrix, called only for shown rows.
 using RowAt = std::function<std::span<const double>(std::size_t row)>;
 
@@ -84,7 +74,7 @@ using RowAt = std::function<std::span<const double>(std::size_t row)>;
 /// shown ones. Compute it once for several views of a large matrix, so that all look the same.
 struct NumberFormat {
   NumberStyle style = {};
-  double largest = 0;
+  double largest = 0;  ///< largest finite magnitude
   bool has_negative = false;
 };
 NumberFormat number_format_of(std::span<const double> values, int digits);
@@ -92,6 +82,10 @@ NumberFormat number_format_of(std::span<const double> values, int digits);
 /// Returns the number format of a matrix of which the rows `shown` are displayed.
 NumberFormat number_format_of(std::size_t rows, std::size_t columns, const RowAt& row_at,
                               const Selection& shown, int digits);
+
+/// Returns text on a number's shade: white to blue from zero to the largest; with negative numbers,
+/// blue below and brown above zero. Infinities are dim.
+std::string shaded(std::string_view text, double value, const NumberFormat& format);
 
 /// Highlight of a cell. Each has its own signs around the number, not only a colour.
 enum class Highlight {

@@ -24,9 +24,9 @@ int shade_at(const std::array<int, size>& palette, double place) {
   return palette[static_cast<std::size_t>(std::lround(place * static_cast<double>(size - 1)))];
 }
 
-int shade_of(double value, const ShadeScale& scale) {
-  const double part = scale.largest == 0 ? 0 : value / scale.largest;
-  return scale.has_negative ? shade_at(diverging, (part + 1) / 2) : shade_at(sequential, part);
+int shade_of(double value, const NumberFormat& format) {
+  const double part = format.largest == 0 ? 0 : value / format.largest;
+  return format.has_negative ? shade_at(diverging, (part + 1) / 2) : shade_at(sequential, part);
 }
 
 constexpr std::size_t most = 32;  // rows or columns
@@ -118,9 +118,9 @@ void put(std::string& text, std::size_t blanks, std::string_view what) {
 
 }  // namespace
 
-std::string shaded(std::string_view text, double value, const ShadeScale& scale) {
+std::string shaded(std::string_view text, double value, const NumberFormat& format) {
   if (!std::isfinite(value)) return fmt::format("{}{}{}", sgr::dim, text, sgr::reset);
-  const int shade = shade_of(value, scale);
+  const int shade = shade_of(value, format);
   const int foreground = std::ranges::find(dark, shade) == dark.end() ? black : white;
   return fmt::format("\x1b[48;5;{};38;5;{}m{}{}", shade, foreground, text, sgr::reset);
 }
