@@ -16,8 +16,7 @@ struct ReportContext {
   const Lesson& lesson;
   const Trace& trace;
   const ReportOptions& wish;
-  const Trace& worked;  // with intermediates
-  std::vector<TensorView> views;
+  std::vector<TensorView> views;  // also of intermediates
   ReportDataOptions look;
 };
 
@@ -244,7 +243,6 @@ void write_report(const Lesson& lesson, const Trace& whole, const ReportOptions&
   const ReportContext page{.lesson = lesson,
                            .trace = trace,
                            .wish = wish,
-                           .worked = worked,
                            .views = views_of(worked, wish.head),
                            .look = {.digits = wish.digits,
                                     .asked = lesson.asked,
@@ -280,7 +278,7 @@ void write_report(const Lesson& lesson, const Trace& whole, const ReportOptions&
                   html_text(wish.command), QKV_VERSION));
   sink(panel);
   sink("<script type=\"application/json\" id=\"data\">");
-  write_report_data(page.worked, page.views, page.look, sink);
+  write_report_data(worked, page.views, page.look, sink);
   sink(fmt::format("</script>\n<script>{}</script>\n</body>\n</html>\n", report_script().text));
 }
 

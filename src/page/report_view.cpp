@@ -118,9 +118,7 @@ std::string sentences(const TensorView& view, Table table) {
   std::string text;
   for (const std::size_t b : view.rows) {
     table.labels.columns = labels_of_sentence(ids, b).columns;
-    if (!attributes.empty()) {
-      table.attributes = attributes + fmt::format(" data-matrix=\"0\" data-row=\"{}\"", b);
-    }
+    table.attributes = attributes + fmt::format(" data-matrix=\"0\" data-row=\"{}\"", b);
     table.caption = fmt::format("{}, {}", view.name, table.labels.rows[b]);
     table.rows = contiguous_selection(b, 1, ids.rows());
     text += table_html(table);
@@ -219,7 +217,6 @@ std::string heatmaps(const TensorView& view, TokenLayout token_layout, int digit
   if (words_differ_by_row(tensor)) {
     text += sentences(view, table);
   } else {
-    const std::string attributes = table.attributes;
     const std::string shape = shape_text({shown.rows(), shown.columns()});
     for (const std::size_t m : view.matrices) {
       const std::string name = matrix_name(tensor, m);
@@ -227,8 +224,7 @@ std::string heatmaps(const TensorView& view, TokenLayout token_layout, int digit
       table.labels = full_labels(tensor, m, token_layout);
       table.caption_repeats = name.empty();
       table.caption = name.empty() ? caption : fmt::format("{}, {} ({})", caption, name, shape);
-      if (!attributes.empty())
-        table.attributes = attributes + fmt::format(" data-matrix=\"{}\"", m);
+      table.attributes = mark + fmt::format(" data-matrix=\"{}\"", m);
       text += table_html(table);
     }
   }

@@ -73,8 +73,8 @@ std::vector<TensorView> views_of(const Trace& trace, std::optional<std::size_t> 
 
 /// Returns every shown matrix as a table of shaded numbers with a caption (`caption`, head and
 /// shape) and labels. `mark` is the attribute that links the cells to a tensor of the report's
-/// data, ` data-tensor="3"`; empty for none. If the tensor is not shown in full, a line below says
-/// so, with the command `whole` that shows it.
+/// data, ` data-tensor="3"`. If the tensor is not shown in full, a line below says so, with the
+/// command `whole` that shows it.
 std::string heatmaps(const TensorView& view, TokenLayout token_layout, int digits,
                      const std::string& caption, const std::string& mark, const std::string& whole);
 
