@@ -115,18 +115,14 @@ std::string caption(const std::string& name, const PrintedMatrix& sheet, const G
 
 // Keeps the rows and columns of which the worksheet uses a cell.
 void select_used(PrintedMatrix& sheet) {
-  const std::size_t rows = sheet.labels.rows.size(), columns = sheet.labels.columns.size();
-  std::vector<bool> has_row(rows), has_column(columns);
+  std::set<std::size_t> rows, columns;
   for (std::size_t i = 0; i < sheet.uses.size(); ++i) {
     if (sheet.uses[i] == CellUse::unused) continue;
-    has_row[i / columns] = has_column[i % columns] = true;
+    rows.insert(i / sheet.labels.columns.size());
+    columns.insert(i % sheet.labels.columns.size());
   }
-  for (std::size_t i = 0; i < rows; ++i) {
-    if (has_row[i]) sheet.rows.push_back(i);
-  }
-  for (std::size_t j = 0; j < columns; ++j) {
-    if (has_column[j]) sheet.columns.push_back(j);
-  }
+  sheet.rows.assign(rows.begin(), rows.end());
+  sheet.columns.assign(columns.begin(), columns.end());
 }
 
 // The grids of a tensor side by side, each under its name.
