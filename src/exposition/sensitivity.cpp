@@ -30,8 +30,7 @@ StepsBetween between(const LoadedLesson& loaded, const std::string& name) {
   const Step* start = loaded.trace.find_step(name);
   const std::vector<StepRecipe>& steps = loaded.lesson.recipe.steps;
   const auto is_there = [&](const std::string& wanted) {
-    return std::ranges::find(steps, wanted, &StepRecipe::name) != steps.end() ||
-           loaded.trace.find(wanted);
+    return step_in(loaded.lesson.recipe, wanted) || loaded.trace.find(wanted);
   };
   StepsBetween found;
   for (std::size_t s = start ? start->number : 0; s < steps.size(); ++s) {

@@ -161,8 +161,7 @@ class PageWriter {
 
   // True if it is the output of a step that is not on this page.
   bool is_step_output(const std::string& given) const {
-    return std::ranges::find(page_.lesson.recipe.steps, given, &StepRecipe::name) !=
-           page_.lesson.recipe.steps.end();
+    return step_in(page_.lesson.recipe, given) != nullptr;
   }
 
   std::ptrdiff_t place_of(const TensorView& view) const { return &view - page_.views.data(); }

@@ -263,9 +263,7 @@ class WorksheetWriter {
       return tensor_html(name, name, tensor, cells_, look_) + key(name, tensor);
     }
     // The CSV file of a step has the numbers of the page.
-    const bool rounded = std::ranges::find(lesson_.recipe.steps, name, &StepRecipe::name) ==
-                             lesson_.recipe.steps.end() &&
-                         shows_rounded(tensor, look_.digits);
+    const bool rounded = !step_in(lesson_.recipe, name) && shows_rounded(tensor, look_.digits);
     return tensor_html(
         name + (rounded ? ", given (rounded: its CSV file has all digits)" : ", given"), name,
         tensor, cells_, look_);
