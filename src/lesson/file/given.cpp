@@ -80,8 +80,7 @@ struct Table {
   void fault(std::string message) const { reader.fault(node(), std::move(message)); }
 };
 
-std::optional<GivenNumbers> from_written(const ParsedArray& written, std::string_view where) {
-  GivenNumbers source;
+GivenNumbers from_written(const ParsedArray& written, std::string_view where) {
   const Values values = written.cells.values();
   const auto blank = std::ranges::find_if(values, [](double x) { return std::isnan(x); });
   if (blank != values.end()) {
@@ -91,17 +90,14 @@ std::optional<GivenNumbers> from_written(const ParsedArray& written, std::string
         fmt::format("{}: row {}, column {} is blank or nan; a given needs every number", where,
                     i / width + 1, i % width + 1));
   }
-  source.tensor = tensor_of(written.shape, values);
-  source.rows = written.row_labels;
-  source.columns = written.column_labels;
-  return source;
+  return {tensor_of(written.shape, values), written.row_labels, written.column_labels};
 }
 
 std::optional<GivenNumbers> read_value(const Table& given) {
   const auto* text = given.node().as_string();
   const auto written = text ? std::optional(read_printed_text(text->get(), "value"))
                             : given.reader.numbers(given.node(), given.key);
-  return written ? from_written(*written, "value") : std::nullopt;
+  return written ? std::optional(from_written(*written, "value")) : std::nullopt;
 }
 
 std::optional<GivenNumbers> read_from_file(const Table& given) {
