@@ -94,7 +94,7 @@ class Writer {
   std::string finite_or_sign(double x, std::string text) const {
     if (!in_latex()) return text.starts_with('-') ? with_sign(text) : text;
     // LaTeX would set a comma between digits with the space of a list.
-    text = replace_all(std::move(text), ",", "{,}");
+    text = replace_all(text, ",", "{,}");
     if (std::isinf(x)) return x > 0 ? "\\infty" : "-\\infty";
     const std::size_t e = text.find('e');
     if (e == std::string::npos) return text;

@@ -189,7 +189,7 @@ std::string html_prose(const std::vector<Passage>& passages) {
 std::string json_for_html(std::string_view json) {
   std::string text(json);
   for (const char c : {'<', '>', '&'}) {
-    text = replace_all(std::move(text), {&c, 1}, fmt::format("\\u{:04x}", int{c}));
+    text = replace_all(text, {&c, 1}, fmt::format("\\u{:04x}", int{c}));
   }
   return text;
 }

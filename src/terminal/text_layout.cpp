@@ -44,7 +44,7 @@ std::vector<std::string> wrapped_arithmetic(std::string_view line, std::size_t c
     held += c == ' ' && depth > 0 ? std::string(no_break_space) : std::string(1, c);
   }
   std::vector<std::string> lines = wrapped(with_breaks(held, columns), columns);
-  for (std::string& piece : lines) piece = with_plain_blanks(std::move(piece));
+  for (std::string& piece : lines) piece = with_plain_blanks(piece);
   return lines;
 }
 

@@ -41,11 +41,13 @@ std::string escaped(std::string_view word) {
 
 }  // namespace
 
-std::string replace_all(std::string text, std::string_view what, std::string_view by) {
-  for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + by.size())) {
-    text.replace(at, what.size(), by);
+std::string replace_all(std::string_view text, std::string_view what, std::string_view by) {
+  std::string result;
+  for (std::size_t at = text.find(what); at != text.npos; at = text.find(what)) {
+    result.append(text.substr(0, at)).append(by);
+    text.remove_prefix(at + what.size());
   }
-  return text;
+  return result.append(text);
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
@@ -96,12 +98,12 @@ std::string pluralise(std::size_t count, std::string_view thing) {
 
 // what() ends at the first zero byte: a message that quotes one would lose the rest.
 InputError::InputError(std::string message)
-    : std::runtime_error(replace_all(std::move(message), std::string_view("\0", 1), "\\0")) {}
+    : std::runtime_error(replace_all(message, std::string_view("\0", 1), "\\0")) {}
 
-std::string on_one_line(std::string name) { return replace_all(std::move(name), "\n", "\\n"); }
+std::string on_one_line(std::string_view name) { return replace_all(name, "\n", "\\n"); }
 
 void refuse(std::string where, std::string_view why) {
-  throw InputError((on_one_line(std::move(where)) + ": ").append(why));
+  throw InputError((on_one_line(where) + ": ").append(why));
 }
 
 namespace {

@@ -16,7 +16,7 @@ class InputError : public std::runtime_error {
 
 /// Returns a name with its line breaks written as \n, since each line on stderr is a message of its
 /// own.
-std::string on_one_line(std::string name);
+std::string on_one_line(std::string_view name);
 
 /// Throws InputError: `where`, a file or a place in it, then why it is refused.
 [[noreturn]] void refuse(std::string where, std::string_view why);
@@ -34,7 +34,7 @@ constexpr std::string_view without_byte_order_mark(std::string_view text) {
 }
 
 /// Returns `text` with every `what` replaced by `by`.
-std::string replace_all(std::string text, std::string_view what, std::string_view by);
+std::string replace_all(std::string_view text, std::string_view what, std::string_view by);
 
 /// Returns the parts between separators; of a text without one, the text.
 std::vector<std::string_view> split(std::string_view text, char separator);

@@ -153,7 +153,7 @@ std::vector<std::string> wrapped(const std::vector<Passage>& passages, std::size
 /// A no-break space, at which no line may end.
 inline constexpr std::string_view no_break_space = "\u00a0";
 /// Replaces the no-break spaces of a finished line by plain blanks.
-std::string with_plain_blanks(std::string line);
+std::string with_plain_blanks(std::string_view line);
 
 /// Returns the columns that sanitised text takes on a terminal, by grapheme cluster. "é" is 1
 /// however it is encoded; "猫", "👩‍👩‍👧", "🇩🇪" and "❤️" are 2.

@@ -297,8 +297,8 @@ std::vector<std::string> wrapped(std::string_view prose, std::size_t columns) {
   return wrapped(passages_of(prose), columns);
 }
 
-std::string with_plain_blanks(std::string line) {
-  return replace_all(std::move(line), no_break_space, " ");
+std::string with_plain_blanks(std::string_view line) {
+  return replace_all(line, no_break_space, " ");
 }
 
 }  // namespace qkv::inline text

@@ -200,16 +200,6 @@ std::string composed(std::string_view text) {
   return {reinterpret_cast<const char*>(made), static_cast<std::size_t>(size)};
 }
 
-std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
-  std::string result;
-  while (!text.empty()) {
-    const bool is_there = text.starts_with(from);
-    result += is_there ? to : text.substr(0, 1);
-    text.remove_prefix(is_there ? from.size() : 1);
-  }
-  return result;
-}
-
 std::vector<std::string> cut_before(std::string_view text, std::string_view mark) {
   std::vector<std::string> words;
   std::size_t begin = 0;
@@ -227,7 +217,7 @@ std::string PreTokenizer::prepared(std::string_view text, bool is_first) const {
   using PrependScheme = PreTokenizerConfig::PrependScheme;
   std::string result = config_.normalises_nfc ? composed(text) : std::string(text);
   const std::string blank = config_.blank.empty() ? " " : config_.blank;
-  if (!config_.blank.empty()) result = replaced(result, " ", blank);
+  if (!config_.blank.empty()) result = replace_all(result, " ", blank);
   const bool prepends_blank =
       config_.start == PrependScheme::always ||
       (config_.start == PrependScheme::unless_there && !result.starts_with(blank)) ||
@@ -251,7 +241,7 @@ std::vector<std::string> PreTokenizer::words(std::string_view text, bool is_firs
 }
 
 std::string PreTokenizer::with_blanks(std::string_view letters) const {
-  return config_.blank.empty() ? std::string(letters) : replaced(letters, config_.blank, " ");
+  return config_.blank.empty() ? std::string(letters) : replace_all(letters, config_.blank, " ");
 }
 
 }  // namespace qkv::inline tokens

@@ -267,10 +267,9 @@ std::string words_of(const Candidate& candidate, std::string_view words, const J
                                            : words_for(*node.step, words, trace.token_layout);
   if (!node.step || says.find('{') == std::string::npos) return says;
   const Form form = node.step->operation->form(trace.call(*node.step));
-  says = replace_all(std::move(says), "{formula}", form.formula);
+  says = replace_all(says, "{formula}", form.formula);
   for (std::size_t k = 0; k < node.inputs.size(); ++k)
-    says = replace_all(std::move(says), fmt::format("{{{}}}", k),
-                       judgement.nodes[node.inputs[k]].name);
+    says = replace_all(says, fmt::format("{{{}}}", k), judgement.nodes[node.inputs[k]].name);
   return says;
 }
 

@@ -36,7 +36,7 @@ std::string as_json(std::string_view dict) {
     if (c == 'L' && !json.empty() && is_digit(json.back())) continue;  // Python 2 wrote 3L
     json += c == '\'' ? '"' : c == '(' ? '[' : c == ')' ? ']' : c;
   }
-  return replace_all(replace_all(std::move(json), "False", "false"), "True", "true");
+  return replace_all(replace_all(json, "False", "false"), "True", "true");
 }
 
 [[noreturn]] void refuse_header(const std::string& where) {

@@ -161,10 +161,10 @@ std::string lesson_text(const NewLesson& request, const NewStyle& style, const L
   std::string text = parts_with(conditions_of(request, style, sizes), whole);
   for (const auto& [mark, meaning] :
        marks_of(request, style, sizes, words_of(sentences[sizes.n - fewest_tokens]))) {
-    text = replace_all(std::move(text), mark, meaning);
+    text = replace_all(text, mark, meaning);
   }
   for (const Given& given : givens) {
-    text = replace_all(std::move(text), fmt::format("<{}>", given.name), value_toml(given.tensor));
+    text = replace_all(text, fmt::format("<{}>", given.name), value_toml(given.tensor));
   }
   return rewrapped(std::move(text));
 }
