@@ -149,12 +149,6 @@ Handling handlings[] = {{SIGINT, on_end},   {SIGTERM, on_end},      {SIGHUP, on_
                         {SIGBUS, on_end},   {SIGFPE, on_end},       {SIGILL, on_end},
                         {SIGTSTP, on_stop}, {SIGCONT, on_continue}, {SIGWINCH, on_resize}};
 
-void handle(int signal, struct sigaction action, struct sigaction& before) {
-  action.sa_flags |= SA_ONSTACK;  // after a stack overflow a handler needs its own stack
-  sigfillset(&action.sa_mask);    // one handler at a time
-  sigaction(signal, &action, &before);
-}
-
 [[noreturn]] void refuse_terminal() {
   throw InputError(
       fmt::format("the terminal can't be stepped on ({}); use --plain", std::strerror(errno)));
@@ -167,9 +161,11 @@ void install() {
   const stack_t stack{.ss_sp = spare, .ss_flags = 0, .ss_size = sizeof spare};
   sigaltstack(&stack, nullptr);
   struct sigaction action {};
+  action.sa_flags = SA_ONSTACK;  // after a stack overflow a handler needs its own stack
+  sigfillset(&action.sa_mask);   // one handler at a time
   for (Handling& one : handlings) {
     action.sa_handler = one.handler;
-    handle(one.signal, action, one.before);
+    sigaction(one.signal, &action, &one.before);
   }
 }
 
