@@ -113,17 +113,16 @@ class NestedList {
   }
 
  private:
-  std::string entry(std::size_t depth, std::size_t extra) const {
+  std::string entry(std::size_t depth) const {
     if (depth == 0) return "it";
     std::string text = "entry ";
-    for (std::size_t d = 0; d < depth; ++d) {
-      text += fmt::format("{}{}", d == 0 ? "" : ",", open_[d] + (d + 1 == depth ? extra : 1));
-    }
+    for (std::size_t d = 0; d < depth; ++d)
+      text += fmt::format("{}{}", d == 0 ? "" : ",", open_[d] + 1);
     return text;
   }
 
-  std::string place() const { return entry(open_.size(), 1); }       // of the next entry
-  std::string parent() const { return entry(open_.size() - 1, 1); }  // of the innermost open list
+  std::string place() const { return entry(open_.size()); }       // of the next entry
+  std::string parent() const { return entry(open_.size() - 1); }  // of the innermost open list
 
   Shape shape_;
   Numerals cells_;
