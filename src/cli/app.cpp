@@ -52,9 +52,8 @@ std::string unknown_before_command(const CLI::App& root, const std::string& word
     return fmt::format("there is no option \"{}\"{}", sanitise(word.substr(0, word.find('='))),
                        option_hint(root, word, "; options of a command stand behind it"));
   }
-  std::vector<std::string_view> names;
-  for (const Command* command : commands) names.push_back(command->name);
-  return fmt::format("there is no command \"{}\"; {}", sanitise(word), did_you_mean(word, names));
+  return fmt::format("there is no command \"{}\"; {}", sanitise(word),
+                     did_you_mean(word, {commands, &Command::name}));
 }
 
 // CLI11's own words, but for a missing or a second value, which it tells in numbers alone.

@@ -32,9 +32,7 @@ bool is_lesson(const std::string& name, const CompareOptions& options) {
   if (!options.lesson.model.empty() && name == options.lesson.model) return true;
   const LessonChanges& changes = options.lesson.changes;
   if ((changes.text || changes.ids) && is_model_file(name) && is_model(name)) return true;
-  for (const BuiltInLesson& lesson : built_in_lessons()) {
-    if (lesson.name == name) return true;
-  }
+  if (std::ranges::count(built_in_lessons(), name, &BuiltInLesson::name) > 0) return true;
   std::error_code ignored;
   if (fs::is_directory(name, ignored)) return false;
   return !is_readable(name);

@@ -61,11 +61,8 @@ int run(const HeadsOptions& options, const CommonOptions& common) {
     throw InputError("--sort helps needs a loss; with a model, add --targets next");
   }
   sort_by(habits, options.sort);
-  if (options.json) {
-    print(heads_json(loaded.lesson, loaded.trace, habits));
-  } else {
-    print(heads_text(loaded.lesson, loaded.trace, habits, look));
-  }
+  print(options.json ? heads_json(loaded.lesson, loaded.trace, habits)
+                     : heads_text(loaded.lesson, loaded.trace, habits, look));
   return 0;
 }
 

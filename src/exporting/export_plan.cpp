@@ -346,9 +346,7 @@ Json list_of(const Lesson& lesson, const Trace& trace,
 std::span<const ExportFormat> export_formats() { return known_formats; }
 
 std::vector<std::string_view> export_format_names() {
-  std::vector<std::string_view> names;
-  for (const ExportFormat& format : known_formats) names.push_back(format.format->name);
-  return names;
+  return NameViews(known_formats, [](const ExportFormat& format) { return format.format->name; });
 }
 
 std::vector<const ExportFormat*> find_export_formats(std::span<const std::string> names) {

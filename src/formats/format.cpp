@@ -82,10 +82,8 @@ std::span<const Format* const> all_formats() { return format_list; }
 
 const Format* format_of(const fs::path& path) {
   const std::string extension = ascii_lowercase(path.extension().string());
-  for (const Format* format : format_list) {
-    if (format->extension == extension) return format;
-  }
-  return nullptr;
+  const auto found = std::ranges::find(format_list, extension, &Format::extension);
+  return found == format_list.end() ? nullptr : *found;
 }
 
 bool is_readable(const fs::path& path) {

@@ -197,9 +197,8 @@ std::optional<Key> KeyDecoder::pasted() {
 
 std::optional<Key> KeyDecoder::character() {
   const char first = waiting_.front();
-  for (const Control& control : controls) {
-    if (control.byte == first) return taken(1, {control.kind});
-  }
+  const auto* control = std::ranges::find(controls, first, &Control::byte);
+  if (control != std::end(controls)) return taken(1, {control->kind});
   if (static_cast<unsigned char>(first) < ' ') {
     return taken(1, {Kind::control, std::string(1, static_cast<char>(first + 'a' - 1))});
   }

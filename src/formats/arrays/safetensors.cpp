@@ -201,10 +201,8 @@ SafetensorsHeader read_header(std::string_view text, const std::string& where) {
 // ---------------------------------------------------------------- offsets
 
 const Dtype* dtype_of(const SafetensorsEntry& entry) {
-  for (const Dtype& dtype : dtypes()) {
-    if (dtype.safetensors == entry.dtype) return &dtype;
-  }
-  return nullptr;
+  const auto found = std::ranges::find(dtypes(), entry.dtype, &Dtype::safetensors);
+  return found == dtypes().end() ? nullptr : &*found;
 }
 
 /// The bytes of a shape at `number` bytes each; the largest integer if no file is that large.
