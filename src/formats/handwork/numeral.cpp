@@ -12,7 +12,6 @@ namespace qkv::inline formats {
 namespace {
 
 constexpr std::string_view root_sign = "\u221A";
-constexpr std::string_view minus_sign = "\u2212";  // a typeset minus
 constexpr NumeralResult no_number = {.fault = NumeralError::not_a_number};
 
 bool take(std::string_view& text, std::string_view what) {
@@ -53,11 +52,6 @@ std::optional<double> part_value(std::string_view text, DecimalMark mark) {
   return *factor * std::sqrt(*square);
 }
 
-NumeralResult exactly(double value) {
-  if (!std::isfinite(value)) return no_number;
-  return {.numeral = {.value = value, .exact = true}};
-}
-
 // The decimals of a quotient whose divisor was rounded, such as 2/1.414: as precise as that. 0 if
 // the divisor has fewer than two decimals, as 1.5 has.
 std::int16_t decimals_of_quotient(double value, std::string_view divisor, DecimalMark mark) {
@@ -79,7 +73,7 @@ NumeralResult percentage(std::string_view text, DecimalMark mark) {
 }
 
 NumeralResult fraction_or_root(std::string_view text, DecimalMark mark) {
-  const bool minus = take(text, "-") || take(text, minus_sign);
+  const bool minus = take(text, "-") || take(text, typeset_minus);
   if (!minus) take(text, "+");
   const std::size_t line = text.find('/');
   const auto above = part_value(text.substr(0, line), mark);
@@ -88,7 +82,7 @@ NumeralResult fraction_or_root(std::string_view text, DecimalMark mark) {
   std::int16_t decimals = 0;
   if (line != std::string_view::npos) {
     std::string_view below = trimmed(text.substr(line + 1));
-    const bool negative = take(below, "-") || take(below, minus_sign);
+    const bool negative = take(below, "-") || take(below, typeset_minus);
     const auto divisor = part_value(below, mark);
     if (!divisor || *divisor == 0) return no_number;
     value = (negative ? -value : value) / *divisor;
@@ -97,10 +91,11 @@ NumeralResult fraction_or_root(std::string_view text, DecimalMark mark) {
              text.find("sqrt(") == std::string_view::npos) {
     return no_number;
   }
-  NumeralResult result = exactly(minus ? -value : value);
-  result.numeral.decimals = decimals;
-  result.numeral.scientific = decimals > 0;
-  return result;
+  if (!std::isfinite(value)) return no_number;
+  return {.numeral = {.value = minus ? -value : value,
+                      .decimals = decimals,
+                      .scientific = decimals > 0,
+                      .exact = true}};
 }
 
 // Replaces typographic characters of pages and word processors: dashes for a minus, special blanks.
@@ -144,8 +139,8 @@ bool take_sign(std::string_view& text) {
     text.remove_prefix(1);
     return minus;
   }
-  if (!text.starts_with(minus_sign)) return false;
-  text.remove_prefix(minus_sign.size());
+  if (!text.starts_with(typeset_minus)) return false;
+  text.remove_prefix(typeset_minus.size());
   return true;
 }
 
@@ -209,7 +204,7 @@ std::optional<Parts> split_parts(std::string_view text, char mark) {
 /// The value of the digits; nothing if it is too large for a double.
 std::optional<double> digits_value(std::string_view text, const Parts& parts, DecimalMark mark) {
   std::string plain;  // with a point and a plain exponent, if it is written in another way
-  if (mark == DecimalMark::comma || text.find(minus_sign, parts.digits_end) != text.npos) {
+  if (mark == DecimalMark::comma || text.find(typeset_minus, parts.digits_end) != text.npos) {
     plain = text.substr(0, parts.digits_end);
     std::ranges::replace(plain, ',', '.');
     if (parts.scientific) plain += fmt::format("e{}", parts.exponent);
