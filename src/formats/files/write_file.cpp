@@ -297,17 +297,6 @@ constexpr auto retry_delay = 10ms;
 // Pipes and some file systems cannot be synced.
 bool has_nothing_to_sync(int reason) { return reason == EINVAL || reason == ENOTSUP; }
 
-void sync(int descriptor, const fs::path& path) {
-  if (!fsync_enabled) return;
-  while (::fsync(descriptor) != 0) {
-    if (errno == EINTR) continue;
-    if (has_nothing_to_sync(errno)) return;
-    refuse(path.string(), fmt::format("what was written is not safe on the disk: {}; --no-sync "
-                                      "does not wait for it",
-                                      std::strerror(errno)));
-  }
-}
-
 // The directories whose entries change when `path` is created, the lowest first.
 std::vector<fs::path> parents_to_change(const fs::path& path) {
   std::vector<fs::path> parents;
@@ -359,7 +348,7 @@ Directory::Directory(fs::path path)
 
 Directory::~Directory() { ::close(descriptor_); }
 
-void Directory::sync() const { qkv::sync(descriptor_, path_); }
+void Directory::sync() const { sync_file(descriptor_, path_); }
 
 void Directory::lock() const {
   const auto end = std::chrono::steady_clock::now() + max_lock_wait;
@@ -374,7 +363,16 @@ void Directory::lock() const {
   }
 }
 
-void sync_file(int descriptor, const fs::path& path) { sync(descriptor, path); }
+void sync_file(int descriptor, const fs::path& path) {
+  if (!fsync_enabled) return;
+  while (::fsync(descriptor) != 0) {
+    if (errno == EINTR) continue;
+    if (has_nothing_to_sync(errno)) return;
+    refuse(path.string(), fmt::format("what was written is not safe on the disk: {}; --no-sync "
+                                      "does not wait for it",
+                                      std::strerror(errno)));
+  }
+}
 
 std::optional<Directory> directory_to_sync(const fs::path& path) {
   return fsync_enabled ? std::optional<Directory>(std::in_place, path) : std::nullopt;
