@@ -142,7 +142,8 @@ LoadedLesson with_changes(std::shared_ptr<const LoadedLesson> own, const LessonC
   Recipe recipe = recipe_of(*own);
   if (changes.text) set_text(recipe, *changes.text);
   if (changes.ids)
-    recipe.environment.cut = tokenised_ids(*changes.ids, own->trace.at("probabilities"));
+    recipe.environment.cut =
+        tokenised_ids(*changes.ids, own->trace.at("probabilities").axes.back().labels);
   const bool renamed = (changes.text || changes.ids) && changes.change_numbers();
   const Trace named = renamed ? evaluate_all(recipe).trace : Trace{};
   for (const std::string& change : changes.patch) {

@@ -150,20 +150,16 @@ void add_step(Lesson& lesson, StepRecipe step, bool is_llama, Place place = {}) 
                           .answers = {}});
 }
 
-// Returns ids with their tokens; an id that no text produces gets its number. `option` is the
-// prefix of messages. Throws InputError for an id outside the vocabulary.
+// Returns a user's ids with their tokens. `option` is the prefix of messages. Throws InputError for
+// an id outside the vocabulary.
 TokenisedText tokenised_text(const std::vector<std::size_t>& ids, std::size_t vocabulary,
                              const AxisLabels& tokens, std::string_view option) {
-  TokenisedText cut;
   for (const std::size_t id : ids) {
-    if (id >= vocabulary) {
-      throw InputError(fmt::format("{}: there is no id {}; the model's ids are 0 to {}", option, id,
-                                   vocabulary - 1));
-    }
-    cut.ids.push_back(static_cast<double>(id));
-    cut.words.push_back(word_of(id < tokens.size() ? tokens[id] : std::string(), id));
+    if (id < vocabulary) continue;
+    throw InputError(fmt::format("{}: there is no id {}; the model's ids are 0 to {}", option, id,
+                                 vocabulary - 1));
   }
-  return cut;
+  return tokenised_ids(ids, tokens);
 }
 
 // Adds the given `targets`, the step `loss` and all gradients to a model's steps. If next tokens

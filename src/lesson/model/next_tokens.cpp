@@ -3,10 +3,14 @@
 #include <numeric>
 
 namespace qkv::inline lesson {
+namespace {
 
+// The token of an id; `<id>` if its label is blank.
 std::string word_of(std::string_view label, std::size_t id) {
   return label.empty() ? fmt::format("<{}>", id) : std::string(label);
 }
+
+}  // namespace
 
 std::vector<Prediction> top_tokens(const Tensor& probabilities, std::size_t count) {
   const std::size_t width = std::min(probabilities.columns(), probabilities.values.size());
@@ -196,11 +200,11 @@ RequestedSteps steps_for_decoding(const Recipe& recipe) {
   return wanted;
 }
 
-TokenisedText tokenised_ids(const std::vector<std::size_t>& ids, const Tensor& probabilities) {
+TokenisedText tokenised_ids(const std::vector<std::size_t>& ids, const AxisLabels& tokens) {
   TokenisedText cut;
   for (const std::size_t id : ids) {
     cut.ids.push_back(static_cast<double>(id));
-    cut.words.push_back(word_of(probabilities.axes.back().label(id, 0), id));
+    cut.words.push_back(word_of(id < tokens.size() ? tokens[id] : std::string(), id));
   }
   return cut;
 }

@@ -16,8 +16,8 @@ ModelInput greedy_decoding(const ModelInput& input, std::size_t new_tokens, cons
 /// Returns the steps that decoding needs.
 RequestedSteps steps_for_decoding(const Recipe& recipe);
 
-/// Returns the ids with their tokens: the labels of `probabilities`.
-TokenisedText tokenised_ids(const std::vector<std::size_t>& ids, const Tensor& probabilities);
+/// Returns the ids with their tokens; an id that no text produces gets its number.
+TokenisedText tokenised_ids(const std::vector<std::size_t>& ids, const AxisLabels& tokens);
 
 /// Returns the text that the model has appended, as readable text.
 std::string continuation_text(const ModelInput& input, const TokenisedText& cut,
@@ -29,9 +29,6 @@ struct Prediction {
   std::size_t id = 0;
   double share = 0;
 };
-
-/// Returns the token of an id; `<id>` if its label is blank.
-std::string word_of(std::string_view label, std::size_t id);
 
 /// Returns the most likely tokens of the last row, best first; ties go to the lower id, NaN comes
 /// last.
