@@ -141,8 +141,6 @@ bool step_back(Walkthrough& walk) {
   const std::vector<std::size_t>& only = walk.step_range.only;
   const auto here = std::ranges::lower_bound(only, walk.at);
   walk.at = here == only.begin() ? walk.at - 1 : *(here - 1);
-  // Going back before the start extends the range.
-  walk.step_range.first = std::min(walk.step_range.first, walk.at);
   return true;
 }
 
@@ -183,7 +181,6 @@ std::vector<std::string> givens_with_prefix(const Walkthrough& walk, std::string
 
 void go_to(Walkthrough& walk, std::string_view step) {
   const std::size_t place = step_index(walk.trace(), step);
-  walk.step_range.first = std::min(walk.step_range.first, place);
   walk.step_range.last = std::max(walk.step_range.last, place);
   walk.at = place;
 }
@@ -256,11 +253,10 @@ CellReference resolve_cell(const Walkthrough& walk, std::string_view text, std::
   if (text.empty()) {
     return in_head(cell_of(walk.now->lesson, walk.trace(), step), walk.trace(), walk.head);
   }
-  if (text.starts_with('['))
-    return resolve_in_matrix(fmt::format("{}{}", step.name, text), walk, matrix);
-  const bool whole = text.find('[') != std::string_view::npos;
-  return resolve_in_matrix(whole ? std::string(text) : fmt::format("{}[{}]", step.name, text), walk,
-                           matrix);
+  std::string cell(text);
+  if (cell.find('[') == cell.npos) cell = fmt::format("[{}]", cell);
+  if (cell.starts_with('[')) cell.insert(0, step.name);
+  return resolve_in_matrix(cell, walk, matrix);
 }
 
 std::string example_change(const Walkthrough& walk) {
