@@ -77,7 +77,7 @@ std::string plain_text(const Trace& trace, CellArithmetic worked, const CellRefe
   if (!step) return fmt::format("{} = {} (given)\n", sanitise(worked.cell), worked.lines.front());
   const std::string remark = std::exchange(worked.remark, {});  // not wrapped
   std::string text = sanitise(formula_text(formula_of(trace, *step))) + "\n\n" +
-                     arithmetic_text(worked, {.width = width}, 2);
+                     arithmetic_text(worked, {.width = width});
   if (!remark.empty()) text += "  " + sanitise(remark) + "\n";
   if (worked.lines.front().find(" more … + ") != std::string::npos) {
     text += "\nLong sums are shortened; --all prints all terms.\n";

@@ -369,13 +369,10 @@ std::string indented(std::string_view prose, const WalkStyle& look) {
   return indented(passages_of(prose), look);
 }
 
-std::string arithmetic_text(const CellArithmetic& worked, const WalkStyle& look, std::size_t indent,
+std::string arithmetic_text(const CellArithmetic& worked, const WalkStyle& look,
                             const std::string& names_hint) {
-  constexpr std::size_t few_lines = 3;
-  const std::size_t room = std::max(look.width, indent + 12) - indent;
-  const auto below = [&](const std::vector<std::string>& lines, std::size_t further) {
-    return hanging_lines(std::string(indent, ' '), lines, indent + further);
-  };
+  constexpr std::size_t few_lines = 3, narrowest = 14;
+  const std::size_t room = std::max(look.width, narrowest) - 2;
   std::string text;
   std::string start = worked.cell;
   bool named = true;
@@ -386,11 +383,11 @@ std::string arithmetic_text(const CellArithmetic& worked, const WalkStyle& look,
       named = false;
       lines = {sanitise(worked.cell)};
     }
-    text += below(lines, 2);
+    text += hanging_lines("  ", lines, 4);
     start.clear();
   }
-  if (!worked.remark.empty()) text += below(wrapped(worked.remark, room), 0);
-  if (!named) text += below(wrapped("The same with names: " + names_hint, room), 0);
+  if (!worked.remark.empty()) text += hanging_lines("  ", wrapped(worked.remark, room), 2);
+  if (!named) text += hanging_lines("  ", wrapped("The same with names: " + names_hint, room), 2);
   return text;
 }
 

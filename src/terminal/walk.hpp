@@ -42,9 +42,9 @@ std::string step_text(const Lesson& lesson, const Trace& trace, const Step& step
 std::string indented(std::string_view prose, const WalkStyle& look);
 std::string indented(const std::vector<Passage>& passages, const WalkStyle& look);
 
-/// Returns a cell's arithmetic, one line per stage, wrapped to the width. With `names_hint`, a long
-/// line of cell names is replaced by that hint, so that the numbers come first.
-std::string arithmetic_text(const CellArithmetic& worked, const WalkStyle& look, std::size_t indent,
+/// Returns a cell's arithmetic, one line per stage, indented and wrapped to the width. With
+/// `names_hint`, a long line of cell names is replaced by that hint: the numbers come first.
+std::string arithmetic_text(const CellArithmetic& worked, const WalkStyle& look,
                             const std::string& names_hint = {});
 
 }  // namespace qkv::inline terminal

@@ -156,13 +156,13 @@ TEST_CASE("names that take many lines leave the first place to the numbers") {
                                         "1·1 + 1·2", "3"},
                               .signs = {"=", "=", "="}};
   const WalkStyle narrow{.width = 30};
-  CHECK(arithmetic_text(worked, narrow, 2, "qkv explain small 'Y[1,1]'") ==
+  CHECK(arithmetic_text(worked, narrow, "qkv explain small 'Y[1,1]'") ==
         "  Y[1,1]\n"
         "  = 1·1 + 1·2\n"
         "  = 3\n"
         "  The same with names: qkv\n"
         "  explain small 'Y[1,1]'\n");
-  CHECK(arithmetic_text(worked, narrow, 2).starts_with("  Y[1,1] =\n"));
+  CHECK(arithmetic_text(worked, narrow).starts_with("  Y[1,1] =\n"));
 }
 
 TEST_CASE("with tokens as columns a product has the weight first, as its formula does") {
