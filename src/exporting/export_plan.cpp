@@ -116,18 +116,11 @@ void export_safetensors(const FileContext& job, const Sink& sink) {
                     sink);
 }
 
-DocumentStyle style_of(const FileContext& job) {
+template <std::string (*text_of)(const Lesson&, const Trace&, const DocumentStyle&)>
+void export_document(const FileContext& job, const Sink& sink) {
   DocumentStyle style{.labels = !job.options.plain, .only = job.options.only};
   if (job.options.digits) style.digits = *job.options.digits;
-  return style;
-}
-
-void export_markdown(const FileContext& job, const Sink& sink) {
-  sink(markdown_document(*job.lesson, *job.trace, style_of(job)));
-}
-
-void export_latex(const FileContext& job, const Sink& sink) {
-  sink(latex_document(*job.lesson, *job.trace, style_of(job)));
+  sink(text_of(*job.lesson, *job.trace, style));
 }
 
 constexpr ExportFormat known_formats[] = {
@@ -155,13 +148,13 @@ constexpr ExportFormat known_formats[] = {
      .unit = ExportFormat::Unit::lesson},
     {.format = &file_types::markdown,
      .help = "the walk as a page, every matrix a table",
-     .write = export_markdown,
+     .write = export_document<markdown_document>,
      .escape_for_terminal = sanitise_prose,
      .unit = ExportFormat::Unit::lesson,
      .is_document = true},
     {.format = &file_types::latex,
      .help = "the walk as a document for pdflatex",
-     .write = export_latex,
+     .write = export_document<latex_document>,
      .escape_for_terminal = sanitise_prose,
      .unit = ExportFormat::Unit::lesson,
      .is_document = true},
