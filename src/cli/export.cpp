@@ -122,12 +122,11 @@ std::function<int()> set_up_export(CLI::App& app, const CommonOptions&) {
 }  // namespace
 
 std::string export_to_directory(const ExportPlan& plan, const fs::path& directory) {
-  std::vector<std::string> names;
-  for (const PlannedFile& file : plan.files) names.push_back(file.name);
-  const OutputDirectory output(directory, names);
+  const OutputDirectory output(directory, {plan.files, &PlannedFile::name});
   const std::string list = plan.list(write_files(plan.files, output));
   output.write_manifest([&](const Sink& sink) { sink(list); });
-  return fmt::format("{} in {}", pluralise(names.size() + 1, "file"), sanitise(directory.string()));
+  return fmt::format("{} in {}", pluralise(plan.files.size() + 1, "file"),
+                     sanitise(directory.string()));
 }
 
 void add_sync_option(CLI::App& app) {

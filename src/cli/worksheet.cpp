@@ -52,8 +52,7 @@ void refuse_unknown_tensors(const fs::path& directory, const std::vector<Exporte
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(directory, ignored)) {
     const std::string name = entry.path().filename().string();
-    const bool ours = std::any_of(files.begin(), files.end(),
-                                  [&](const ExportedFile& file) { return file.name == name; });
+    const bool ours = std::ranges::count(files, name, &ExportedFile::name) > 0;
     if (ours || entry.path().extension() != ".csv") continue;
     throw InputError(
         fmt::format("{} is no sheet of this worksheet, and the two would be mixed; name another "
@@ -64,9 +63,7 @@ void refuse_unknown_tensors(const fs::path& directory, const std::vector<Exporte
 
 // A worksheet has no manifest: its files are meant to change, and an export's would become wrong.
 void write_all(const std::vector<ExportedFile>& files, const fs::path& directory) {
-  std::vector<std::string> names;
-  for (const ExportedFile& file : files) names.push_back(file.name);
-  const OutputDirectory output(directory, names);
+  const OutputDirectory output(directory, {files, &ExportedFile::name});
   for (const ExportedFile& file : files) {
     output.write(file.name, [&](const Sink& sink) { sink(file.bytes); });
   }

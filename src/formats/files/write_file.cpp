@@ -16,7 +16,6 @@
 #include <thread>
 
 #include "formats/files/read_file.hpp"
-#include "text/strings.hpp"
 
 namespace qkv::inline formats {
 namespace {
@@ -399,10 +398,10 @@ void make_directory(const fs::path& path) {
   }
 }
 
-OutputDirectory::OutputDirectory(const fs::path& path, std::span<const std::string> names)
+OutputDirectory::OutputDirectory(const fs::path& path, const NameViews& names)
     : directory_(made(path)) {
   directory_.lock();
-  for (const std::string& name : names) refuse_in_the_way(path / name);
+  for (const std::string_view name : names) refuse_in_the_way(path / name);
   refuse_in_the_way(path / manifest_name);
   remove_stale_temporaries(path);
   remove_manifest(directory_);

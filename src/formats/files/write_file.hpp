@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "formats/format.hpp"
+#include "text/strings.hpp"
 
 namespace qkv::inline formats {
 
@@ -78,7 +79,7 @@ class OutputDirectory {
   /// Creates the directory if needed, locks it, and removes temporaries of killed programs. Then
   /// removes the manifest. Throws InputError, before that, if something else than a file, such as a
   /// pipe, has the name of the manifest or of one of the files.
-  OutputDirectory(const std::filesystem::path& path, std::span<const std::string> names);
+  OutputDirectory(const std::filesystem::path& path, const NameViews& names);
 
   /// Writes a file of one of these names atomically; links, pipes and devices are not followed.
   void write(const std::string& name, const ContentWriter& content) const;
