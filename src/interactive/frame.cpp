@@ -29,7 +29,6 @@ constexpr std::string_view begin_update = "\x1b[?2026h";
 constexpr std::string_view end_update = "\x1b[?2026l";
 constexpr std::string_view hide_cursor = "\x1b[?25l";
 constexpr std::string_view show_cursor = "\x1b[?25h";
-constexpr std::string_view reset = "\x1b[0m";
 
 }  // namespace
 
@@ -276,7 +275,7 @@ std::string truncated_line(std::string_view line, std::size_t columns) {
     used += width(words);
     at = end;
   }
-  return text.append(reset);
+  return text.append(sgr::reset);
 }
 
 std::string frame_bytes(const Frame& frame, WindowSize size) {
