@@ -120,8 +120,7 @@ class Writer {
   void option(const OptionRule& rule) {
     std::vector<std::string> values;
     for (const std::string_view word : rule.list) values.push_back(fmt::format("\"{}\"", word));
-    if (rule.words == OptionRule::Words::any)
-      values.insert(values.end(), {"\"a\"", "\"sqrt(d_k)\""});
+    if (rule.any_word) values.insert(values.end(), {"\"a\"", "\"sqrt(d_k)\""});
     if (rule.flag) values.insert(values.end(), {"true", "false"});
     if (rule.span) values.insert(values.end(), {"[1, 1]", "[1, 2]", "[2, 3]", "[3, 9]", "[0, 1]"});
     const bool is_odd = choices_.once_in(16);
