@@ -103,7 +103,7 @@ std::string factor_text(double factor) {
 
 // What the cells of a region have in common.
 std::string common_text(const Region& region, const StepReport& step, const CheckStyle& style) {
-  const int digits = std::clamp(step.digits, 2, 4);
+  const int digits = std::clamp(step.digits, 1, 4);
   const bool kept = style.answers == Answers::kept;
   switch (region.what) {
     case Region::What::zero: return ", all 0";
@@ -140,9 +140,9 @@ std::string region_text(const StepReport& step, const Trace& own, const CheckSty
   const std::string start =
       region.wrong < cells ? fmt::format("All {} wrong cells lie in ", region.wrong)
                            : fmt::format("{} of {} wrong cells: ", region.wrong, step.cells.wrong);
-  return paragraph(
-      fmt::format("{}{}{}.", start, fmt::join(parts, ", "), common_text(region, step, style)),
-      style);
+  return paragraph(fmt::format("{}{}{}.", start, fmt::join(parts, ", "),
+                               as_shown(common_text(region, step, style), own.token_layout)),
+                   style);
 }
 
 // True if the mistakes explain the same cells, so that only one of them was made.

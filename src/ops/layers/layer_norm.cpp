@@ -210,6 +210,7 @@ struct LayerNorm : FormByRows<"(each row of {0} − its mean) / √(its variance
 };
 
 constexpr Mistake layer_norm_mistakes[] = {
+    qk_norm_skipped,
     {"layer-norm.sample-variance", "The variance was divided by n - 1 instead of n.",
      "Layer norm divides the sum of squares by the whole width.", normed_with<less_one>},
     {"layer-norm.columns", "The columns were normalised instead of the rows.",

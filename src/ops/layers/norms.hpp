@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ops/heads/head_axis.hpp"
 #include "ops/kinds/formula.hpp"
 
 namespace qkv::inline ops {
@@ -11,6 +12,13 @@ inline double eps_of(const Call& call) { return call.options->number("eps", 1e-5
 inline double offset_of(const Call& call) {
   return call.options->flag("unit_offset", false) ? 1 : 0;
 }
+
+/// A norm of heads is one of queries or keys.
+inline constexpr Mistake qk_norm_skipped = {
+    "qk-norm.skipped", "The norm was left out.",
+    "Queries and keys are normalised before they meet.", [](const StepView& step) {
+      return has_heads(step.operand()) ? Versions{step.operand()} : Versions{};
+    }};
 
 enum class Norm { layer, rms };
 

@@ -96,6 +96,7 @@ struct RmsNorm {
 };
 
 constexpr Mistake rms_norm_mistakes[] = {
+    qk_norm_skipped,
     {"rms-norm.mean-subtracted", "The mean was subtracted first, as layer norm does.",
      "RMS norm leaves the mean where it is.",
      normed_with<[](NormVariant& v) { v.centre = v.around = 1; },

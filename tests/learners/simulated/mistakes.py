@@ -237,11 +237,18 @@ def of_positions(case):
     yield "positions.halves", sinusoidal(n, width, base, halves=True)
 
 
+def skipped_norm(case):
+    """The norm of queries or keys; the norm of a whole token has no such name."""
+    if case.operands[0].ndim > 2:
+        yield "qk-norm.skipped", case.operands[0]
+
+
 def of_layer_norm(case):
     x, gain, bias = case.operands
     eps = case.step.options.get("eps", 1e-5)
     if x.shape[-1] > 1:
         yield "layer-norm.sample-variance", layer_norm(x, gain, bias, eps, less=1)
+    yield from skipped_norm(case)
     yield "layer-norm.columns", layer_norm(x, gain, bias, eps, axis="columns")
     yield "layer-norm.no-gain", layer_norm(x, None, bias, eps)
     yield "layer-norm.no-gain", layer_norm(x, None, None, eps)
@@ -261,6 +268,7 @@ def of_rms_norm(case):
         if other != eps:
             yield "rms-norm.eps", rms_norm(x, gain, other, offset)
     yield "rms-norm.eps", rms_norm(x, gain, eps, offset, divide="root plus")
+    yield from skipped_norm(case)
     yield "rms-norm.sum", rms_norm(x, gain, eps, offset, divide="root of sum")
     yield "rms-norm.squared", rms_norm(x, gain, eps, offset, divide="square")
     yield "rms-norm.columns", rms_norm(x, gain, eps, offset, axis="columns")
