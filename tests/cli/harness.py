@@ -61,8 +61,19 @@ def equal(got, due, what=""):
     assert got == due, f"{what and what + ': '}got {repr(got)[:600]}, due is {repr(due)[:600]}"
 
 
+def uncalled(script):
+    """Returns the functions of a script that it names only where it defines them, such as a forgotten claim."""
+    text = Path(script).read_text(encoding="utf-8")
+    return [name for name in re.findall(r"^def (\w+)\(", text, re.MULTILINE)
+            if "globals()" not in text and len(re.findall(rf"\b{name}\b", text)) == 1]
+
+
 def main(claims, usage, arguments):
-    """Runs each claim in a directory of its own; the exit status is 1 where one fails."""
+    """Runs each claim in a directory of its own; the exit status is 1 where one fails or nobody calls one."""
+    forgotten = uncalled(sys.argv[0])
+    if forgotten:
+        print(f"{sys.argv[0]}: nothing calls {', '.join(forgotten)}")
+        return 1
     if len(arguments) != 1 or arguments[0].startswith("-"):
         print(usage.strip(), file=sys.stderr)
         return 2

@@ -428,6 +428,7 @@ CLAIMS = [
     numbers_that_are_none_are_told_with_their_tensor,
     whole_numbers_are_no_weights,
     a_configuration_of_another_computation_is_refused,
+    what_a_file_says_of_itself_is_told_with_the_file,
     a_vocabulary_has_each_word_once,
     an_empty_word_of_a_vocabulary_is_told,
     what_is_no_tokenizer_is_told_with_its_file,
