@@ -204,7 +204,8 @@ Exposition describe_step(const Lesson& lesson, const Trace& trace, const Step& s
                          const Outline& outline);
 
 /// The notice before the steps of a changed lesson.
-inline constexpr std::string_view changed_notice = "Notes about the old numbers are left out.";
+inline constexpr std::string_view changed_notice =
+    "Sentences about the numbers before your change are left out.";
 
 /// Returns a line on how a change affected one step: the number of cells, and the first of them
 /// with old and new values. Example: `changed: 2 of 49 cells: [cat,fat] 4 → 8, [cat,mat] 1 → 2`.

@@ -170,7 +170,7 @@ class PartMaker {
     }
     const auto asked = std::ranges::count(uses, CellUse::asked);
     cells_.asked += static_cast<std::size_t>(asked);
-    if (asked > 0) cells_.uses.emplace(step.name, std::move(uses));
+    if (asked > 0 || uses.empty()) cells_.uses.emplace(step.name, std::move(uses));
   }
 
   [[noreturn]] void refuse() const {

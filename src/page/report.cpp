@@ -58,8 +58,10 @@ std::string contents(const ReportContext& page) {
   return text + "</ol>\n</nav>\n";
 }
 
-// Matrices with so many characters in a row, spaces too, fit in one of two columns on paper.
-constexpr std::size_t max_width_side_by_side = 64;
+// Matrices up to this width fit in one of two columns on paper, if their numbers have so many
+// characters.
+constexpr std::size_t max_columns_side_by_side = 8;
+constexpr std::size_t max_characters_side_by_side = 7;
 
 constexpr std::string_view reading_help =
     "<p class=\"how\" hidden>Point at a number, tap it, or go to it with Tab and the arrow keys: "
@@ -249,12 +251,15 @@ void write_report(const Lesson& lesson, const Trace& whole, const ReportOptions&
                                     .map = map_of(trace)}};
   std::string text = head(page);
   const bool narrow = std::ranges::all_of(page.views, [&](const TensorView& view) {
-    const bool is_transposed = is_shown_transposed(*view.tensor, trace.token_layout);
-    const NumberStyle style = style_for(view.tensor->values, wish.digits);
-    std::size_t width = 7;  // where numbers are shorter, labels take the room
-    for (const double x : view.tensor->values) width = std::max(width, cell_text(x, style).size());
+    const Tensor& tensor = *view.tensor;
+    const bool is_transposed = is_shown_transposed(tensor, trace.token_layout);
     const std::size_t columns = (is_transposed ? view.rows : view.columns).shown();
-    return columns * (width + 1) <= max_width_side_by_side;
+    if (columns > max_columns_side_by_side) return false;
+    const NumberStyle style = style_for(tensor.values, wish.digits);
+    return std::ranges::all_of(view.cells(), [&](const CellIndex& at) {
+      const std::string number = cell_text(tensor.at(at[0], at[1], at[2]), style);
+      return columns * number.size() <= max_columns_side_by_side * max_characters_side_by_side;
+    });
   });
   text += narrow ? "<body class=\"narrow\">\n" : "<body>\n";
   text += fmt::format("<a class=\"skip\" href=\"#step-{}\">Skip to the first step</a>\n",

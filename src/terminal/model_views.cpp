@@ -147,9 +147,12 @@ std::string ablations_text(const Lesson& lesson, const Prediction& answer,
   }
   const std::size_t cells = cell_width(digits);
   std::string text = heading(lesson, look);
-  text += fmt::format("\n  The likeliest token after the whole text: {}\n\n", word_of(answer));
+  text += fmt::format(
+      "\n  The likeliest token after the whole text: {}\n"
+      "  Its probability if a part is switched off, and how far that falls:\n\n",
+      word_of(answer));
   text += fmt::format("  {}  {:>{}}  {:>{}}  then likeliest\n", padded_right("switched off", names),
-                      "its share", cells + 1, "it loses", cells);
+                      "its share", cells + 1, "falls by", cells);
   text += fmt::format("  {}  {:>{}.{}f}\n", padded_right("none", names), answer.share, cells + 1,
                       digits);
   for (const Ablation& one : ablations) {

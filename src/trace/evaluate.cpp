@@ -139,7 +139,7 @@ std::string nan_cause(const Operation& operation, const Call& call) {
     return "its terms grew beyond 1.8e308, the largest number; make its operands smaller";
   }
   if (!operation.undefined.empty()) return std::string(operation.undefined);
-  return fmt::format("0 was divided by 0; {}", operation.zero_division_hint);
+  return "0 was divided by 0; " + as_shown(operation.zero_division_hint, call.token_layout);
 }
 
 /// True if the tensor contains NaN. Parallel, since it reads every number of every step.

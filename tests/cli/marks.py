@@ -9,6 +9,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import zipfile
 
 PROGRAM = pathlib.Path(sys.argv[1]).resolve()
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -172,9 +173,37 @@ def a_student_without_a_readable_file_has_a_row(folder):
     done = run("check", lesson, group, "--summary", "csv")
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     assert [(row["submission"].split("class/")[1], row["verdict"]) for row in rows] == [
-        ("ann", "incomplete"), ("bob/week 1", "incomplete"), ("dee", "unreadable"),
+        ("ann", "incomplete"), ("bob/week 1", "incomplete"), ("dee/week 1", "unreadable"),
         ("eve", "unreadable")], rows
     assert "sheet.xlsx was not read" in rows[2]["reason"] and done.returncode == 2, done
+
+
+def two_groups_keep_all_their_students(folder):
+    lesson, group = folder / "marks.toml", folder / "class"
+    lesson.write_text(LESSON)
+    for name in ("1/ann", "2/cyd"):
+        submitted(group / name, {"P": "1,3\n4,2\n"})
+    for path in ("1/bob/sheet.pdf", "2/dee/sheet.pdf", "1/notes.pdf"):
+        (group / path).parent.mkdir(parents=True, exist_ok=True)
+        (group / path).write_text("no numbers")
+    rows = list(csv.DictReader(io.StringIO(run("check", lesson, group, "--summary", "csv").stdout)))
+    assert [row["submission"].split("class/")[1] for row in rows] == ["1/ann", "1/bob", "2/cyd", "2/dee"], rows
+
+
+def a_folder_of_archives_is_a_class(folder):
+    lesson, group = folder / "marks.toml", folder / "class"
+    lesson.write_text(LESSON)
+    group.mkdir()
+    for name, inside in (("ann", "P.csv"), ("bob", "./P.csv"), ("cyd", "work/P.csv")):
+        with zipfile.ZipFile(group / f"{name}.zip", "w") as archive:
+            archive.writestr(inside, "1,3\n4,2\n")
+    (group / "dee.zip").write_text("no archive")
+    done = run("check", lesson, group, "--summary", "csv")
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert [(row["submission"].split("class/")[1], row["verdict"]) for row in rows] == [
+        ("ann.zip", "incomplete"), ("bob.zip", "incomplete"), ("cyd.zip/work", "incomplete"),
+        ("dee.zip", "unreadable")], rows
+    assert done.returncode == 2 and "dee.zip" in rows[3]["reason"], done
 
 
 def what_is_no_work_earns_nothing(folder):
@@ -225,6 +254,7 @@ def main():
     tests = [weights_and_carried, hidden_cells_count_where_they_are_wrong,
              what_is_unexplained_is_reported_and_may_be_given_in_part, the_reason_names_every_mistake_that_fits,
              a_lone_unreadable_one_has_its_row_and_its_entry, a_student_without_a_readable_file_has_a_row,
+             two_groups_keep_all_their_students, a_folder_of_archives_is_a_class,
              what_is_no_work_earns_nothing, a_neighbours_sheet_earns_nothing, one_slip_costs_little]
     for test in tests:
         with tempfile.TemporaryDirectory() as name:

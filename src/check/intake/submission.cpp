@@ -67,7 +67,17 @@ void sort_by_list(std::vector<ListedFile>& files, const Manifest& list) {
 std::vector<ListedFile> files_in(const fs::path& path) {
   std::error_code error;
   if (!fs::is_directory(path, error) && !is_archive(path)) return {ListedFile{.path = path}};
-  std::vector<ListedFile> files = list_files(path);
+  std::vector<ListedFile> files;
+  for (ListedFile& file : list_files(path)) {
+    std::vector<ListedFile> inside;
+    try {
+      if (!file.unpack && is_archive(file.path)) inside = list_files(file.path);
+    } catch (const InputError&) {  // a damaged archive: a submission that cannot be read
+      file.path /= file.path.filename();
+    }
+    if (inside.empty()) inside.push_back(std::move(file));
+    std::ranges::move(inside, std::back_inserter(files));
+  }
   std::erase_if(files, is_beside_the_point);
   return files;
 }
@@ -413,19 +423,23 @@ std::vector<SubmissionPlace> submissions_in(const fs::path& path, const Trace& t
   }
   const fs::path own = (path / "").parent_path();
   if (!are_several || folders.size() < 2 + folders.count(own)) return {{path, std::move(files)}};
-  std::map<fs::path, std::set<fs::path>> inner;  // of each folder, those with submissions
+  std::set<fs::path> above;  // the folders of submissions are in these
+  std::set<std::ptrdiff_t> depths;
+  const auto depth = [](const fs::path& folder) {
+    return std::distance(folder.begin(), folder.end());
+  };
   for (const auto& [folder, inside] : folders) {
-    for (fs::path at = folder; at != own; at = at.parent_path()) inner[at.parent_path()].insert(at);
+    depths.insert(depth(folder));
+    for (fs::path at = folder; at != own; at = at.parent_path()) above.insert(at.parent_path());
   }
-  const auto is_beside_others = [&](const fs::path& folder) {
-    const auto siblings = inner.find(folder.parent_path());
-    return siblings != inner.end() && siblings->second.size() > 1 && !inner.contains(folder);
+  // A folder that is as deep as a submission is one, too, even if nothing in it can be read.
+  const auto is_one = [&](const fs::path& folder) {
+    return folders.contains(folder) || (depths.contains(depth(folder)) && !above.contains(folder));
   };
   for (ListedFile& file : files) {
     fs::path folder = file.path.parent_path();
-    while (folder != own && !folders.contains(folder) && !is_beside_others(folder))
-      folder = folder.parent_path();
-    if (folders.contains(folder) || folder != own) folders[folder].push_back(std::move(file));
+    while (folder != own && !is_one(folder)) folder = folder.parent_path();
+    if (is_one(folder)) folders[folder].push_back(std::move(file));
   }
   std::vector<SubmissionPlace> places;
   for (auto& [folder, inside] : folders) places.push_back({folder, std::move(inside)});

@@ -65,7 +65,7 @@ std::vector<ListedFile> files_of_archive(const fs::path& archive) {
   std::vector<ListedFile> files;
   std::size_t total = 0;
   for (const ZipEntry& entry : zip_entries(mapped->bytes(), archive.string(), zip_messages)) {
-    const fs::path inside(entry.name);
+    const fs::path inside = fs::path(entry.name).lexically_normal();
     const bool is_folder = entry.name.ends_with('/');
     if (is_folder || std::ranges::any_of(inside, is_system_file)) continue;
     if (files.size() == max_files) refuse_many(archive);

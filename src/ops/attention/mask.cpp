@@ -342,7 +342,11 @@ void check_padding(const Call& call) {
 }
 
 std::string form_by_place(const Call& call, std::string_view kind) {
-  if (kind == "causal") return "{0}, later keys hidden";
+  if (kind == "causal") {
+    return call.options->word("align", "end") == "end"
+               ? "{0}, later keys hidden"
+               : "{0}, later keys hidden, both counted from 1";
+  }
   const MaskPattern seen = mask_pattern_of(call, kind);
   if (kind == "prefix") {
     return fmt::format("{{0}}, later keys hidden but for the first {}", seen.prefix);

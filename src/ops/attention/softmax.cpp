@@ -358,8 +358,8 @@ constinit const Operation softmax_operation = operation_of<Softmax>({
     .name = "softmax",
     .title = "Turn scores into attention weights",
     .says = "Softmax subtracts the row's largest number from each, raises e to the results, and "
-            "divides by their sum. So all attention weights are positive, and those of a query sum "
-            "to 1. Without the subtraction they are the same.",
+            "divides by their sum. So all attention weights are positive, and each row sums to 1. "
+            "Without the subtraction they are the same.",
     .notice = "Which weight is the largest for each query, and by how much?",
     .operands = R"(["scores"] or ["scores", "sinks"])",
     .options = line_options,

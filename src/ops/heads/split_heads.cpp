@@ -352,7 +352,7 @@ constexpr Mistake split_heads_mistakes[] = {
 // The gradients of the heads, joined as they were split.
 struct GradSplit : OwnCells, FixedForm<"the heads of {0}, put together"> {
   static constexpr GradientWords words{
-      "Back to the columns of all heads",
+      "Back to the matrix of all heads",
       "Each head's gradient goes back to where the head was cut from.",
       "No number changes; only where it stands."};
 
@@ -373,7 +373,7 @@ struct GradSplit : OwnCells, FixedForm<"the heads of {0}, put together"> {
 
 constinit const Operation concat_heads_operation = operation_of<ConcatHeads>({
     .name = "concat_heads",
-    .title = "Put the heads side by side",
+    .title = "Join the heads",
     .says = "The heads' columns are put together, head 1 first. Each token has one long row again.",
     .notice = "No number changes; the first columns are head 1's.",
     .operands = R"(["context"] or ["context_1", "context_2"])",

@@ -1,3 +1,4 @@
+#include "ops/heads/head_axis.hpp"
 #include "ops/kinds/line.hpp"
 #include "ops/layers/norms.hpp"
 
@@ -238,6 +239,15 @@ constexpr Mistake layer_norm_mistakes[] = {
 };
 
 }  // namespace
+
+Versions unnormed_heads(const StepView& step) {
+  const auto meets_others = [&](const StepView& later) {
+    return (later.operation == &rope_operation || later.operation == &score_operation) &&
+           std::ranges::count(later.inputs, &step) > 0;
+  };
+  const bool is_of_heads = has_heads(step.operand()) && std::ranges::any_of(step.all, meets_others);
+  return is_of_heads ? Versions{step.operand()} : Versions{};
+}
 
 NormVariant right_norm(const Call& call) {
   NormVariant v{.eps = eps_of(call), .offset = offset_of(call)};

@@ -174,9 +174,9 @@ struct GradRow {
     const std::string t = offset_of(call) == 0 ? "{0} · {2}" : "{0} · (1 + {2})";
     const std::string means = norm == Norm::layer ? "t − its row mean − x̂ · the row mean of t ∘ x̂"
                                                   : "t − x̂ · the row mean of t ∘ x̂";
-    return {{"row column", "row column", "1 column"},
-            "row column",
-            "(" + means + ") / the root of {1}, t = " + t + ", x̂ = {1} normalised"};
+    return with_columns({{"row column", "row column", "1 column"},
+                         "row column",
+                         "(" + means + ") / the root of {1}, t = " + t + ", x̂ = {1} normalised"});
   }
 
   template <class N>

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "ops/heads/head_axis.hpp"
 #include "ops/kinds/formula.hpp"
 
 namespace qkv::inline ops {
@@ -13,12 +12,13 @@ inline double offset_of(const Call& call) {
   return call.options->flag("unit_offset", false) ? 1 : 0;
 }
 
-/// A norm of heads is one of queries or keys.
-inline constexpr Mistake qk_norm_skipped = {
-    "qk-norm.skipped", "The norm was left out.",
-    "Queries and keys are normalised before they meet.", [](const StepView& step) {
-      return has_heads(step.operand()) ? Versions{step.operand()} : Versions{};
-    }};
+/// Returns the operand of a norm if queries or keys are normalised: by heads, before RoPE or
+/// scores.
+Versions unnormed_heads(const StepView& step);
+
+inline constexpr Mistake qk_norm_skipped = {"qk-norm.skipped", "The norm was left out.",
+                                            "Queries and keys are normalised before they meet.",
+                                            unnormed_heads};
 
 enum class Norm { layer, rms };
 

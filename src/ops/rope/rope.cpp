@@ -368,12 +368,15 @@ struct Rope {
   }
 
   static Form form(const Call& call) {
-    const bool are_given = call.inputs.size() == 2;
-    Form form = with_columns(
-        {{"row column", "row inner"},
-         "row column",
-         are_given ? "{0}, its pairs turned by {1}"
-                   : "each row of {0}, its pairs turned by position · base^(−2i/width)"});
+    const double first = call.options->number("first", 0);
+    const std::string by_position = fmt::format(
+        "each row of {{0}}, its {} turned in pairs by position{} · base^(−2i/width)",
+        call.options->word("pairing", "interleaved") == "halves" ? "halves" : "neighbours",
+        first == 0 ? "" : fmt::format(" (from {})", first));
+    Form form =
+        with_columns({{"row column", "row inner"},
+                      "row column",
+                      call.inputs.size() == 2 ? "{0}, its pairs turned by {1}" : by_position});
     form.shares_heads = true;
     return form;
   }

@@ -149,7 +149,7 @@ TEST_CASE("another sentence leaves the built-in lesson what is true of it, and i
 }
 
 TEST_CASE("the walk, the page and the document say which words explain a changed lesson") {
-  const std::string_view note = "Notes about the old numbers are left out.";
+  const std::string_view note = "Sentences about the numbers before your change are left out.";
   const LoadedLesson own = *loaded();
   const LoadedLesson other = set("W[1,1]=5");
   const auto walk = [](const LoadedLesson& it) {
