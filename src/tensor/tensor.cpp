@@ -5,7 +5,6 @@
 #include <stdexcept>
 
 #include "tensor/resources.hpp"
-#include "text/strings.hpp"
 
 namespace qkv::inline tensor {
 
@@ -163,12 +162,24 @@ Tensor as_shown(const Tensor& tensor, TokenLayout token_layout) {
 }
 
 std::string as_shown(std::string_view words, TokenLayout token_layout) {
-  std::string text = fmt::format(" {}", words);
-  if (token_layout == TokenLayout::columns) {
-    for (const auto& [row, column] : {std::pair(" row", " column"), {" Row", " Column"}})
-      text = replace_all(replace_all(replace_all(text, row, "\n"), column, row), "\n", column);
+  constexpr std::array<std::array<std::string_view, 2>, 4> exchanged = {
+      {{"row", "column"}, {"rows", "columns"}, {"Row", "Column"}, {"Rows", "Columns"}}};
+  if (token_layout == TokenLayout::rows) return std::string(words);
+  std::string text;
+  while (!words.empty()) {  // whole words: a matrix may be called rowsum
+    const auto is_part = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
+    const auto end = std::ranges::find_if_not(words, is_part) - words.begin();
+    std::string_view word =
+        words.substr(0, std::max<std::size_t>(1, static_cast<std::size_t>(end)));
+    words.remove_prefix(word.size());
+    for (const auto& [row, column] : exchanged) {
+      if (word != row && word != column) continue;
+      word = word == row ? column : row;
+      break;
+    }
+    text += word;
   }
-  return text.substr(1);
+  return text;
 }
 
 Shape shape_as_shown(const Tensor& tensor, TokenLayout token_layout) {

@@ -110,6 +110,12 @@ def a_division_of_0_by_0_is_told_as_such(folder):
         "numbers are all the same needs an eps above 0\n")))
 
 
+def a_fault_is_told_of_the_rows_and_columns_that_are_shown(folder):
+    lesson = written(folder, 'convention = "columns"\n' + norm_of("2, 2", 0).replace("[[2, 2]]", "[[2], [2]]"))
+    done = qkv("run", lesson)
+    assert done.returncode == 2 and "a column whose numbers are all the same" in done.stderr, done.stderr
+
+
 def squares_and_sums_too_large_for_a_double_are_no_zeros(folder):
     for lesson in (norm_of("1e200, 2e200, 3e200", 1e-5),
                    '[[given]]\nname = "X"\nvalue = [[1e308, 1e308]]\n[[step]]\nname = "Y"\n'
@@ -231,6 +237,7 @@ CLAIMS = [
     a_given_that_is_no_number_is_told,
     terms_that_overflow_both_ways_are_told,
     a_division_of_0_by_0_is_told_as_such,
+    a_fault_is_told_of_the_rows_and_columns_that_are_shown,
     squares_and_sums_too_large_for_a_double_are_no_zeros,
     a_number_too_large_for_a_double_is_told,
     what_is_handed_in_may_be_any_number,

@@ -430,10 +430,10 @@ TEST_CASE("with tokens as columns everything but vectors and a batch's ids is sh
 TEST_CASE("an operation's words are about the rows and columns that are shown") {
   const auto words = [](std::string_view operation, Options options, TokenLayout layout) {
     const StepRecipe step{"Y", find_operation(operation), {}, std::move(options)};
-    return words_for(step, "Each row grows; columns of the rows. Row 1", layout);
+    return words_for(step, "Each row grows; columns of the rows. Row 1 of rowsum", layout);
   };
-  const std::string kept = "Each row grows; columns of the rows. Row 1";
-  const std::string turned = "Each column grows; rows of the columns. Column 1";
+  const std::string kept = "Each row grows; columns of the rows. Row 1 of rowsum";
+  const std::string turned = "Each column grows; rows of the columns. Column 1 of rowsum";
   const auto axis = [](std::string value) { return Options::of("axis", std::move(value)); };
   CHECK(words("softmax", {}, TokenLayout::rows) == kept);
   CHECK(words("softmax", {}, TokenLayout::columns) == turned);
