@@ -16,9 +16,9 @@ inline double offset_of(const Call& call) {
 /// scores.
 Versions unnormed_heads(const StepView& step);
 
-inline constexpr Mistake qk_norm_skipped = {"qk-norm.skipped", "The norm was left out.",
-                                            "Queries and keys are normalised before they meet.",
-                                            unnormed_heads};
+inline constexpr Mistake qk_norm_skipped = {
+    "qk-norm.skipped", "The norm of queries or keys was left out.",
+    "They are normalised before they meet.", unnormed_heads};
 
 enum class Norm { layer, rms };
 

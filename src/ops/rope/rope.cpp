@@ -1,6 +1,7 @@
 #include "ops/heads/head_axis.hpp"
 #include "ops/kinds/formula.hpp"
 #include "ops/kinds/gradient.hpp"
+#include "ops/layers/norms.hpp"
 #include "ops/rope/rotation.hpp"
 
 namespace qkv::inline ops {
@@ -140,8 +141,7 @@ constexpr Mistake rope_mistakes[] = {
      "Each head turns by the same angles: cut first.", before_split},
     {"rope.degrees", "Degrees were taken for radians.", "Sine and cosine are of radians.",
      turned_with<[](Turn& r) { r.times = degree; }, [](Turn& r) { r.times = 1 / degree; }>},
-    {"qk-norm.skipped", "The norm before the turn was left out.",
-     "Queries and keys are normalised before they are turned.", norm_skipped},
+    {qk_norm_skipped.id, qk_norm_skipped.says, qk_norm_skipped.hint, norm_skipped},
     {"qk-norm.after-rope", "The norm came after the turn.",
      "Normalise first, then turn: the gain is each feature's own.",
      Exchange{{&rms_norm_operation, &layer_norm_operation}}},

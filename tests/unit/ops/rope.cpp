@@ -53,6 +53,17 @@ TEST_CASE("position 0 turns nothing, position 1 the first pair by 1") {
   CHECK(rotated[1][2] == Approx(1.9699005008308306).epsilon(1e-14));
 }
 
+TEST_CASE("the formula says which columns are pairs and where positions begin") {
+  const auto formula = [](const OptionMap& options) {
+    const Work work("rope", {matrix({{1, 2, 3, 4}})}, options);
+    return work.operation().form(work.call()).formula;
+  };
+  CHECK(formula({}) ==
+        "each row of {0}, its neighbours turned in pairs by position · base^(−2i/width)");
+  CHECK(formula({{"pairing", std::string("halves")}, {"first", 7.0}}) ==
+        "each row of {0}, its halves turned in pairs by position (from 7) · base^(−2i/width)");
+}
+
 TEST_CASE("columns behind the width stay as they are") {
   const Rows rotated =
       rows_of(apply("rope", {matrix({{1, 0, 7, 8}})}, {{"width", 2.0}, {"first", 1.0}}));
