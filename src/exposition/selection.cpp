@@ -170,6 +170,7 @@ class PartMaker {
     }
     const auto asked = std::ranges::count(uses, CellUse::asked);
     cells_.asked += static_cast<std::size_t>(asked);
+    // A step without numbers asks for none, but is shown.
     if (asked > 0 || uses.empty()) cells_.uses.emplace(step.name, std::move(uses));
   }
 

@@ -149,7 +149,7 @@ std::string ablations_text(const Lesson& lesson, const Prediction& answer,
   std::string text = heading(lesson, look);
   text += fmt::format(
       "\n  The likeliest token after the whole text: {}\n"
-      "  Its probability if a part is switched off, and how far that falls:\n\n",
+      "  Its share of the probability with a part switched off, and how far it falls:\n\n",
       word_of(answer));
   text += fmt::format("  {}  {:>{}}  {:>{}}  then likeliest\n", padded_right("switched off", names),
                       "its share", cells + 1, "falls by", cells);

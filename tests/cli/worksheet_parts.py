@@ -255,6 +255,32 @@ def a_class_with_a_part(program, folder):
     return [] if right else [f"a class with a part: {one}\n{two}\n{lines}"]
 
 
+EMPTY = """
+title = "A step without numbers"
+[[given]]
+name = "none"
+zeros = [0, 2]
+[[given]]
+name = "W"
+value = [[1, 2], [3, 4]]
+[[step]]
+name = "nothing"
+op = "matmul"
+of = ["none", "W"]
+[[step]]
+name = "square"
+op = "matmul"
+of = ["W", "W"]
+"""
+
+
+def a_step_without_numbers(program, place):
+    (place / "empty.toml").write_text(EMPTY)
+    ran = run(program, "worksheet", place / "empty.toml", "-o", place / "empty", "--answers")
+    asked = SAID.search(ran.stdout + ran.stderr)
+    return [] if ran.returncode == 0 and asked and asked[1] == "4" else [f"an empty step: {ran}"]
+
+
 def main(arguments):
     program = str(Path(arguments[0]).resolve())
     paths = [Path(path) for path in arguments[1:]] or sorted(ROOT.glob("lessons/*.toml"))
@@ -266,6 +292,7 @@ def main(arguments):
         all_faults += by_hand(program, place / "two", "two-heads", "1")
         all_faults += a_row_of_four_heads(program, place)
         all_faults += a_class_with_a_part(program, place)
+        all_faults += a_step_without_numbers(program, place)
         for number, path in enumerate(paths):
             try:
                 lesson = reference.Lesson(path)
