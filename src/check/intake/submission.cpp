@@ -224,8 +224,10 @@ class SubmissionReader {
     return submission_.list && listed(other) && !listed(file);
   }
 
-  // If two files agree, the one with all matrices is kept; of equally many, the finer one.
+  // If two files agree, the one with all matrices is kept; of equally many, the finer one. If they
+  // don't, neither is.
   void add_matrix(SubmittedFile file) {
+    if (disputed_.contains(file.name)) return;
     bool is_there = false;
     for (const SubmittedFile& other : submission_.files) {
       if (!share_cells(other, file)) continue;
@@ -233,8 +235,13 @@ class SubmissionReader {
         return note("{} does not list {}: it was not read", manifest_name, file.file);
       }
       if (!agree(other, file, trace_.at(file.name))) {
-        throw InputError(fmt::format("{} and {} have different numbers for {}; keep one of them",
-                                     other.file, file.file, file.name));
+        submission_.unreadable.push_back(
+            fmt::format("{} and {} have different numbers for {}; keep one of them", other.file,
+                        file.file, file.name));
+        disputed_.insert(file.name);
+        std::erase_if(submission_.files,
+                      [&](const SubmittedFile& one) { return one.name == file.name; });
+        return;
       }
       const bool is_finer =
           other.leading == file.leading && finest_unit(file.written) < finest_unit(other.written);
@@ -355,21 +362,23 @@ class SubmissionReader {
       const std::string scheme = adopt_scheme(names_.scheme, trace_, is_mapped, matrices);
       if (!scheme.empty()) submission_.scheme = scheme;
     }
-    for (NamedArray& matrix : matrices) {
-      const std::string array = fmt::format("{}, {}", file, printable(matrix.name));
-      const std::string& place = alone ? file : array;
-      const auto name = name_of(matrix, stem, alone, place);
-      if (!name) {
-        if (matrix.name.empty()) return unmatched_files_.push_back(&found);
-        note_unmatched(UnmatchedKind::array, matrix.name, array);
-        continue;
+    for (NamedArray& matrix : matrices) try {
+        const std::string array = fmt::format("{}, {}", file, printable(matrix.name));
+        const std::string& place = alone ? file : array;
+        const auto name = name_of(matrix, stem, alone, place);
+        if (!name) {
+          if (matrix.name.empty()) return unmatched_files_.push_back(&found);
+          note_unmatched(UnmatchedKind::array, matrix.name, array);
+          continue;
+        }
+        take_matrix({.file = place,
+                     .path = found.path,
+                     .name = name->name,
+                     .leading = name->leading,
+                     .written = std::move(matrix.written)});
+      } catch (const InputError& error) {
+        submission_.unreadable.push_back(error.what());
       }
-      take_matrix({.file = place,
-                   .path = found.path,
-                   .name = name->name,
-                   .leading = name->leading,
-                   .written = std::move(matrix.written)});
-    }
   }
 
   // An export may have been filled in by hand, so a failed verification is only a note.
@@ -400,6 +409,7 @@ class SubmissionReader {
   const Trace& trace_;
   const NameOptions& names_;
   Submission submission_;
+  std::set<std::string> disputed_;                  // steps whose files have different numbers
   std::vector<const ListedFile*> unmatched_files_;  // tried by their shapes after all others
   std::map<UnmatchedKind, std::vector<std::string>>
       unmatched_places_;  // without a name near theirs

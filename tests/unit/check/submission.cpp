@@ -98,6 +98,27 @@ TEST_CASE("two files with different numbers for one step are refused") {
             " have different numbers for Q; keep one of them");
 }
 
+TEST_CASE("where two files of a step have different numbers, the other steps are judged") {
+  const Directory directory(Files{{"1-Q.csv", "5,2\n5,1\n"},
+                                  {"K.csv", "1,2\n3,4\n"},
+                                  {"Q (1).csv", "5,2\n5,1\n"},
+                                  {"Q.csv", "5,2\n5,9\n"}});
+  const Submission read = read_submission(directory.path(), two_words().trace);
+  REQUIRE(read.files.size() == 1);
+  CHECK(read.files[0].name == "K");
+  REQUIRE(read.unreadable.size() == 1);
+  CHECK_THAT(read.unreadable[0], Catch::Contains("have different numbers for Q; keep one of them"));
+}
+
+TEST_CASE("a head that is not there makes one array unreadable, not the file") {
+  const Directory directory(
+      Files{{"mine.json", R"({"K": [[1,2],[3,4]], "Q.head-3": [[1,2],[3,4]]})"}});
+  const Submission read = read_submission(directory.path(), two_words().trace);
+  CHECK(read.files.size() == 1);
+  REQUIRE(read.unreadable.size() == 1);
+  CHECK_THAT(read.unreadable[0], Catch::Contains("Q.head-3: "));
+}
+
 TEST_CASE("two files that differ by one in the last digit do not agree") {
   for (const char* other : {"5,2\n5,2\n", "5,2\n5,1.6\n"}) {
     const Directory directory(Files{{"1-Q.csv", "5,2\n5,1\n"}, {"Q.csv", other}});
