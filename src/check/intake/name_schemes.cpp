@@ -302,8 +302,7 @@ void rename(const Names& names, const Trace& trace, std::vector<NamedArray>& arr
     if (first != places.end()) {
       auto& [place, old_name] = first->second;
       ParsedArray& taken = named[place].written;
-      if (!taken.cells.empty() && std::ranges::equal(taken.cells, arrays[a].written.cells, {},
-                                                     &Numeral::value, &Numeral::value))
+      if (!taken.cells.empty() && taken.cells.values() == arrays[a].written.cells.values())
         continue;
       const Tensor& right = trace.at(ours.front());
       if (distance_from(right, arrays[a].written) > distance_from(right, taken)) {
