@@ -61,15 +61,15 @@ std::string written_bytes(std::string_view bytes) {
   std::string text;
   for (std::size_t at = 0; at < bytes.size();) {
     const auto [code, length] = decode_code_point(bytes, at);
-    const std::string_view character = bytes.substr(at, length);
-    if (code == bad_byte) {
-      text += byte_token(static_cast<unsigned char>(character.front()));
-    } else {
-      text += character;
-    }
+    text += code == bad_byte ? byte_token(static_cast<unsigned char>(bytes[at]))
+                             : std::string(bytes.substr(at, length));
     at += length;
   }
   return text;
+}
+
+[[noreturn]] void refuse_missing(std::string_view piece) {
+  throw InputError(fmt::format("the vocabulary has no \"{}\", which the text needs", piece));
 }
 
 }  // namespace
@@ -148,36 +148,28 @@ class BytePairEncoder::Word {
   std::priority_queue<Pair> pairs_;
 };
 
-BytePairEncoder::BytePairEncoder(const BpeFiles& files)
-    : pre_tokenizer_(files.pre_tokenizer),
-      added_(files.added),
-      before_(files.before),
-      after_(files.after),
-      by_characters_(files.by_characters),
-      ignore_merges_(files.ignore_merges) {
+BytePairEncoder::BytePairEncoder(const BpeFiles& files) : settings_(files.settings) {
   symbols_.reserve(files.merges.size() + 256);
   merges_.reserve(files.merges.size());
   for (int byte = 0; byte < 256; ++byte) {
     const auto place = static_cast<std::size_t>(byte);
-    bytes_.push_back(symbol_of(
-        by_characters_ ? byte_token(static_cast<unsigned char>(byte)) : byte_to_unicode()[place],
-        files));
+    bytes_.push_back(symbol_of(settings_.by_characters
+                                   ? byte_token(static_cast<unsigned char>(byte))
+                                   : byte_to_unicode()[place],
+                               files));
   }
-  if (by_characters_ || ignore_merges_) {
+  if (settings_.by_characters || settings_.ignore_merges) {
     for (const auto& [letters, id] : files.ids) symbol_of(letters, files);
   }
   if (files.unknown) unknown_ = symbol_of(*files.unknown, files);
-  byte_fallback_ = files.byte_fallback;
-  fuse_unknown_ = files.fuse_unknown;
   std::uint32_t rank = 0;
   for (const auto& [left, right] : files.merges) {
     const std::uint64_t pair =
         std::uint64_t{symbol_of(left, files)} << 32U | symbol_of(right, files);
     merges_.insert_or_assign(pair, Merge{rank++, symbol_of(left + right, files)});
   }
-  std::stable_sort(added_.begin(), added_.end(), [](const AddedToken& a, const AddedToken& b) {
-    return a.text.size() > b.text.size();
-  });
+  std::ranges::stable_sort(settings_.added, std::ranges::greater(),
+                           [](const AddedToken& token) { return token.text.size(); });
 }
 
 BytePairEncoder::Symbol BytePairEncoder::symbol_of(const std::string& letters,
@@ -197,7 +189,7 @@ const BytePairEncoder::Merge* BytePairEncoder::merge_of(Symbol left, Symbol righ
 
 BytePairEncoder::Symbols BytePairEncoder::symbols_of(const std::string& word) const {
   Symbols symbols;
-  if (!by_characters_) {
+  if (!settings_.by_characters) {
     for (const char byte : word) symbols.push_back(bytes_[static_cast<unsigned char>(byte)]);
     return symbols;
   }
@@ -210,12 +202,11 @@ BytePairEncoder::Symbols BytePairEncoder::symbols_of(const std::string& word) co
     };
     if (found != symbols_.end() && pieces_[found->second].id) {
       symbols.push_back(found->second);
-    } else if (byte_fallback_ && std::ranges::all_of(character, is_token)) {
+    } else if (settings_.byte_fallback && std::ranges::all_of(character, is_token)) {
       for (const char byte : character) symbols.push_back(bytes_[static_cast<unsigned char>(byte)]);
     } else if (!unknown_) {
-      throw InputError(
-          fmt::format("the vocabulary has no \"{}\", which the text needs", character));
-    } else if (!fuse_unknown_ || symbols.empty() || symbols.back() != *unknown_) {
+      refuse_missing(character);
+    } else if (!settings_.fuse_unknown || symbols.empty() || symbols.back() != *unknown_) {
       symbols.push_back(*unknown_);
     }
   }
@@ -223,29 +214,26 @@ BytePairEncoder::Symbols BytePairEncoder::symbols_of(const std::string& word) co
 }
 
 BytePairEncoder::Symbols BytePairEncoder::joined(const std::string& word) const {
-  if (ignore_merges_) {
-    const auto whole = symbols_.find(by_characters_ ? word : bytes_to_letters(word));
+  if (settings_.ignore_merges) {
+    const auto whole = symbols_.find(settings_.by_characters ? word : bytes_to_letters(word));
     if (whole != symbols_.end() && pieces_[whole->second].id) return {whole->second};
   }
   return Word(*this, symbols_of(word)).joined();
 }
 
 std::string BytePairEncoder::text_of(const Piece& piece) const {
-  return by_characters_ ? pre_tokenizer_.with_blanks(piece.letters)
-                        : written_bytes(letters_to_bytes(piece.letters));
+  return settings_.by_characters ? settings_.pre_tokenizer.with_blanks(piece.letters)
+                                 : written_bytes(letters_to_bytes(piece.letters));
 }
 
 void BytePairEncoder::encode_part(std::string_view text, bool is_first, Known& known,
                                   std::vector<BpeToken>& tokens) const {
-  for (std::string& word : pre_tokenizer_.words(text, is_first)) {
+  for (std::string& word : settings_.pre_tokenizer.words(text, is_first)) {
     const auto [found, is_new] = known.try_emplace(std::move(word));
     if (is_new) found->second = joined(found->first);
     for (const Symbol symbol : found->second) {
       const Piece& piece = pieces_[symbol];
-      if (!piece.id) {
-        throw InputError(
-            fmt::format("the vocabulary has no \"{}\", which the text needs", piece.letters));
-      }
+      if (!piece.id) refuse_missing(piece.letters);
       tokens.push_back({*piece.id, text_of(piece)});
     }
   }
@@ -261,19 +249,19 @@ std::vector<std::string> BytePairEncoder::texts(std::size_t count) const {
   for (const Piece& piece : pieces_) {
     if (piece.id) add(*piece.id, text_of(piece));
   }
-  for (const AddedToken& token : added_) add(token.id, token.text);
+  for (const AddedToken& token : settings_.added) add(token.id, token.text);
   return texts;
 }
 
 const AddedToken* BytePairEncoder::added_at(std::string_view text) const {
   const auto found = std::ranges::find_if(
-      added_, [&](const AddedToken& token) { return text.starts_with(token.text); });
-  return found == added_.end() ? nullptr : &*found;
+      settings_.added, [&](const AddedToken& token) { return text.starts_with(token.text); });
+  return found == settings_.added.end() ? nullptr : &*found;
 }
 
 std::vector<BpeToken> BytePairEncoder::encode(std::string_view text) const {
   std::vector<BpeToken> tokens;
-  for (const AddedToken& token : before_) tokens.push_back({token.id, token.text});
+  for (const AddedToken& token : settings_.before) tokens.push_back({token.id, token.text});
   Known known;
   std::size_t start = 0;
   bool is_first = true;
@@ -296,7 +284,7 @@ std::vector<BpeToken> BytePairEncoder::encode(std::string_view text) const {
     start = at;
   }
   encode_between(text.substr(start));
-  for (const AddedToken& token : after_) tokens.push_back({token.id, token.text});
+  for (const AddedToken& token : settings_.after) tokens.push_back({token.id, token.text});
   return tokens;
 }
 

@@ -214,23 +214,21 @@ std::vector<std::string> cut_before(std::string_view text, std::string_view mark
 }  // namespace
 
 std::string PreTokenizer::prepared(std::string_view text, bool is_first) const {
-  using PrependScheme = PreTokenizerConfig::PrependScheme;
-  std::string result = config_.normalises_nfc ? composed(text) : std::string(text);
-  const std::string blank = config_.blank.empty() ? " " : config_.blank;
-  if (!config_.blank.empty()) result = replace_all(result, " ", blank);
-  const bool prepends_blank =
-      config_.start == PrependScheme::always ||
-      (config_.start == PrependScheme::unless_there && !result.starts_with(blank)) ||
-      (config_.start == PrependScheme::once && is_first && !result.starts_with(blank));
-  return prepends_blank ? blank + result : result;
+  std::string result = normalises_nfc ? composed(text) : std::string(text);
+  const std::string mark = blank.empty() ? " " : blank;
+  if (!blank.empty()) result = replace_all(result, " ", mark);
+  const bool may_begin_so =
+      start == PrependScheme::unless_there || (start == PrependScheme::once && is_first);
+  const bool is_due = start == PrependScheme::always || (may_begin_so && !result.starts_with(mark));
+  return is_due ? mark + result : result;
 }
 
 std::vector<std::string> PreTokenizer::words(std::string_view text, bool is_first) const {
   require_utf8(text);
   const std::string whole = prepared(text, is_first);
-  if (config_.splits_at_blanks) return cut_before(whole, config_.blank);
+  if (splits_at_blanks) return cut_before(whole, blank);
   std::vector<std::string_view> pieces = {whole};
-  for (const TokenRegex& pattern : config_.patterns) {
+  for (const TokenRegex& pattern : patterns) {
     std::vector<std::string_view> smaller;
     for (const std::string_view piece : pieces) {
       for (const std::string_view part : pattern.pieces(piece)) smaller.push_back(part);
@@ -241,7 +239,7 @@ std::vector<std::string> PreTokenizer::words(std::string_view text, bool is_firs
 }
 
 std::string PreTokenizer::with_blanks(std::string_view letters) const {
-  return config_.blank.empty() ? std::string(letters) : replace_all(letters, config_.blank, " ");
+  return blank.empty() ? std::string(letters) : replace_all(letters, blank, " ");
 }
 
 }  // namespace qkv::inline tokens

@@ -9,7 +9,7 @@ namespace qkv::inline tokens {
 namespace {
 
 using Json = nlohmann::json;
-using PrependScheme = PreTokenizerConfig::PrependScheme;
+using PrependScheme = PreTokenizer::PrependScheme;
 
 // The value of the key, or null.
 const Json& member(const Json& object, std::string_view key) {
@@ -53,7 +53,7 @@ std::string text_under(const Json& part, std::string_view key) {
   return text.is_string() ? text.get<std::string>() : "";
 }
 
-void read_normalizer(const Json& part, PreTokenizerConfig& pre_tokenizer) {
+void read_normalizer(const Json& part, PreTokenizer& pre_tokenizer) {
   const std::string type = type_of(part);
   if (type == "NFC") {
     pre_tokenizer.normalises_nfc = true;
@@ -72,14 +72,14 @@ void read_normalizer(const Json& part, PreTokenizerConfig& pre_tokenizer) {
   }
 }
 
-void read_byte_level(const Json& part, PreTokenizerConfig& pre_tokenizer) {
+void read_byte_level(const Json& part, PreTokenizer& pre_tokenizer) {
   if (flag(part, "add_prefix_space", true)) pre_tokenizer.start = PrependScheme::unless_there;
   if (!flag(part, "use_regex", true)) return;
   if (!pre_tokenizer.patterns.empty()) refuse_tokenizer("its pre_tokenizer cuts twice");
   pre_tokenizer.patterns = {gpt2_pattern()};
 }
 
-void read_metaspace(const Json& part, PreTokenizerConfig& pre_tokenizer) {
+void read_metaspace(const Json& part, PreTokenizer& pre_tokenizer) {
   const std::string replacement = text_under(part, "replacement");
   if (replacement.empty()) refuse_tokenizer("its pre_tokenizer Metaspace has no replacement");
   const std::string scheme = text_under(part, "prepend_scheme");
@@ -89,7 +89,7 @@ void read_metaspace(const Json& part, PreTokenizerConfig& pre_tokenizer) {
   pre_tokenizer.start = scheme == "first" ? PrependScheme::once : PrependScheme::unless_there;
 }
 
-void read_split(const Json& part, PreTokenizerConfig& pre_tokenizer) {
+void read_split(const Json& part, PreTokenizer& pre_tokenizer) {
   const Json& pattern = member(part, "pattern");
   const bool is_plain = !flag(part, "invert", false);
   // If blanks are replaced by a mark, there are none to split at.
@@ -103,20 +103,20 @@ void read_split(const Json& part, PreTokenizerConfig& pre_tokenizer) {
 
 // Reads the normalizer and the pre_tokenizer. Throws InputError for unknown parts.
 void read_pre_tokenizer(const Json& tokenizer, BpeFiles& files) {
-  PreTokenizerConfig& pre_tokenizer = files.pre_tokenizer;
+  PreTokenizer& pre_tokenizer = files.settings.pre_tokenizer;
   for (const Json* part : parts_of(member(tokenizer, "normalizer"), "normalizers")) {
     read_normalizer(*part, pre_tokenizer);
   }
   const Json& cut = member(tokenizer, "pre_tokenizer");
-  files.by_characters = true;
+  files.settings.by_characters = true;
   for (const Json* part : parts_of(cut, "pretokenizers")) {
     const std::string type = type_of(*part);
     if (type == "ByteLevel") {
-      files.by_characters = false;
+      files.settings.by_characters = false;
       read_byte_level(*part, pre_tokenizer);
     } else if (type == "Metaspace") {
       read_metaspace(*part, pre_tokenizer);
-    } else if (type == "Split" && files.by_characters) {
+    } else if (type == "Split" && files.settings.by_characters) {
       read_split(*part, pre_tokenizer);
     } else {
       refuse_tokenizer(fmt::format("its pre_tokenizer is {}", type));
@@ -125,16 +125,14 @@ void read_pre_tokenizer(const Json& tokenizer, BpeFiles& files) {
   if (pre_tokenizer.splits_at_blanks && !pre_tokenizer.patterns.empty()) {
     refuse_tokenizer("its pre_tokenizer cuts twice");
   }
-  if (files.by_characters && pre_tokenizer.blank.empty()) {
+  if (files.settings.by_characters && pre_tokenizer.blank.empty()) {
     refuse_tokenizer(fmt::format("its pre_tokenizer is {}", type_of(cut)));
   }
 }
 
 Json parsed(std::string_view text, std::string_view what) {
   Json json = Json::parse(text, nullptr, false);
-  if (json.is_discarded() || !json.is_object()) {
-    throw InputError(fmt::format("{} is not a JSON object", what));
-  }
+  if (!json.is_object()) throw InputError(fmt::format("{} is not a JSON object", what));
   return json;
 }
 
@@ -217,7 +215,7 @@ void read_template(const Json& after, BpeFiles& files) {
       is_behind = true;
     } else {
       add_template_token(part, member(after, "special_tokens"),
-                         is_behind ? files.after : files.before);
+                         is_behind ? files.settings.after : files.settings.before);
     }
   }
 }
@@ -242,7 +240,7 @@ AddedToken added_token(const Json& token) {
 
 BpeFiles bpe_files(std::string_view vocab_json, std::string_view merges_txt) {
   BpeFiles files{.ids = ids_from(parsed(vocab_json, "vocab")), .merges = {}};
-  files.pre_tokenizer.patterns = {gpt2_pattern()};
+  files.settings.pre_tokenizer.patterns = {gpt2_pattern()};
   for (std::string_view line : split(merges_txt, '\n')) {
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (!line.empty() && !line.starts_with("#version")) files.merges.push_back(merge_of(line));
@@ -256,12 +254,13 @@ BpeFiles bpe_files(std::string_view tokenizer_json) {
   refuse_other_models(model);
   BpeFiles files{.ids = ids_from(member(model, "vocab")), .merges = {}};
   for (const Json& merge : member(model, "merges")) files.merges.push_back(merge_of(merge));
-  for (const Json& token : member(json, "added_tokens")) files.added.push_back(added_token(token));
+  for (const Json& token : member(json, "added_tokens"))
+    files.settings.added.push_back(added_token(token));
   read_pre_tokenizer(json, files);
   read_template(member(json, "post_processor"), files);
-  files.ignore_merges = flag(model, "ignore_merges", false);
-  files.byte_fallback = flag(model, "byte_fallback", false);
-  files.fuse_unknown = flag(model, "fuse_unk", false);
+  files.settings.ignore_merges = flag(model, "ignore_merges", false);
+  files.settings.byte_fallback = flag(model, "byte_fallback", false);
+  files.settings.fuse_unknown = flag(model, "fuse_unk", false);
   if (const Json& unknown = member(model, "unk_token"); unknown.is_string()) {
     files.unknown = unknown.get<std::string>();
   }

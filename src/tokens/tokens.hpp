@@ -41,8 +41,8 @@ class TokenRegex {
 /// and runs of blanks. Example: "it's  3 cats" → it, 's, ␣, ␣3, ␣cats.
 const TokenRegex& gpt2_pattern();
 
-/// Settings of the pre-tokenizer: how a text is normalised and split into words.
-struct PreTokenizerConfig {
+/// How a text is normalised and split into words.
+struct PreTokenizer {
   /// When a blank, or its replacement, is put before the text.
   enum class PrependScheme { as_it_is, once, unless_there, always };
 
@@ -52,11 +52,6 @@ struct PreTokenizerConfig {
   PrependScheme start = PrependScheme::as_it_is;
   bool splits_at_blanks = false;          ///< before each replacement of a blank
   std::vector<TokenRegex> patterns = {};  ///< applied one after the other
-};
-
-class PreTokenizer {
- public:
-  explicit PreTokenizer(PreTokenizerConfig pre_tokenizer) : config_(std::move(pre_tokenizer)) {}
 
   /// Splits one part of a text, between added tokens, into words. `is_first` marks the first part.
   /// Throws InputError if the text is not UTF-8.
@@ -67,8 +62,6 @@ class PreTokenizer {
 
  private:
   std::string prepared(std::string_view text, bool is_first) const;
-
-  PreTokenizerConfig config_;
 };
 
 /// A token outside the merges, such as <|endoftext|>. It is matched before the text is split.
@@ -79,20 +72,25 @@ struct AddedToken {
   bool strips_right = false;  ///< Hugging Face's rstrip
 };
 
+/// What a byte-pair encoding does beside its merges.
+struct BpeSettings {
+  PreTokenizer pre_tokenizer = {};
+  std::vector<AddedToken> added = {};
+  std::vector<AddedToken> before = {};  ///< added before every text, by the template
+  std::vector<AddedToken> after = {};
+  bool by_characters = false;
+  bool ignore_merges = false;  ///< a word that is a token is not split
+  bool byte_fallback = false;
+  bool fuse_unknown = false;  ///< one token for several unknown characters side by side
+};
+
 /// The contents of the files of a byte-pair encoding. Byte tokens are written in GPT-2's
 /// bytes_to_unicode letters ("Ġcat" is " cat"), character tokens as SentencePiece does ("▁cat").
 struct BpeFiles {
   std::unordered_map<std::string, double> ids;
   std::vector<std::pair<std::string, std::string>> merges;  ///< by priority
-  std::vector<AddedToken> added = {};
-  std::vector<AddedToken> before = {};  ///< added before every text, by the template
-  std::vector<AddedToken> after = {};
-  PreTokenizerConfig pre_tokenizer = {};
-  bool by_characters = false;
-  bool ignore_merges = false;  ///< a word that is a token is not split
-  bool byte_fallback = false;
-  bool fuse_unknown = false;  ///< one token for several unknown characters side by side
   std::optional<std::string> unknown = {};
+  BpeSettings settings = {};
 };
 
 /// Reads GPT-2's vocab.json and merges.txt (OpenAI's encoder.json and vocab.bpe). Throws InputError
@@ -116,12 +114,6 @@ struct BpeToken {
 class BytePairEncoder {
  public:
   explicit BytePairEncoder(const BpeFiles& files);
-  /// From vocab.json and merges.txt. Throws InputError for other contents.
-  BytePairEncoder(std::string_view vocab_json, std::string_view merges_txt)
-      : BytePairEncoder(bpe_files(vocab_json, merges_txt)) {}
-  /// From Hugging Face's tokenizer.json.
-  explicit BytePairEncoder(std::string_view tokenizer_json)
-      : BytePairEncoder(bpe_files(tokenizer_json)) {}
 
   /// Returns the tokens of a text, in linear time (k log k for one word of k bytes). Throws
   /// InputError for a piece that the vocabulary lacks.
@@ -158,15 +150,8 @@ class BytePairEncoder {
   std::unordered_map<std::string, Symbol> symbols_;
   std::unordered_map<std::uint64_t, Merge> merges_;  // by left and right symbol
   std::vector<Symbol> bytes_;
-  PreTokenizer pre_tokenizer_;
-  std::vector<AddedToken> added_;  // the longest first
-  std::vector<AddedToken> before_;
-  std::vector<AddedToken> after_;
   std::optional<Symbol> unknown_;
-  bool by_characters_ = false;
-  bool ignore_merges_ = false;
-  bool byte_fallback_ = false;
-  bool fuse_unknown_ = false;
+  BpeSettings settings_;  // of the added tokens the longest first
 };
 
 /// Returns the encoder of vocab.json and merges.txt, or of a tokenizer.json alone. The last ones

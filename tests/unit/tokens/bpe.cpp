@@ -39,7 +39,7 @@ std::vector<std::string> texts(const qkv::BytePairEncoder& encoder, std::string_
 
 std::string refusal_of(const std::string& tokenizer_json) {
   try {
-    qkv::BytePairEncoder{tokenizer_json};
+    qkv::BytePairEncoder{qkv::bpe_files(tokenizer_json)};
     return "";
   } catch (const qkv::InputError& error) {
     return error.what();
@@ -67,7 +67,7 @@ TEST_CASE("a blank is Unicode's White_Space: a next line is one, a unit separato
 }
 
 TEST_CASE("the pair that stands first in the merges is joined first, from the left") {
-  const qkv::BytePairEncoder encoder(vocab, merges);
+  const qkv::BytePairEncoder encoder(qkv::bpe_files(vocab, merges));
   CHECK(ids(encoder, "abc") == std::vector<double>{7});  // a b, ab c; never b c
   CHECK(ids(encoder, "aab") == std::vector<double>{0, 6});
   CHECK(ids(encoder, "aaa") == std::vector<double>{9, 0});
@@ -76,27 +76,27 @@ TEST_CASE("the pair that stands first in the merges is joined first, from the le
 }
 
 TEST_CASE("a character that is cut in two is written as its bytes") {
-  const qkv::BytePairEncoder encoder(vocab, merges);
+  const qkv::BytePairEncoder encoder(qkv::bpe_files(vocab, merges));
   CHECK(ids(encoder, "👍") == std::vector<double>{24, 22, 23});
   CHECK(texts(encoder, "a👍") == std::vector<std::string>{"a", "<0xF0><0x9F>", "<0x91>", "<0x8D>"});
 }
 
 TEST_CASE("what the vocabulary lacks is refused by name") {
-  CHECK_THROWS_WITH(qkv::BytePairEncoder(vocab, merges).encode("ad"),
+  CHECK_THROWS_WITH(qkv::BytePairEncoder(qkv::bpe_files(vocab, merges)).encode("ad"),
                     "the vocabulary has no \"d\", which the text needs");
-  CHECK_THROWS_WITH(qkv::BytePairEncoder(vocab, merges).encode("bc"),
+  CHECK_THROWS_WITH(qkv::BytePairEncoder(qkv::bpe_files(vocab, merges)).encode("bc"),
                     "the vocabulary has no \"bc\", which the text needs");
 }
 
 TEST_CASE("a tokenizer.json holds the same, its merges as text or as pairs") {
-  const qkv::BytePairEncoder encoder(tokenizer());
+  const qkv::BytePairEncoder encoder(qkv::bpe_files(tokenizer()));
   CHECK(ids(encoder, "abc a") == std::vector<double>{7, 8});
   CHECK(texts(encoder, "abc a") == std::vector<std::string>{"abc", " a"});
 }
 
 TEST_CASE("an added token is taken out before the text is cut, the longest first") {
-  const qkv::BytePairEncoder encoder(tokenizer("", R"({"id": 30, "content": "<x>"},
-    {"id": 31, "content": "<x>a", "lstrip": true}, {"id": 32, "content": "<b>", "rstrip": true})"));
+  const qkv::BytePairEncoder encoder(qkv::bpe_files(tokenizer("", R"({"id": 30, "content": "<x>"},
+    {"id": 31, "content": "<x>a", "lstrip": true}, {"id": 32, "content": "<b>", "rstrip": true})")));
   CHECK(ids(encoder, "ab<x>c") == std::vector<double>{6, 30, 2});
   CHECK(ids(encoder, "b \t<x>a") == std::vector<double>{1, 31});
   CHECK(ids(encoder, " <b> \u00a0a") == std::vector<double>{3, 32, 0});
@@ -104,7 +104,8 @@ TEST_CASE("an added token is taken out before the text is cut, the longest first
 }
 
 TEST_CASE("add_prefix_space puts a blank before the text and after each added token") {
-  const qkv::BytePairEncoder encoder(tokenizer("", R"({"id": 30, "content": "<x>"})", "true"));
+  const qkv::BytePairEncoder encoder(
+      qkv::bpe_files(tokenizer("", R"({"id": 30, "content": "<x>"})", "true")));
   CHECK(ids(encoder, "a a") == std::vector<double>{8, 8});
   CHECK(ids(encoder, " a<x>a") == std::vector<double>{8, 30, 8});
   CHECK(ids(encoder, "<x>") == std::vector<double>{30});
@@ -175,7 +176,7 @@ TEST_CASE("pieces of characters have a mark for a blank, and bytes for what is n
       "vocab": {"<unk>": 0, "<s>": 1, "▁": 2, "a": 3, "b": 4, "ab": 5, "▁ab": 6,
                 "<0xC3>": 7, "<0xA9>": 8},
       "merges": ["a b", "▁ ab"]}})";
-  const qkv::BytePairEncoder encoder(file);
+  const qkv::BytePairEncoder encoder(qkv::bpe_files(file));
   CHECK(ids(encoder, "ab a") == std::vector<double>{1, 6, 2, 3});
   CHECK(ids(encoder, "bé") == std::vector<double>{1, 2, 4, 7, 8});
   CHECK(ids(encoder, "bxyz") == std::vector<double>{1, 2, 4, 0});

@@ -10,7 +10,7 @@ namespace {
 // vocab.json, merges.txt and a text, a zero byte between them; without the vocabulary,
 // tokenizer.json and a text.
 BytePairEncoder encoder_of(std::string_view vocabulary, std::string_view merges) {
-  return merges.empty() ? BytePairEncoder(vocabulary) : BytePairEncoder(vocabulary, merges);
+  return BytePairEncoder(merges.empty() ? bpe_files(vocabulary) : bpe_files(vocabulary, merges));
 }
 
 // Of other characters a token may hold a part, and tokenizer.json may add tokens that take blanks.
