@@ -138,10 +138,6 @@ struct NumeralResult {
 /// double holds are refused, not rounded: 9007199254740993. Example: "1.20e-3" → {0.0012, 5, true}.
 NumeralResult parse_numeral(std::string_view token, DecimalMark mark = DecimalMark::point);
 
-/// True if a double holds the integer in `digits`, whose nearest double is `value`. It equals
-/// `value`, or has its first digits and then zeros, as programs abbreviate a double.
-bool is_representable(std::string_view digits, double value);
-
 /// True if no double holds the 64-bit integer.
 template <class Whole>
 bool loses_precision(Whole value) {

@@ -17,8 +17,6 @@
 namespace qkv::inline formats {
 namespace {
 
-using Matrices = std::vector<NamedArray>;
-
 [[noreturn]] void refuse_errno(const std::filesystem::path& path, std::string_view what) {
   const int reason = errno;
   if (reason == ENOENT) refuse(path, "there is no such file: check the name and the directory");
@@ -174,7 +172,7 @@ ParsedArray read_array(const std::filesystem::path& path, const std::optional<st
     names.push_back(name);
     return key ? name == *key : names.size() == 1;
   };
-  Matrices matrices = read_arrays(path, {.accepts = accepts});
+  std::vector<NamedArray> matrices = read_arrays(path, {.accepts = accepts});
   if (key && (matrices.empty() || names.empty())) refuse_unknown_key(path, *key, names);
   if (names.size() > 1 && !key) {
     refuse(path, fmt::format("it holds several matrices; write key = \"{}\", or another of {}",

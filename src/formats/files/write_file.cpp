@@ -127,6 +127,28 @@ class CleanupOnSignal {
   CleanupSlot* slot_ = nullptr;
 };
 
+std::atomic<bool> fsync_enabled = true;
+
+// Pipes and some file systems cannot be synced.
+bool has_nothing_to_sync(int reason) { return reason == EINVAL || reason == ENOTSUP; }
+
+/// Syncs an open file, unless disable_fsync was called. `path` is for messages.
+void sync_file(int descriptor, const fs::path& path) {
+  if (!fsync_enabled) return;
+  while (::fsync(descriptor) != 0) {
+    if (errno == EINTR) continue;
+    if (has_nothing_to_sync(errno)) return;
+    refuse(path.string(), fmt::format("what was written is not safe on the disk: {}; --no-sync "
+                                      "does not wait for it",
+                                      std::strerror(errno)));
+  }
+}
+
+/// Opens the directory for syncing; nothing if disable_fsync was called.
+std::optional<Directory> directory_to_sync(const fs::path& path) {
+  return fsync_enabled ? std::optional<Directory>(std::in_place, path) : std::nullopt;
+}
+
 /// A locked temporary file next to its destination. A killed program leaves an unlocked one.
 class TemporaryFile {
  public:
@@ -216,6 +238,15 @@ void remove_if_left(const fs::path& name) {
   ::close(descriptor);
 }
 
+/// Removes temporary files that killed programs left in a directory; those in use stay.
+void remove_stale_temporaries(const fs::path& directory) {
+  std::error_code error;
+  for (auto entry = fs::directory_iterator(directory, error);
+       !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    if (is_temporary_name(entry->path().filename().string())) remove_if_left(entry->path());
+  }
+}
+
 }  // namespace
 
 int write_all(int descriptor, std::string_view bytes) {
@@ -255,13 +286,6 @@ void refuse_unless_file(const fs::path& path) {
   refuse(path, "this is a directory: name a file in it");
 }
 
-void replace_atomically(const fs::path& path, const ContentWriter& content) {
-  refuse_unless_file(path);
-  TemporaryFile temporary(path);
-  content([&](std::string_view bytes) { temporary.append(bytes); });
-  temporary.commit();
-}
-
 void write_atomically(const fs::path& path, const ContentWriter& content) {
   refuse_unless_file(path);
   TemporaryFile temporary(path);
@@ -275,26 +299,13 @@ void write_atomically(const fs::path& path, std::string_view bytes) {
   write_atomically(path, [bytes](const Sink& sink) { sink(bytes); });
 }
 
-void remove_stale_temporaries(const fs::path& directory) {
-  std::error_code error;
-  for (auto entry = fs::directory_iterator(directory, error);
-       !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    if (is_temporary_name(entry->path().filename().string())) remove_if_left(entry->path());
-  }
-}
-
 namespace {
 
 using namespace std::chrono_literals;
 
-std::atomic<bool> fsync_enabled = true;
-
 // Another export takes a moment; one that hangs must not block others for long.
 constexpr auto max_lock_wait = 10s;
 constexpr auto retry_delay = 10ms;
-
-// Pipes and some file systems cannot be synced.
-bool has_nothing_to_sync(int reason) { return reason == EINVAL || reason == ENOTSUP; }
 
 // The directories whose entries change when `path` is created, the lowest first.
 std::vector<fs::path> parents_to_change(const fs::path& path) {
@@ -362,21 +373,6 @@ void Directory::lock() const {
   }
 }
 
-void sync_file(int descriptor, const fs::path& path) {
-  if (!fsync_enabled) return;
-  while (::fsync(descriptor) != 0) {
-    if (errno == EINTR) continue;
-    if (has_nothing_to_sync(errno)) return;
-    refuse(path.string(), fmt::format("what was written is not safe on the disk: {}; --no-sync "
-                                      "does not wait for it",
-                                      std::strerror(errno)));
-  }
-}
-
-std::optional<Directory> directory_to_sync(const fs::path& path) {
-  return fsync_enabled ? std::optional<Directory>(std::in_place, path) : std::nullopt;
-}
-
 void disable_fsync() { fsync_enabled = false; }
 
 void make_directory(const fs::path& path) {
@@ -408,7 +404,11 @@ OutputDirectory::OutputDirectory(const fs::path& path, const NameViews& names)
 }
 
 void OutputDirectory::write(const std::string& name, const ContentWriter& content) const {
-  replace_atomically(directory_.path() / name, content);
+  const fs::path path = directory_.path() / name;
+  refuse_unless_file(path);
+  TemporaryFile temporary(path);
+  content([&](std::string_view bytes) { temporary.append(bytes); });
+  temporary.commit();
 }
 
 void OutputDirectory::write_manifest(const ContentWriter& content) const {

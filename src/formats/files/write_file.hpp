@@ -16,15 +16,9 @@ void write_atomically(const std::filesystem::path& path, std::string_view bytes)
 /// The same for a file too large for memory. Exceptions of `content` pass, and leave no file.
 void write_atomically(const std::filesystem::path& path, const ContentWriter& content);
 
-/// The same without the directory's sync.
-void replace_atomically(const std::filesystem::path& path, const ContentWriter& content);
-
 /// Throws InputError if a pipe, a device (also a link in /dev, such as /dev/stdout) or a directory
 /// is at `path`. For commands that fail before their work; the writers above check it, too.
 void refuse_unless_file(const std::filesystem::path& path);
-
-/// Removes temporary files that killed programs left in a directory; those in use stay.
-void remove_stale_temporaries(const std::filesystem::path& directory);
 
 /// Removes the temporary files that are being written. Safe in signal handlers.
 void remove_temporary_files();
@@ -59,12 +53,6 @@ class Directory {
   std::filesystem::path path_;
   int descriptor_;
 };
-
-/// Opens the directory for syncing; nothing if disable_fsync was called.
-std::optional<Directory> directory_to_sync(const std::filesystem::path& path);
-
-/// Syncs an open file, unless disable_fsync was called. `path` is for messages.
-void sync_file(int descriptor, const std::filesystem::path& path);
 
 /// Disables all syncing for the whole process: the user's --no-sync.
 void disable_fsync();
