@@ -8,11 +8,9 @@
 namespace qkv::inline formats {
 namespace {
 
-using namespace std::string_view_literals;
-
 // Characters that begin a formula, and the full-width forms that some spreadsheets accept.
-constexpr std::array starts = {"="sv,  "+"sv,  "-"sv,  "@"sv,  "\t"sv, "\r"sv,
-                               "\n"sv, "＝"sv, "＋"sv, "－"sv, "＠"sv};
+constexpr std::string_view starts[] = {"=",  "+",  "-",  "@",  "\t", "\r",
+                                       "\n", "＝", "＋", "－", "＠"};
 
 // Blanks and invisible characters (controls, directional marks), which spreadsheets may skip.
 bool is_skipped(CodePoint code) {
@@ -20,8 +18,7 @@ bool is_skipped(CodePoint code) {
 }
 
 bool starts_formula(std::string_view text) {
-  return std::any_of(starts.begin(), starts.end(),
-                     [&](std::string_view start) { return text.starts_with(start); });
+  return std::ranges::any_of(starts, [&](auto start) { return text.starts_with(start); });
 }
 
 /// True if a spreadsheet might run `label` as a formula, ignoring existing apostrophes before it.

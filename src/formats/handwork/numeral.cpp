@@ -23,7 +23,7 @@ bool take(std::string_view& text, std::string_view what) {
 /// A number without a sign, 0.5 or 1e-3; nothing if it is none.
 std::optional<double> plain(std::string_view text, DecimalMark mark) {
   const bool has_digit_first =
-      !text.empty() && (text[0] == '.' || text[0] == ',' || (text[0] >= '0' && text[0] <= '9'));
+      !text.empty() && (text[0] == '.' || text[0] == ',' || is_digit(text[0]));
   const NumeralResult result = parse_numeral(text, mark);
   if (!has_digit_first || result.fault != NumeralError::none) return {};
   return result.numeral.value;
@@ -254,6 +254,16 @@ std::string short_digits(double value) {
   return digits.substr(0, digits.find_last_not_of('0') + 1);
 }
 
+/// True if a double holds the integer in `digits`, whose nearest double is `value`. It equals
+/// `value`, or has its first digits and then zeros, as programs abbreviate a double.
+bool is_representable(std::string_view digits, double value) {
+  digits.remove_prefix(std::min(digits.find_first_not_of('0'), digits.size()));
+  if (digits.size() < min_rounded_digits || fmt::format("{:.0f}", value) == digits) return true;
+  const std::string shortest = short_digits(value);
+  return digits.starts_with(shortest) &&
+         digits.find_first_not_of('0', shortest.size()) == std::string_view::npos;
+}
+
 bool is_control(std::string_view character) {
   const auto first = static_cast<unsigned char>(character[0]);
   if (character.size() == 1) return first < 0x20 || first == 0x7f;
@@ -302,16 +312,7 @@ Numeral keep_bad_cell(ParsedArray& written, std::string_view text) {
           .bad_text = static_cast<std::uint16_t>(written.bad_texts.size())};
 }
 
-bool is_representable(std::string_view digits, double value) {
-  digits.remove_prefix(std::min(digits.find_first_not_of('0'), digits.size()));
-  if (digits.size() < min_rounded_digits || fmt::format("{:.0f}", value) == digits) return true;
-  const std::string shortest = short_digits(value);
-  return digits.starts_with(shortest) &&
-         digits.find_first_not_of('0', shortest.size()) == std::string_view::npos;
-}
-
 NumeralResult parse_numeral(std::string_view token, DecimalMark mark) {
-  const char mark_letter = mark == DecimalMark::comma ? ',' : '.';
   if (mark == DecimalMark::point) {
     if (const auto plain = plain_decimal(token)) return {.numeral = *plain};
   }
@@ -320,8 +321,8 @@ NumeralResult parse_numeral(std::string_view token, DecimalMark mark) {
   if (const auto value = word_value(text)) {
     return {.numeral = {.value = minus ? -*value : *value, .computed = std::isnan(*value)}};
   }
-  const auto parts = split_parts(text, mark_letter);
-  if (!parts) return {.fault = NumeralError::not_a_number};
+  const auto parts = split_parts(text, mark == DecimalMark::comma ? ',' : '.');
+  if (!parts) return no_number;
   const auto value = digits_value(text, *parts, mark);
   if (!value) return {.fault = NumeralError::too_large};
   const bool is_whole = !parts->scientific && parts->digits_end == parts->whole_digits;
@@ -357,11 +358,7 @@ std::string printable(std::string_view text) {
     const std::size_t length = utf8_length(text);
     const std::string_view character = text.substr(0, std::max<std::size_t>(length, 1));
     if (shown.size() + character.size() > longest) return shown + "…";
-    if (length == 0 || is_control(character)) {
-      shown += '?';
-    } else {
-      shown += character;
-    }
+    shown += length == 0 || is_control(character) ? "?" : character;
     text.remove_prefix(character.size());
   }
   return shown;

@@ -108,8 +108,8 @@ class Splitter {
     } else {
       add_words(line);
     }
+    if (table_.fields.size() == row.first) add_field({});
     row.size = table_.fields.size() - row.first;
-    if (row.size == 0) row.size = add_field({});
     table_.rows.push_back(row);
   }
 
@@ -136,13 +136,11 @@ class Splitter {
     }
   }
 
-  std::size_t add_field(Field field) {
+  void add_field(Field field) {
     const char first = field.text.empty() ? '\0' : field.text[0];
-    const bool is_number =
-        (first >= '0' && first <= '9') || first == '+' || first == '-' || first == '.';
+    const bool is_number = is_digit(first) || first == '+' || first == '-' || first == '.';
     if (is_number && ++numbers_ > most_) refuse_surplus(where_, most_);
     table_.fields.push_back(field);
-    return 1;
   }
 
   void split_row() {
