@@ -113,8 +113,7 @@ void locate(ZipEntry& entry, std::string_view before_directory, const ZipPlace& 
 void refuse_overlaps(const std::vector<ZipEntry>& entries, const ZipPlace& where) {
   std::vector<const ZipEntry*> by_place;
   for (const ZipEntry& entry : entries) by_place.push_back(&entry);
-  std::sort(by_place.begin(), by_place.end(),
-            [](const ZipEntry* a, const ZipEntry* b) { return a->header < b->header; });
+  std::ranges::sort(by_place, {}, &ZipEntry::header);
   for (std::size_t i = 1; i < by_place.size(); ++i) {
     const ZipEntry& before = *by_place[i - 1];
     if (before.data.data() + before.data.size() >

@@ -149,16 +149,14 @@ class Pickle {
         push({.kind = NodeKind::tuple,
               .items = pop_items(static_cast<std::size_t>(opcode - '\x84'))});
         return;
-      case 'a': append_one(NodeKind::list, 1); return;
-      case 's': append_one(NodeKind::dictionary, 2); return;
+      case 'a': append(pop_items(1), NodeKind::list); return;
+      case 's': append(pop_items(2), NodeKind::dictionary); return;
       case 'e': append(pop_to_mark(), NodeKind::list); return;
       case 'u': append(pop_to_mark(), NodeKind::dictionary); return;
       case 'b': pop(); return;  // BUILD: attributes such as _metadata
       default: step_of_numbers_and_names(opcode);
     }
   }
-
-  void append_one(NodeKind kind, std::size_t count) { append(pop_items(count), kind); }
 
   void step_of_numbers_and_names(char opcode) {
     switch (opcode) {

@@ -244,9 +244,8 @@ void refuse_overlaps_and_holes(const SafetensorsHeader& header, std::size_t size
                                const std::string& where) {
   std::vector<std::size_t> by_place(header.tensors.size());
   for (std::size_t i = 0; i < by_place.size(); ++i) by_place[i] = i;
-  std::sort(by_place.begin(), by_place.end(), [&](std::size_t a, std::size_t b) {
-    return std::pair(header.offsets[a].begin, header.offsets[a].end) <
-           std::pair(header.offsets[b].begin, header.offsets[b].end);
+  std::ranges::sort(by_place, {}, [&](std::size_t i) {
+    return std::pair(header.offsets[i].begin, header.offsets[i].end);
   });
   std::size_t end = 0;
   std::string before;
