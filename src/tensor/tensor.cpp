@@ -290,14 +290,7 @@ Shape transposed(Shape shape) {
   return shape;
 }
 
-std::string shape_text(const Shape& shape) {
-  std::string text;
-  for (const std::size_t size : shape) {
-    if (!text.empty()) text += "×";
-    text += std::to_string(size);
-  }
-  return text;
-}
+std::string shape_text(const Shape& shape) { return fmt::format("{}", fmt::join(shape, "×")); }
 
 std::vector<std::size_t> multi_index(std::span<const Axis> axes, std::size_t place) {
   std::vector<std::size_t> result(axes.size());

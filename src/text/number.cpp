@@ -72,8 +72,7 @@ std::string quick_number(double value, int digits) {
 
 /// "0.1480" → "0.148", "2.00e+07" → "2e+07".
 std::string without_trailing_zeros(const std::string& text) {
-  const std::size_t exponent = text.find('e');
-  const std::size_t end = exponent == std::string::npos ? text.size() : exponent;
+  const std::size_t end = std::min(text.find('e'), text.size());
   std::string_view mantissa = std::string_view(text).substr(0, end);
   if (mantissa.find('.') == mantissa.npos) return text;
   while (mantissa.ends_with('0')) mantissa.remove_suffix(1);

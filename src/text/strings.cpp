@@ -65,11 +65,7 @@ std::string with_minus_signs(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const bool is_sign =
         text[i] == '-' && may_precede_sign(text.substr(0, i)) && begins_number(text.substr(i + 1));
-    if (is_sign) {
-      result += typeset_minus;
-    } else {
-      result += text[i];
-    }
+    result += is_sign ? typeset_minus : text.substr(i, 1);
   }
   return result;
 }

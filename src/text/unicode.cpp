@@ -6,6 +6,18 @@
 #include "text/number.hpp"
 
 namespace qkv::inline text {
+namespace {
+
+constexpr CodePoint joiner = 0x200D;
+constexpr CodePoint keycap = 0x20E3;
+
+bool is_skin_tone(CodePoint code) { return code >= 0x1F3FB && code <= 0x1F3FF; }
+
+bool is_keycap_base(CodePoint code) {
+  return (code >= '0' && code <= '9') || code == '#' || code == '*';
+}
+
+}  // namespace
 
 std::size_t utf8_length(std::string_view text) {
   if (text.empty()) return 0;
@@ -61,14 +73,8 @@ bool is_pictograph(CodePoint code) {
   return utf8proc_get_property(code)->boundclass == UTF8PROC_BOUNDCLASS_EXTENDED_PICTOGRAPHIC;
 }
 
-bool is_skin_tone(CodePoint code) { return code >= 0x1F3FB && code <= 0x1F3FF; }
-
 bool is_regional_indicator(CodePoint code) {
   return utf8proc_get_property(code)->boundclass == UTF8PROC_BOUNDCLASS_REGIONAL_INDICATOR;
-}
-
-bool is_keycap_base(CodePoint code) {
-  return (code >= '0' && code <= '9') || code == '#' || code == '*';
 }
 
 bool is_invisible(CodePoint code) {

@@ -9,9 +9,7 @@ namespace qkv::inline text {
 using CodePoint = utf8proc_int32_t;
 
 constexpr CodePoint bad_byte = -1;  ///< a byte that is not UTF-8
-constexpr CodePoint joiner = 0x200D;
 constexpr CodePoint emoji_selector = 0xFE0F;
-constexpr CodePoint keycap = 0x20E3;
 
 struct DecodedCodePoint {
   CodePoint code;
@@ -32,11 +30,7 @@ inline bool is_mark(CodePoint code) { return category_group(code) == 'M'; }
 
 bool is_pictograph(CodePoint code);
 
-bool is_skin_tone(CodePoint code);
-
 bool is_regional_indicator(CodePoint code);
-
-bool is_keycap_base(CodePoint code);
 
 /// True for code points with no visible shape or unknown width: controls, format characters, line
 /// and paragraph separators, unassigned and default-ignorable code points.
@@ -80,19 +74,6 @@ constexpr std::size_t last_character(std::string_view text) {
 /// Shortens a very long line to its two ends with `…` between them. Messages quote input, which may
 /// have megabytes.
 std::string elide_middle(std::string_view line);
-
-/// A grapheme cluster: what a reader sees as one character (a letter with its marks, a flag).
-struct Grapheme {
-  std::string_view text;
-  CodePoint first;
-  std::size_t width;  ///< columns of a terminal
-};
-
-/// Returns the cluster that starts at `at`, up to the next grapheme boundary of Unicode.
-Grapheme grapheme_at(std::string_view text, std::size_t at);
-
-/// Returns the longest prefix that fits into `columns`.
-std::string_view fitting_prefix(std::string_view text, std::size_t columns);
 
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 

@@ -35,7 +35,44 @@ std::size_t grapheme_width(std::string_view cluster) {
   return is_pictograph(first) ? widest : sum;
 }
 
-std::string blanks(std::size_t count) { return std::string(count, ' '); }
+/// A grapheme cluster: what a reader sees as one character (a letter with its marks, a flag).
+struct Grapheme {
+  std::string_view text;
+  CodePoint first;
+  std::size_t width;  ///< columns of a terminal
+};
+
+/// Returns the cluster that starts at `at`, up to the next grapheme boundary of Unicode.
+Grapheme grapheme_at(std::string_view text, std::size_t at) {
+  // An ASCII character is a cluster by itself unless a mark follows. This is the common case.
+  const bool alone = at + 1 == text.size() || is_printable_ascii(text[at + 1]);
+  if (alone && is_printable_ascii(text[at])) {
+    return {text.substr(at, 1), static_cast<CodePoint>(text[at]), 1};
+  }
+  const auto [first, first_bytes] = decode_code_point(text, at);
+  std::size_t end = at + first_bytes;
+  utf8proc_int32_t state = 0;
+  for (CodePoint previous = first; previous != bad_byte && end < text.size();) {
+    const auto [code, bytes] = decode_code_point(text, end);
+    if (code == bad_byte || utf8proc_grapheme_break_stateful(previous, code, &state)) break;
+    end += bytes;
+    previous = code;
+  }
+  const std::string_view cluster = text.substr(at, end - at);
+  return {cluster, first, grapheme_width(cluster)};
+}
+
+/// Returns the longest prefix that fits into `columns`.
+std::string_view fitting_prefix(std::string_view text, std::size_t columns) {
+  std::size_t at = 0, used = 0;
+  while (at < text.size()) {
+    const Grapheme cluster = grapheme_at(text, at);
+    if (used + cluster.width > columns) break;
+    used += cluster.width;
+    at += cluster.text.size();
+  }
+  return text.substr(0, at);
+}
 
 std::size_t room(std::string_view text, std::size_t columns) {
   const std::size_t used = width(text);
@@ -46,16 +83,6 @@ constexpr std::string_view item_sign = "- ";
 constexpr std::string_view code_margin = "    ";
 
 std::string_view without_blanks(std::string_view line) { return trimmed(line, " "); }
-
-std::string joined(const std::vector<std::string>& lines, char between,
-                   std::string_view (*part)(std::string_view)) {
-  std::string text;
-  for (const std::string& line : lines) {
-    if (!text.empty()) text += between;
-    text += part(line);
-  }
-  return text;
-}
 
 /// A run of text that is not divided: a word, or one Chinese character with its comma.
 struct Piece {
@@ -180,36 +207,6 @@ void join(std::string& paragraph, std::string_view line) {
 
 }  // namespace
 
-Grapheme grapheme_at(std::string_view text, std::size_t at) {
-  // An ASCII character is a cluster by itself unless a mark follows. This is the common case.
-  const bool alone = at + 1 == text.size() || is_printable_ascii(text[at + 1]);
-  if (alone && is_printable_ascii(text[at])) {
-    return {text.substr(at, 1), static_cast<CodePoint>(text[at]), 1};
-  }
-  const auto [first, first_bytes] = decode_code_point(text, at);
-  std::size_t end = at + first_bytes;
-  utf8proc_int32_t state = 0;
-  for (CodePoint previous = first; previous != bad_byte && end < text.size();) {
-    const auto [code, bytes] = decode_code_point(text, end);
-    if (code == bad_byte || utf8proc_grapheme_break_stateful(previous, code, &state)) break;
-    end += bytes;
-    previous = code;
-  }
-  const std::string_view cluster = text.substr(at, end - at);
-  return {cluster, first, grapheme_width(cluster)};
-}
-
-std::string_view fitting_prefix(std::string_view text, std::size_t columns) {
-  std::size_t at = 0, used = 0;
-  while (at < text.size()) {
-    const Grapheme cluster = grapheme_at(text, at);
-    if (used + cluster.width > columns) break;
-    used += cluster.width;
-    at += cluster.text.size();
-  }
-  return text.substr(0, at);
-}
-
 std::size_t width(std::string_view text) {
   if (is_printable_ascii(text)) return text.size();
   std::size_t sum = 0;
@@ -222,11 +219,11 @@ std::size_t width(std::string_view text) {
 }
 
 std::string padded_left(std::string_view text, std::size_t columns) {
-  return blanks(room(text, columns)).append(text);
+  return std::string(room(text, columns), ' ').append(text);
 }
 
 std::string padded_right(std::string_view text, std::size_t columns) {
-  return std::string(text) + blanks(room(text, columns));
+  return std::string(text) + std::string(room(text, columns), ' ');
 }
 
 std::string shortened(std::string_view text, std::size_t columns) {
@@ -235,10 +232,16 @@ std::string shortened(std::string_view text, std::size_t columns) {
   return std::string(fitting_prefix(text, columns - 1)) + "…";
 }
 
-std::string Passage::on_one_line() const { return joined(lines, ' ', without_blanks); }
+// The first line of an item may be empty: both leave it out.
+
+std::string Passage::on_one_line() const {
+  std::vector<std::string_view> words(lines.size());
+  std::ranges::transform(lines, words.begin(), without_blanks);
+  return std::string(without_blanks(fmt::format("{}", fmt::join(words, " "))));
+}
 
 std::string Passage::as_written() const {
-  return joined(lines, '\n', [](std::string_view line) { return line; });
+  return std::string(trimmed(fmt::format("{}", fmt::join(lines, "\n")), "\n"));
 }
 
 std::vector<Passage> passages_of(std::string_view prose) {
