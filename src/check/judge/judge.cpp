@@ -260,22 +260,13 @@ class Judge {
     }
     std::vector<std::size_t> masks;
     if (!options_.strict) masks = finite_masks(judgement_, trace_, node);
-    if (masks.empty()) {
-      node.units = units_for(node, submitted);
-      return;
-    }
-    NumeralCells rest = submitted.cells;
+    SubmittedArray read = submitted;  // the masks' notation is no evidence for the other cells
     for (const std::size_t i : masks) {
-      rest.to_write()[i] = {.value = -infinity};
+      read.cells.to_write()[i] = {.value = -infinity};
       node.own.values.mutable_span()[i] = -infinity;
       node.finite_mask = node.finite_mask || expects_minus_infinity(node, i);
     }
-    // The masks' notation is no evidence for the other cells.
-    node.units = units_for(node, {.name = submitted.name,
-                                  .shape = submitted.shape,
-                                  .cells = std::move(rest),
-                                  .precision = submitted.precision,
-                                  .rounded_to = submitted.rounded_to});
+    node.units = units_for(node, read);
   }
 
   void judge_cells(LearnerNode& node, const Tensor& taint) {
@@ -424,27 +415,19 @@ class Judge {
   }
 
   void mark_tainted(LearnerNode& node, const Tensor& taint) {
-    if (node.wrong_shape_array) {
-      tainted_.push_back(node.own);
-      std::ranges::fill(tainted_.back().values.mutable_span(), no_bound);
-      node.tainted = true;
-      return;
-    }
-    if (taint.values.empty() && node.wrong_cells() == 0) {
-      tainted_.emplace_back();
-      return;
-    }
-    Tensor planted = node.own;
+    Tensor& planted = tainted_.emplace_back();
+    node.tainted = node.wrong_shape_array != nullptr;  // then all of it
+    if (!node.tainted && taint.values.empty() && node.wrong_cells() == 0) return;
+    planted = node.own;
     for (std::size_t i = 0; i < planted.values.size(); ++i) {
       const bool judged = node.submitted && node.verdicts[i] != Verdict::blank;
       const bool bad =
           judged ? node.verdicts[i] == Verdict::wrong || node.verdicts[i] == Verdict::carried
-                 : !taint.values.empty() && std::isnan(taint.values[i]);
+                 : node.wrong_shape_array || (!taint.values.empty() && std::isnan(taint.values[i]));
       if (!bad) continue;
       planted.values.mutable_span()[i] = no_bound;
       node.tainted = true;
     }
-    tainted_.push_back(std::move(planted));
   }
 
   const Trace& trace_;
