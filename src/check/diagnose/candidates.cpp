@@ -264,24 +264,26 @@ void CandidateSet::assume(Hypothesis numbers, Tensor right,
   if (node_.submitted) made.steps[index_].written = &written_;
 }
 
+bool CandidateSet::is_near_written(double x, std::size_t cell) const {
+  const double written = mismatch_.written[cell];
+  return x == written || std::abs(x - written) <= mismatch_.tolerance[cell] + room_;
+}
+
 // A candidate for less than a quarter of the wrong cells is never named, first or later. Keeping it
 // would cost a copy of a large matrix.
 bool CandidateSet::is_worth_keeping(const Tensor& numbers) const {
   if (probes_.empty() || numbers.values.size() != mismatch_.written.size()) return true;
   std::size_t hits = 0;
-  for (const std::size_t i : probes_) {
-    const double gap = std::abs(numbers.values[i] - mismatch_.written[i]);
-    if (numbers.values[i] == mismatch_.written[i] || gap <= mismatch_.tolerance[i] + room_) ++hits;
-  }
+  for (const std::size_t i : probes_) hits += is_near_written(numbers.values[i], i) ? 1 : 0;
   return hits * nearly_a_quarter >= probes_.size();
 }
 
 // Beside the steps on the path, each candidate is compared cell by cell, in several parts.
 CandidateSet::Origin CandidateSet::origin_at(std::size_t at) const {
-  Origin origin{.at = at, .path = {}, .work = 0};
-  if (at != index_) origin.path = path_to(judgement_, index_, at, unsubmitted_before_);
   constexpr double comparison = 8;
-  origin.work = comparison * static_cast<double>(mismatch_.written.size());
+  Origin origin{.at = at,
+                .path = path_to(judgement_, index_, at, unsubmitted_before_),
+                .work = comparison * static_cast<double>(mismatch_.written.size())};
   for (const std::size_t i : origin.path) origin.work += budget_.work[i];
   constexpr double large = 1e6;
   if (at == index_ || origin.work < large || sampled_rows_.empty()) return origin;
@@ -311,10 +313,8 @@ bool CandidateSet::fits_sample(const Search& search, const Tensor& made) const {
             mismatch_.columns() +
         i % mismatch_.columns();
     if (!mismatch_.wrong[cell]) continue;
-    const double x = std::as_const(some->values)[i];
-    const double gap = std::abs(x - mismatch_.written[cell]);
     ++wrong;
-    if (x == mismatch_.written[cell] || gap <= mismatch_.tolerance[cell] + room_) ++hits;
+    hits += is_near_written(std::as_const(some->values)[i], cell) ? 1 : 0;
   }
   return hits * nearly_a_quarter >= wrong;
 }

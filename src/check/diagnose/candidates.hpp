@@ -202,6 +202,7 @@ class CandidateSet {
   bool add_carried(const Search& search, Candidate made) const;
   bool collect_pair(const Assumption& assumption, std::size_t first, std::size_t second);
   void collect_slips(const Assumption& assumption);
+  bool is_near_written(double x, std::size_t cell) const;
   bool is_worth_keeping(const Tensor& numbers) const;
   bool fits_sample(const Search& search, const Tensor& made) const;
   void allow_rounding(const UnsubmittedRange& unsubmitted, const std::deque<Assumption>& draws);
