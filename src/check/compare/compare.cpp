@@ -57,13 +57,10 @@ std::size_t shown_place(const StepReport& report, const CellReference& cell, con
 
 // Returns the agreement that a verdict of `check` stands for.
 Agreement agreement_of(const StepReport& report, const ComparedStep& step) {
-  if (step.agreement == Agreement::other_shape &&
-      (report.verdict == Verdict::wrong || report.verdict == Verdict::shape))
-    return Agreement::other_shape;
   const bool has_shape = step.agreement != Agreement::other_shape;
   switch (report.verdict) {
     case Verdict::shape: return Agreement::other_shape;
-    case Verdict::wrong: return Agreement::differs;
+    case Verdict::wrong: return has_shape ? Agreement::differs : Agreement::other_shape;
     case Verdict::carried: return Agreement::follows;
     case Verdict::undecided: return has_shape ? Agreement::undecided : Agreement::close;
     default:
@@ -356,6 +353,39 @@ std::string halving_step(const std::vector<const Step*>& steps) {
   return best;
 }
 
+// Returns maps "theirs=ours" of arrays that fit no step by name, and have the numbers of one that
+// had no array.
+std::vector<std::string> suggested_maps(const Comparison& comparison, bool ours_is_actual) {
+  constexpr std::size_t most = 16;  // arrays that are looked up
+  // By their number of cells, and by that of their last rows.
+  std::map<std::size_t, std::vector<const ComparedMatrix*>> missing;
+  std::set<const ComparedMatrix*> taken;  // another array is another step
+  std::vector<const ComparedMatrix*> unknown;
+  for (const ComparedStep& step : comparison.steps) {
+    if (!is_missing(step.agreement)) continue;
+    const ComparedMatrix* matrix = step.actual != nullptr ? step.actual : step.desired;
+    if ((step.actual != nullptr) == ours_is_actual) {
+      const std::size_t count = matrix->tensor.values.size();
+      missing[count].push_back(matrix);
+      if (matrix->tensor.rows() > 1) missing[count / matrix->tensor.rows()].push_back(matrix);
+    } else if (unknown.size() < most && step.name.find_first_of("*=") == std::string::npos) {
+      unknown.push_back(matrix);
+    }
+  }
+  std::vector<std::string> maps;
+  for (const ComparedMatrix* theirs : unknown) {
+    const auto& candidates = missing[theirs->tensor.values.size()];
+    const auto fit = [&](const ComparedMatrix* ours) {
+      return taken.contains(ours) ? Likeness::none : likeness_of(*ours, *theirs);
+    };
+    const auto found = std::ranges::max_element(candidates, {}, fit);
+    if (found == candidates.end() || fit(*found) == Likeness::none) continue;
+    maps.push_back(fmt::format("{}={}", theirs->name, (*found)->name));
+    taken.insert(*found);
+  }
+  return maps;
+}
+
 }  // namespace
 
 std::optional<CheckReport> check_program(const Lesson& lesson, const Trace& trace,
@@ -470,37 +500,6 @@ std::optional<Bisection> bisect(const Comparison& comparison, const Trace& trace
   for (const Step* step : missing) result.not_submitted.push_back(step->name);
   result.dump = halving_step(missing);
   return result;
-}
-
-std::vector<std::string> suggested_maps(const Comparison& comparison, bool ours_is_actual) {
-  constexpr std::size_t most = 16;  // arrays that are looked up
-  // By their number of cells, and by that of their last rows.
-  std::map<std::size_t, std::vector<const ComparedMatrix*>> missing;
-  std::set<const ComparedMatrix*> taken;  // another array is another step
-  std::vector<const ComparedMatrix*> unknown;
-  for (const ComparedStep& step : comparison.steps) {
-    if (!is_missing(step.agreement)) continue;
-    const ComparedMatrix* matrix = step.actual != nullptr ? step.actual : step.desired;
-    if ((step.actual != nullptr) == ours_is_actual) {
-      const std::size_t count = matrix->tensor.values.size();
-      missing[count].push_back(matrix);
-      if (matrix->tensor.rows() > 1) missing[count / matrix->tensor.rows()].push_back(matrix);
-    } else if (unknown.size() < most && step.name.find_first_of("*=") == std::string::npos) {
-      unknown.push_back(matrix);
-    }
-  }
-  std::vector<std::string> maps;
-  for (const ComparedMatrix* theirs : unknown) {
-    const auto& candidates = missing[theirs->tensor.values.size()];
-    const auto fit = [&](const ComparedMatrix* ours) {
-      return taken.contains(ours) ? Likeness::none : likeness_of(*ours, *theirs);
-    };
-    const auto found = std::ranges::max_element(candidates, {}, fit);
-    if (found == candidates.end() || fit(*found) == Likeness::none) continue;
-    maps.push_back(fmt::format("{}={}", theirs->name, (*found)->name));
-    taken.insert(*found);
-  }
-  return maps;
 }
 
 std::string map_options(const std::vector<std::string>& maps) {

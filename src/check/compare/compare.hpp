@@ -101,10 +101,6 @@ std::optional<std::size_t> first_difference(const Comparison& comparison, bool b
 /// Returns where the first difference arises in the lesson's graph; nothing if no step differs.
 std::optional<Bisection> bisect(const Comparison& comparison, const Trace& trace);
 
-/// Returns maps "theirs=ours" of arrays that fit no step by name, and have the numbers of one that
-/// had no array.
-std::vector<std::string> suggested_maps(const Comparison& comparison, bool ours_is_actual);
-
 /// Returns the first of these maps as options of a command.
 std::string map_options(const std::vector<std::string>& maps);
 

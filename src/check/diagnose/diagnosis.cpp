@@ -301,6 +301,27 @@ std::vector<Diagnosis> diagnoses_of(const std::vector<Explanation>& explanations
   return found;
 }
 
+// Returns the block that the wrong cells fill, if they do: its other cells are blank, masked, or
+// share the same property. Empty for fewer than two wrong cells.
+std::optional<Region> region_of(const LearnerNode& node) {
+  if (!node.submitted || node.wrong_cells() < 2) return {};
+  const Shape shape = node.own.shape();
+  Cellwise block{node, {}};
+  Region region{.axes = bounding_block(block, shape), .wrong = node.wrong_cells()};
+  block.cells = cells_in(region, shape);
+  region.is_whole = block.cells.size() == node.verdicts.size();
+  constexpr std::size_t third = 3;  // a mask may hide half of a block
+  if (third * region.wrong < block.cells.size()) return {};
+  tell_what(block, region);
+  if (region.what != Region::What::anything) return region;
+  // Nothing in common: then nearly all must be wrong; some may be right by chance.
+  const auto is_right = [&](auto i) { return block.is_evidence(i) && !block.is_wrong(i); };
+  const auto others = static_cast<std::size_t>(std::ranges::count_if(block.cells, is_right));
+  constexpr std::size_t one_in = 20;
+  if (others * one_in > block.cells.size()) return {};
+  return region;
+}
+
 }  // namespace
 
 // Together at most 50 times the lesson's own work and what 2 seconds of one core do.
@@ -330,25 +351,6 @@ std::vector<std::size_t> cells_in(const Region& region, const Shape& shape) {
     cells = std::move(next);
   }
   return cells;
-}
-
-std::optional<Region> region_of(const LearnerNode& node) {
-  if (!node.submitted || node.wrong_cells() < 2) return {};
-  const Shape shape = node.own.shape();
-  Cellwise block{node, {}};
-  Region region{.axes = bounding_block(block, shape), .wrong = node.wrong_cells()};
-  block.cells = cells_in(region, shape);
-  region.is_whole = block.cells.size() == node.verdicts.size();
-  constexpr std::size_t third = 3;  // a mask may hide half of a block
-  if (third * region.wrong < block.cells.size()) return {};
-  tell_what(block, region);
-  if (region.what != Region::What::anything) return region;
-  // Nothing in common: then nearly all must be wrong; some may be right by chance.
-  const auto is_right = [&](auto i) { return block.is_evidence(i) && !block.is_wrong(i); };
-  const auto others = static_cast<std::size_t>(std::ranges::count_if(block.cells, is_right));
-  constexpr std::size_t one_in = 20;
-  if (others * one_in > block.cells.size()) return {};
-  return region;
 }
 
 NodeDiagnosis diagnose(const Judgement& judgement, const Trace& trace, std::size_t index,

@@ -63,17 +63,13 @@ struct Region {
   bool is_whole = false;            ///< it covers the tensor
 };
 
-/// Returns the block that the wrong cells fill, if they do: its other cells are blank, masked, or
-/// share the same property. Empty for fewer than two wrong cells.
-std::optional<Region> region_of(const LearnerNode& node);
-
 /// Returns the tensor's cells in the region, in order.
 std::vector<std::size_t> cells_in(const Region& region, const Shape& shape);
 
 /// What diagnosis found out about one matrix.
 struct NodeDiagnosis {
   std::vector<Diagnosis> mistakes;  ///< that explain the wrong cells or the wrong shape, best first
-  std::optional<Region> region;     ///< as `region_of`
+  std::optional<Region> region;     ///< empty if the wrong cells fill no block
   /// Number of steps, this one and unsubmitted ones before it, whose mistakes were not all tried
   /// because the budget was spent.
   std::size_t untried = 0;
