@@ -8,12 +8,6 @@ namespace {
 
 constexpr std::int16_t all_decimals = 15;
 
-[[noreturn]] void refuse(std::string_view text) {
-  throw InputError(
-      fmt::format("\"{}\" is no number: write it like 0.25, 0,25, 3/7, √2, 80%, 2.5e-3 or -inf",
-                  printable(text)));
-}
-
 // A matrix of whole numbers is shown without decimals.
 SubmittedArray shown_operand(const std::string& name, const Tensor& tensor, int digits) {
   const auto is_whole = [](double x) { return !std::isfinite(x) || x == std::trunc(x); };
@@ -158,8 +152,7 @@ void report_room(const LearnerNode& node, Room& room_of, StepReport& report) {
     if (!is_open && !decides_nothing && std::isfinite(accepted))
       report.tolerance = std::max(report.tolerance, accepted);
   }
-  if (!report.room) return;
-  report.decided_by = room_of.deciding_steps(node);
+  if (report.room) report.decided_by = room_of.deciding_steps(node);
 }
 
 StepReport report_of(const Interpretation& interpretation, std::size_t index, Room& room,
@@ -258,10 +251,12 @@ PassReports pass_reports(const CheckReport& report, const Trace& trace) {
 
 Numeral parse_answer(std::string_view text) {
   text = trimmed(text);
-  const DecimalMark mark = decimal_mark_of(text);
-  const NumeralResult result = parse_cell(text, mark);
-  if (result.fault != NumeralError::none || std::isnan(result.numeral.value)) refuse(text);
-  Numeral answer = result.numeral;
+  auto [answer, fault] = parse_cell(text, decimal_mark_of(text));
+  if (fault != NumeralError::none || std::isnan(answer.value)) {
+    throw InputError(
+        fmt::format("\"{}\" is no number: write it like 0.25, 0,25, 3/7, √2, 80%, 2.5e-3 or -inf",
+                    printable(text)));
+  }
   // A percentage has decimals of its own, and so has a fraction over a rounded number.
   if (answer.exact && answer.decimals == 0) answer.decimals = all_decimals;
   return answer;

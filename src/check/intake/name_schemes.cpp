@@ -338,11 +338,7 @@ std::optional<MappedName> mapped(const std::vector<NameMap>& maps, std::string_v
   return {};
 }
 
-std::vector<std::string_view> scheme_names() {
-  std::vector<std::string_view> names;
-  for (const NameScheme& scheme : schemes) names.push_back(scheme.name);
-  return names;
-}
+std::vector<std::string_view> scheme_names() { return NameViews(schemes, &NameScheme::name); }
 
 std::string adopt_scheme(const std::optional<std::string>& wanted, const Trace& trace,
                          const std::function<bool(std::string_view)>& mapped,

@@ -56,14 +56,6 @@ bool is_beside_the_point(const ListedFile& file) {
   return name == manifest_name || only_written || file.path.extension() == ".html";
 }
 
-// Files of the current export go first, so that an older export's files do not replace them. If it
-// wrote a matrix in several formats, the first is enough.
-void sort_by_list(std::vector<ListedFile>& files, const Manifest& list) {
-  std::stable_partition(files.begin(), files.end(), [&](const ListedFile& file) {
-    return list.lists(file.path.filename().string());
-  });
-}
-
 std::vector<ListedFile> files_in(const fs::path& path) {
   std::error_code error;
   if (!fs::is_directory(path, error) && !is_archive(path)) return {ListedFile{.path = path}};
@@ -115,7 +107,10 @@ class SubmissionReader {
         submission_{.name = path.string(), .list = read_manifest(path)} {}
 
   Submission read(std::vector<ListedFile> files) {
-    if (submission_.list) sort_by_list(files, *submission_.list);
+    // Files of the current export go first, so that an older export's files do not replace them. If
+    // it wrote a matrix in several formats, the first is enough.
+    std::stable_partition(files.begin(), files.end(),
+                          [&](const ListedFile& file) { return is_listed(file.path); });
     std::error_code error;
     if (files.size() == 1 && files.front().path == path_ && !fs::exists(path_, error)) {
       throw InputError(fmt::format("{}: there is no such file or directory", path_.string()));
@@ -216,12 +211,8 @@ class SubmissionReader {
     return std::move(found->name);
   }
 
-  // True for an older export's file beside a newer export, whose manifest lists only the other.
-  bool is_stale(const SubmittedFile& file, const SubmittedFile& other) const {
-    const auto listed = [&](const SubmittedFile& one) {
-      return submission_.list->lists(one.path.filename().string());
-    };
-    return submission_.list && listed(other) && !listed(file);
+  bool is_listed(const fs::path& file) const {
+    return submission_.list && submission_.list->lists(file.filename().string());
   }
 
   // If two files agree, the one with all matrices is kept; of equally many, the finer one. If they
@@ -231,7 +222,7 @@ class SubmissionReader {
     bool is_there = false;
     for (const SubmittedFile& other : submission_.files) {
       if (!share_cells(other, file)) continue;
-      if (is_stale(file, other)) {
+      if (is_listed(other.path) && !is_listed(file.path)) {  // of an older export
         return note("{} does not list {}: it was not read", manifest_name, file.file);
       }
       if (!agree(other, file, trace_.at(file.name))) {

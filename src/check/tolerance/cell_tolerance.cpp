@@ -121,12 +121,9 @@ double MatrixTolerance::largest() const {
 }
 
 double MatrixTolerance::unsubmitted(std::span<const double> numbers) const {
-  switch (basis) {
-    case ToleranceBasis::whole:
-    case ToleranceBasis::other_matrices:
-    case ToleranceBasis::rounded: return on_the_way_to_whole;
-    default: break;
-  }
+  if (basis == ToleranceBasis::whole || basis == ToleranceBasis::other_matrices ||
+      basis == ToleranceBasis::rounded)
+    return on_the_way_to_whole;
   if (are_written()) return intermediate.value_or(largest());
   return std::max(unit_of_program(precision, numbers), intermediate.value_or(0));
 }

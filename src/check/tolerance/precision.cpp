@@ -158,9 +158,7 @@ bool has_more_decimals(double x, int decimals, double slack) {
 
 OtherDecimals decimals_of(const SubmittedArray& submitted, const Tensor* truth) {
   OtherDecimals found{.needed = decimals_needed(submitted)};
-  if (found.needed == more_than_any) {
-    found = {.fraction = largest_fraction(submitted.cells)};
-  }
+  if (found.needed == more_than_any) found = {.fraction = largest_fraction(submitted.cells)};
   if (!truth) return found;
   found.written = most_decimals(submitted);
   const int few =
