@@ -255,14 +255,6 @@ void plan_entry(const ExportEntry& entry, const ExportFormat& format, FileContex
 // The files that hold each given and step.
 using Holders = std::map<std::string_view, std::vector<std::string_view>>;
 
-Holders holders_of(const std::vector<PlannedFile>& plan) {
-  Holders holders;
-  for (const PlannedFile& file : plan) {
-    for (const std::string& name : file.holds) holders[name].push_back(file.name);
-  }
-  return holders;
-}
-
 // The files as JSON: null, a name, or a list.
 Json files_json(const std::string& name, const Holders& holders) {
   const auto found = holders.find(name);
@@ -307,7 +299,10 @@ Json step_json(std::size_t number, const StepRecipe& step, const Trace& trace,
 Json list_of(const Lesson& lesson, const Trace& trace,
              const std::vector<const ExportFormat*>& formats,
              const std::vector<PlannedFile>& plan) {
-  const Holders holders = holders_of(plan);
+  Holders holders;
+  for (const PlannedFile& file : plan) {
+    for (const std::string& name : file.holds) holders[name].push_back(file.name);
+  }
   Json json = Json::object();
   json["qkv"] = QKV_VERSION;
   json["lesson"] = lesson.name;

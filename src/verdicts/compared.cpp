@@ -377,12 +377,9 @@ std::string conventions_text(const Comparison& comparison) {
   std::vector<std::pair<std::string, std::vector<std::string>>> notes;
   const auto add_note = [&](const std::string& what, const std::string& name) {
     if (what.empty()) return;
-    const auto found = std::ranges::find(notes, what, [](const auto& one) { return one.first; });
-    if (found == notes.end()) {
-      notes.push_back({what, {sanitise(name)}});
-    } else {
-      found->second.push_back(sanitise(name));
-    }
+    auto note = std::ranges::find_if(notes, [&](const auto& one) { return one.first == what; });
+    if (note == notes.end()) note = notes.insert(note, {what, {}});
+    note->second.push_back(sanitise(name));
   };
   for (const ComparedStep& step : comparison.steps) {
     for (const ComparedMatrix* side : {step.actual, step.desired}) {
@@ -487,12 +484,8 @@ std::string bisection_text(const Bisection& bisection) {
 // Wraps each line separately.
 std::string wrapped_lines(std::string_view lines, std::size_t width) {
   std::string text;
-  while (!lines.empty()) {
-    const std::size_t end = lines.find('\n');
-    for (const std::string& line : wrapped(std::string(lines.substr(0, end)), width)) {
-      text += line + "\n";
-    }
-    lines.remove_prefix(end + 1);
+  for (const std::string_view whole : split(lines, '\n')) {
+    for (const std::string& line : wrapped(whole, width)) text += line + "\n";
   }
   return text;
 }
@@ -510,10 +503,9 @@ std::string compared_text(const Comparison& comparison, const ComparedSide& actu
   text += table_text(comparison, style.all) + "\n";
   text += wrapped_lines(tolerances_text(comparison), style.width);
   if (!text.ends_with("\n\n")) text += "\n";
-  text += wrapped_lines(masks_text(comparison), style.width);
-  text += wrapped_lines(conventions_text(comparison), style.width);
-  text += wrapped_lines(nan_on_both_text(comparison), style.width);
-  text += wrapped_lines(coarser_text(comparison), style.width);
+  text += wrapped_lines(masks_text(comparison) + conventions_text(comparison) +
+                            nan_on_both_text(comparison) + coarser_text(comparison),
+                        style.width);
   text += undecided_text(comparison, style);
   // One line each, for scripts.
   const std::string maps =
