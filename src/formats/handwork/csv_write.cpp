@@ -34,8 +34,7 @@ bool needs_guard(std::string_view label) {
 
 /// The largest size of a cell with its separator.
 std::size_t widest_cell(const CsvOptions& options) {
-  if (!options.digits) return max_shortest_length + 1;
-  return max_fixed_length(*options.digits) + 1;
+  return (options.digits ? max_fixed_length(*options.digits) : max_shortest_length) + 1;
 }
 
 void refuse_mismatched_sizes(const CsvMatrix& matrix, const CsvOptions& options) {

@@ -144,18 +144,12 @@ bool take_sign(std::string_view& text) {
   return true;
 }
 
-bool same_word(std::string_view text, std::string_view small) {
-  return std::equal(text.begin(), text.end(), small.begin(), small.end(),
-                    [](char a, char b) { return ascii_lowercase(a) == b; });
-}
-
 /// The value of a word such as inf or nan.
 std::optional<double> word_value(std::string_view text) {
   if (text.empty() || is_digit(text.front())) return std::nullopt;
-  if (same_word(text, "inf") || same_word(text, "infinity") || text == infinity_sign) {
-    return std::numeric_limits<double>::infinity();
-  }
-  if (same_word(text, "nan")) return std::numeric_limits<double>::quiet_NaN();
+  const std::string word = ascii_lowercase(std::string(text));
+  if (word == "inf" || word == "infinity" || word == infinity_sign) return infinity;
+  if (word == "nan") return std::numeric_limits<double>::quiet_NaN();
   return std::nullopt;
 }
 

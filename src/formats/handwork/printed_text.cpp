@@ -50,9 +50,40 @@ Numeral read_number(std::string_view token, const Source& source, std::size_t po
   return keep_bad_cell(*source.bad_cells, token);
 }
 
+/// The end of one argument of a call, `dtype=float32` or `grad_fn=<MmBackward0>`, or npos.
+std::size_t skip_argument(std::string_view text, std::size_t pos) {
+  while (pos < text.size() && (is_letter(text[pos]) || is_digit(text[pos]))) ++pos;
+  if (pos >= text.size() || text[pos] != '=') return npos;
+  ++pos;
+  constexpr std::string_view openers = "<'\"(";
+  constexpr std::string_view closers = ">'\")";
+  const std::size_t kind = pos < text.size() ? openers.find(text[pos]) : npos;
+  if (kind != npos) pos = std::min(text.find(closers[kind], pos + 1), text.size());
+  return std::min(text.find_first_of(",) \t\r\n", pos), text.size());
+}
+
+/// Only the end of a call may follow the matrix, and nothing that could change its numbers.
+void refuse_rest(const Source& source, std::size_t pos) {
+  constexpr std::string_view endings = " \t\r\n),;>";
+  for (;;) {
+    pos = source.text.find_first_not_of(endings, pos);
+    if (pos == npos) return;
+    const std::size_t end = is_letter(source.text[pos]) ? skip_argument(source.text, pos) : npos;
+    if (end == npos) {
+      const std::size_t line_end = source.text.find_first_of("\r\n", pos);
+      source.refuse(pos, fmt::format("\"{}\" follows the last bracket: keep one matrix and "
+                                     "nothing after it",
+                                     printable(source.text.substr(pos, line_end - pos))));
+    }
+    pos = end;
+  }
+}
+
 constexpr std::size_t max_depth = 32;  // NumPy 1's limit of axes
 
-/// Parses nested lists of numbers; lists of one level must have equal size.
+/// Parses the nested lists that open at `start`, as NumPy, PyTorch, Python and MATLAB write them;
+/// lists of one level must have equal size. Only the end of a call may follow, and nothing that
+/// could change the numbers. Throws InputError with the line.
 class BracketReader {
  public:
   BracketReader(const Source& source, std::size_t start) : source_(source), pos_(start) {}
@@ -61,10 +92,9 @@ class BracketReader {
     do {
       step();
     } while (!open_.empty());
+    refuse_rest(source_, pos_);
     return {.shape = sizes_, .cells = std::move(cells_)};
   }
-
-  std::size_t end() const { return pos_; }
 
  private:
   char at(std::size_t pos) const { return pos < source_.text.size() ? source_.text[pos] : '\0'; }
@@ -221,35 +251,6 @@ class BracketReader {
   Numerals cells_ = {};
 };
 
-/// The end of one argument of a call, `dtype=float32` or `grad_fn=<MmBackward0>`, or npos.
-std::size_t skip_argument(std::string_view text, std::size_t pos) {
-  while (pos < text.size() && (is_letter(text[pos]) || is_digit(text[pos]))) ++pos;
-  if (pos >= text.size() || text[pos] != '=') return npos;
-  ++pos;
-  constexpr std::string_view openers = "<'\"(";
-  constexpr std::string_view closers = ">'\")";
-  const std::size_t kind = pos < text.size() ? openers.find(text[pos]) : npos;
-  if (kind != npos) pos = std::min(text.find(closers[kind], pos + 1), text.size());
-  return std::min(text.find_first_of(",) \t\r\n", pos), text.size());
-}
-
-/// Only the end of a call may follow the matrix, and nothing that could change its numbers.
-void refuse_rest(const Source& source, std::size_t pos) {
-  constexpr std::string_view endings = " \t\r\n),;>";
-  for (;;) {
-    pos = source.text.find_first_not_of(endings, pos);
-    if (pos == npos) return;
-    const std::size_t end = is_letter(source.text[pos]) ? skip_argument(source.text, pos) : npos;
-    if (end == npos) {
-      const std::size_t line_end = source.text.find_first_of("\r\n", pos);
-      source.refuse(pos, fmt::format("\"{}\" follows the last bracket: keep one matrix and "
-                                     "nothing after it",
-                                     printable(source.text.substr(pos, line_end - pos))));
-    }
-    pos = end;
-  }
-}
-
 /// The position of a matrix's first bracket, if only a name, a prompt or a call precedes it: "A =
 /// [", "tensor([", ">>> np.array([", "Out[3]: array([".
 std::optional<std::size_t> opening_bracket(std::string_view text) {
@@ -270,16 +271,6 @@ std::optional<std::size_t> opening_bracket(std::string_view text) {
     if (!in_word && marks.find(c) == npos && white.find(c) == npos) return std::nullopt;
   }
   return std::nullopt;
-}
-
-/// Parses the nested lists that open at `start`, as NumPy, PyTorch, Python and MATLAB write them;
-/// lists of one level must have equal size. Only the end of a call may follow, and nothing that
-/// could change the numbers. Throws InputError with the line.
-ParsedArray read_brackets(const Source& source, std::size_t start) {
-  BracketReader reader(source, start);
-  ParsedArray written = reader.read();
-  refuse_rest(source, reader.end());
-  return written;
 }
 
 std::vector<Piece> line_pieces(std::string_view text) {
@@ -472,7 +463,7 @@ ParsedArray read_printed_text(std::string_view text, const std::string& where,
     refuse_without_numbers(source);
     if (!has_display_lines(text)) return read_csv(text, where, wanted);
   }
-  ParsedArray written = start ? read_brackets(source, *start) : DisplayReader(source).read();
+  ParsedArray written = start ? BracketReader(source, *start).read() : DisplayReader(source).read();
   resolve_precision(written.cells.to_write());
   written.bad_texts = std::move(bad_cells.bad_texts);
   return written;
