@@ -319,11 +319,6 @@ std::vector<fs::path> parents_to_change(const fs::path& path) {
   return parents;
 }
 
-fs::path made(const fs::path& path) {
-  make_directory(path);
-  return path;
-}
-
 // A rename would replace a pipe or a device, too, but no export created it.
 void refuse_in_the_way(const fs::path& path) {
   struct stat status = {};
@@ -375,7 +370,7 @@ void Directory::lock() const {
 
 void disable_fsync() { fsync_enabled = false; }
 
-void make_directory(const fs::path& path) {
+fs::path make_directory(const fs::path& path) {
   const std::vector<fs::path> parents = parents_to_change(path);
   std::error_code error;
   fs::create_directories(path, error);
@@ -392,10 +387,11 @@ void make_directory(const fs::path& path) {
   for (const fs::path& parent : parents) {
     if (const auto changed = directory_to_sync(parent)) changed->sync();
   }
+  return path;
 }
 
 OutputDirectory::OutputDirectory(const fs::path& path, const NameViews& names)
-    : directory_(made(path)) {
+    : directory_(make_directory(path)) {
   directory_.lock();
   for (const std::string_view name : names) refuse_in_the_way(path / name);
   refuse_in_the_way(path / manifest_name);

@@ -57,8 +57,9 @@ class Directory {
 /// Disables all syncing for the whole process: the user's --no-sync.
 void disable_fsync();
 
-/// Creates a directory and its parents, and syncs their names. Throws InputError if that fails.
-void make_directory(const std::filesystem::path& path);
+/// Creates a directory and its parents, syncs their names, and returns the path. Throws InputError
+/// if that fails.
+std::filesystem::path make_directory(const std::filesystem::path& path);
 
 /// A directory for an export. The manifest is removed first and written last; the directory stays
 /// locked against other qkv processes meanwhile.
