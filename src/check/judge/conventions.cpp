@@ -42,10 +42,10 @@ std::vector<Variant> with_base_2(const Recipe& recipe, const Trace&) {
   return {std::move(base_2)};
 }
 
-// True if the step is the gradient of that loss.
-bool goes_back_through(const StepRecipe& step, const StepRecipe& loss) {
-  const BackwardRule way = loss.operation->backward({0, loss.of.size(), &loss.options});
-  return step.operation == way.operation && step.of[1] == loss.of[0];
+// True if the step is the gradient of the other one.
+bool goes_back_through(const StepRecipe& step, const StepRecipe& forward) {
+  const BackwardRule rule = forward.operation->backward({0, forward.of.size(), &forward.options});
+  return step.operation == rule.operation && step.of[1] == forward.of[0];
 }
 
 // Swaps sum and mean in a loss, and in its gradient. A step computed from those must show it: a
@@ -97,9 +97,7 @@ double divisor_of(const Step& step, const Trace& trace) {
   for (const Step& forward : trace.steps) {
     const std::optional<EquivalentPlacement>& other = forward.operation->equivalent_placement;
     if (!other) continue;
-    const BackwardRule rule = forward.operation->backward({0, forward.of.size(), &forward.options});
-    const bool is_gradient_of = rule.operation == step.operation && step.of[1] == forward.of[0];
-    if (&forward != &step && !is_gradient_of) continue;
+    if (&forward != &step && !goes_back_through(step, forward)) continue;
     return other->there(trace.call(forward)).number("by", 0);
   }
   return 0;
