@@ -232,8 +232,7 @@ std::string shortened(std::string_view text, std::size_t columns) {
   return std::string(fitting_prefix(text, columns - 1)) + "…";
 }
 
-// The first line of an item may be empty: both leave it out.
-
+// The first line of an item may be empty: it is left out.
 std::string Passage::on_one_line() const {
   std::vector<std::string_view> words(lines.size());
   std::ranges::transform(lines, words.begin(), without_blanks);
