@@ -7,20 +7,9 @@ namespace qkv::inline ops {
 namespace {
 
 // The fraction of a line's weights that the sink leaves. Before it the line's sum is 1 / most,
-// where `most` is its largest weight, since e^(top − top) is 1.
+// where `most` is its largest weight, since e^(top − top) is 1. All of it if everything is hidden.
 double share_left(double most, double top, double sink) {
-  return 1 / (1 + most * std::exp(sink - top));
-}
-
-Matrix shares_left(const MatrixView& scores, const MatrixView& weights, double sink, Along along) {
-  const Matrix top = maxima(scores, along);
-  const Matrix most = maxima(weights, along);
-  Matrix left = top;
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    left.storage()[i] =
-        top.storage()[i] == -infinity ? 1 : share_left(most.storage()[i], top.storage()[i], sink);
-  }
-  return left;
+  return top == -infinity ? 1 : 1 / (1 + most * std::exp(sink - top));
 }
 
 // The weight that each line gives to its sink.
@@ -54,9 +43,7 @@ double sink_of(const Call& call, std::size_t matrix) {
 }
 
 void share_with_sink(std::span<const double> scores, std::span<double> weights, double sink) {
-  const double top = max_of(scores);
-  if (top == -infinity) return;
-  const double left = share_left(max_of(weights), top, sink);
+  const double left = share_left(max_of(weights), max_of(scores), sink);
   for (double& weight : weights) weight *= left;
 }
 
@@ -92,9 +79,10 @@ namespace {
 Tensor with_sinks(const Call& call, Tensor weights) {
   for (std::size_t m = 0; !weights.values.empty() && m < weights.matrices(); ++m) {
     const Matrix alone = weights.matrix(m);
-    const Matrix left =
-        shares_left(call.inputs[0]->matrix(m), weights.matrix(m), sink_of(call, m), along_of(call));
-    xt::noalias(weights.mutable_matrix(m)) = alone * left;
+    const Matrix most = maxima(alone, along_of(call));
+    const Matrix top = maxima(call.inputs[0]->matrix(m), along_of(call));
+    xt::noalias(weights.mutable_matrix(m)) =
+        alone * xt::vectorize(share_left)(most, top, sink_of(call, m));
   }
   return weights;
 }
