@@ -196,10 +196,6 @@ Matrix waves(std::size_t rows, const Sinusoid& wave) {
   return xt::where(wave.is_cosine, xt::cos(angles), xt::sin(angles));
 }
 
-Matrix rows_of(const Tensor& table, std::size_t first, std::size_t count) {
-  return xt::view(table.matrix(0), xt::range(first, first + count), xt::all());
-}
-
 struct Positions {
   static std::string code_of(const Call& call) {
     const Tensor& tokens = *call.inputs[0];
@@ -247,9 +243,10 @@ struct Positions {
     if (rows.labels.size() > rows.size) rows.labels = {};  // labels differ by sentence
     Tensor result = uninitialised({std::move(rows), tokens.axes.back()});
     if (result.values.empty()) return result;
+    const Block first_rows = Block::of(result);
+    if (is_learned(call)) return block_of(*call.inputs[1], std::move(result), first_rows);
     xt::noalias(result.mutable_matrix(0)) =
-        is_learned(call) ? rows_of(*call.inputs[1], 0, result.rows())
-                         : waves(result.rows(), right_sinusoid(call, result.columns()));
+        waves(result.rows(), right_sinusoid(call, result.columns()));
     return result;
   }
 };
