@@ -296,23 +296,6 @@ std::string place_text(std::string_view what, const Axis& axis, std::size_t i, s
                        : fmt::format("{} {} ({})", what, i + 1, label);
 }
 
-std::string why_hidden(const CellBase& c) {
-  if (!is_masked(c, mask_kind(*c.call))) return {};
-  const std::vector<std::size_t> index = leading_index(*c.output, c.matrix);
-  const std::size_t batch = index.empty() ? 0 : index.front();
-  const std::string key = place_text("key", c.output->axes.back(), c.column, batch);
-  const std::string_view kind = mask_kind(*c.call);
-  if (kind == "padding") return fmt::format("hidden: {} is padding", key);
-  const std::string query = place_text("query", c.output->row_axis(), c.row, batch);
-  if (const Pattern seen = pattern_of(*c.call)) {
-    const auto* how = c.column < (*seen)(c.row).from ? "is too far behind" : "comes after";
-    if (c.output->rows() == seen->keys) return fmt::format("hidden: {} {} {}", key, how, query);
-    return fmt::format("hidden: {} counts as token {} here; {} {} it", query,
-                       seen->first + c.row + 1, key, how);
-  }
-  return fmt::format("hidden: {} is 0 for {} and {}", c.call->names[1], query, key);
-}
-
 void check_mask_operands(const Call& call) {
   const std::string_view kind = mask_kind(call);
   const std::size_t wanted = is_positional_mask(kind) ? 1 : 2;
@@ -424,7 +407,22 @@ struct Mask {
     return frame_of_scores(shaped, form(shaped));
   }
 
-  static std::string remark(const CellBase& c) { return why_hidden(c); }
+  static std::string remark(const CellBase& c) {
+    if (!is_masked(c, mask_kind(*c.call))) return {};
+    const std::vector<std::size_t> index = leading_index(*c.output, c.matrix);
+    const std::size_t batch = index.empty() ? 0 : index.front();
+    const std::string key = place_text("key", c.output->axes.back(), c.column, batch);
+    const std::string_view kind = mask_kind(*c.call);
+    if (kind == "padding") return fmt::format("hidden: {} is padding", key);
+    const std::string query = place_text("query", c.output->row_axis(), c.row, batch);
+    if (const Pattern seen = pattern_of(*c.call)) {
+      const auto* how = c.column < (*seen)(c.row).from ? "is too far behind" : "comes after";
+      if (c.output->rows() == seen->keys) return fmt::format("hidden: {} {} {}", key, how, query);
+      return fmt::format("hidden: {} counts as token {} here; {} {} it", query,
+                         seen->first + c.row + 1, key, how);
+    }
+    return fmt::format("hidden: {} is 0 for {} and {}", c.call->names[1], query, key);
+  }
 
   static std::optional<InPlaceKernel> in_place(const Call& call) {
     Tensor result = frame(call);
