@@ -229,6 +229,11 @@ struct Parts {
   N output_1, lse_1, output_2, lse_2;
 };
 
+template <class N>
+Parts<N> parts_of(const Cell<N>& c) {
+  return {c(0)(c.row, c.column), c(1)(c.row, 0), c(2)(c.row, c.column), c(3)(c.row, 0)};
+}
+
 // (e^(L_1 − M) · O_1 + e^(L_2 − M) · O_2) / (e^(L_1 − M) + e^(L_2 − M)), where M is the larger of
 // the two: any other gives the same, but this one never overflows. 0 if everything is hidden.
 template <class N>
@@ -273,17 +278,12 @@ struct Merge : FixedForm<"e^({1} − L) · {0} + e^({3} − L) · {2}, L = ln(e^
   static constexpr std::string_view code =
       "a, b = {np}.exp({1}), {np}.exp({3}); {=}(a * {0} + b * {2}) / (a + b)";
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    return merged(
-        Parts<N>{c(0)(c.row, c.column), c(1)(c.row, 0), c(2)(c.row, c.column), c(3)(c.row, 0)});
-  }
+  static auto cell(const auto& c) { return merged(parts_of(c)); }
 };
 
 template <auto formula>
 double merged_by(const Cell<double>& c) {
-  return formula(
-      Parts<double>{c(0)(c.row, c.column), c(1)(c.row, 0), c(2)(c.row, c.column), c(3)(c.row, 0)});
+  return formula(parts_of(c));
 }
 
 // e^(L − top) · O, added up.
