@@ -57,12 +57,11 @@ N nan_max_of(std::size_t count, Term term) {
   }
 }
 
-/// Returns x · x; of an interval, whose two factors are one number, never below 0.
+/// Returns x · x.
 template <class N>
 N squared(const N& x) {
   return x * x;
 }
-inline Interval squared(Interval x) { return square(x); }
 
 /// Returns the root that a norm divides by.
 template <class N>

@@ -54,7 +54,7 @@ struct GradSilu
 };
 
 using Multiply =
-    Pairwise<"{0} · {1}, cell by cell", std::multiplies<>{}, [](Interval x) { return square(x); }>;
+    Pairwise<"{0} · {1}, cell by cell", std::multiplies<>{}, [](Interval x) { return squared(x); }>;
 
 // True for SiLU, as in SwiGLU, and for GELU of one of two projections of a matrix, as in Gemma.
 bool is_gate(const StepView& factor, const StepView& up) {

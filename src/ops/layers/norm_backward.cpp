@@ -32,7 +32,7 @@ class DualInterval {
   }
 
   friend DualInterval operator*(const DualInterval& a, const DualInterval& b) {
-    const Interval value = &a == &b ? square(a.value_) : a.value_ * b.value_;
+    const Interval value = &a == &b ? squared(a.value_) : a.value_ * b.value_;
     return chained(value, a, b.value_, b, a.value_);
   }
 

@@ -51,7 +51,7 @@ struct RmsNorm {
     const auto x = c(0);
     MatrixRange squares{Matrix::from_shape({1, x.columns}), Matrix::from_shape({1, x.columns})};
     for (std::size_t j = 0; j < x.columns; ++j) {
-      const Interval one = square(x(c.row, j));
+      const Interval one = squared(x(c.row, j));
       squares.low(0, j) = one.low;
       squares.high(0, j) = one.high;
     }

@@ -40,7 +40,7 @@ inline Interval operator/(Interval a, Interval b) {
 }
 
 /// Returns x · x, which is never below 0 because both factors are one number.
-inline Interval square(Interval x) {
+inline Interval squared(Interval x) {
   const auto [low, high] = std::minmax({x.low * x.low, x.high * x.high});
   return {x.low < 0 && x.high > 0 ? 0 : low, high};
 }
