@@ -64,19 +64,18 @@ class DualInterval {
 };
 
 /// Bounds of a cell over a box of inputs, by the mean value theorem: its value in the middle, and
-/// at most each slope times the input's distance from there.
-Interval mean_value_bounds(
-    const std::vector<Interval>& inputs,
-    const std::function<double(const std::vector<double>&)>& number,
-    const std::function<DualInterval(const std::vector<DualInterval>&)>& dual) {
+/// at most each slope times the input's distance from there. `cell_of` returns it from numbers, or
+/// from dual intervals.
+template <class CellOf>
+Interval mean_value_bounds(const std::vector<Interval>& inputs, const CellOf& cell_of) {
   std::vector<double> middle;
   std::vector<DualInterval> climbs;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     middle.push_back(inputs[k].low + (inputs[k].high - inputs[k].low) / 2);
     climbs.push_back(DualInterval::of_input(inputs[k], k, inputs.size()));
   }
-  const DualInterval whole = dual(climbs);
-  Interval range = number(middle);
+  const DualInterval whole = cell_of(climbs);
+  Interval range = cell_of(middle);
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     range = range + whole.slope(k) * (inputs[k] - Interval(middle[k]));
   }
@@ -143,7 +142,7 @@ Interval norm_range(const std::vector<Interval>& x, const std::vector<Interval>&
     return norm_gradient(std::vector(all.begin(), half), std::vector(half, all.end()), i, norm,
                          eps);
   };
-  return mean_value_bounds(inputs, at, at);
+  return mean_value_bounds(inputs, at);
 }
 
 // The code of `c`, a row less its mean, and of `r`, the root of its mean square.
@@ -237,15 +236,13 @@ struct GradGain : FormByRows<"the column sums of {0} ∘ x̂, x̂ = {2} normalis
   template <class N>
   static N cell(const Cell<N>& c) {
     const std::vector<N> x = row_of(c(saved_other), c.row);
+    const auto normed = [&](const auto& row) {
+      return NormedRow(row, norm, eps_of(*c.call)).cells[c.column];
+    };
     if constexpr (std::is_same_v<N, Interval>) {
-      const auto at = [&](const auto& all) {
-        using Number = typename std::decay_t<decltype(all)>::value_type;
-        return NormedRow<Number>(all, norm, eps_of(*c.call)).cells[c.column];
-      };
-      return c(grad_output)(c.row, c.column) * mean_value_bounds(x, at, at);
+      return c(grad_output)(c.row, c.column) * mean_value_bounds(x, normed);
     } else {
-      return c(grad_output)(c.row, c.column) *
-             NormedRow<N>(x, norm, eps_of(*c.call)).cells[c.column];
+      return c(grad_output)(c.row, c.column) * normed(x);
     }
   }
 
@@ -255,10 +252,8 @@ struct GradGain : FormByRows<"the column sums of {0} ∘ x̂, x̂ = {2} normalis
                    [&](const Operands& of, std::span<double> cells) {
                      const auto x = of.row(saved_other);
                      const NormedRow<double> row({x.begin(), x.end()}, norm, eps_of(call));
-                     const auto change = of.row(grad_output);
-                     for (std::size_t j = 0; j < cells.size(); ++j) {
-                       cells[j] = change[j] * row.cells[j];
-                     }
+                     std::ranges::transform(of.row(grad_output), row.cells, cells.begin(),
+                                            std::multiplies<>());
                    });
   }
 };
