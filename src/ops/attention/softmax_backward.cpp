@@ -6,10 +6,6 @@
 namespace qkv::inline ops {
 namespace {
 
-Form form_of_gradient(const Call& call, const char* rows) {
-  return along_lines(call, {{"row column"}, "row column", rows});
-}
-
 // The range of a · (d − d · a − rest), where the others of the line add `rest`. It is linear in the
 // rest and in d and quadratic in a: extremes are at corners, or at the parabola's vertex.
 Interval share_of_change(Interval a, Interval d, Interval rest) {
@@ -39,7 +35,7 @@ struct SoftmaxBackward {
   static constexpr Role needs[] = {Role::output};
 
   static Form form(const Call& call) {
-    return form_of_gradient(call, "{2} ∘ ({0} − row sums of {2} ∘ {0})");
+    return along_lines(call, {{"row column"}, "row column", "{2} ∘ ({0} − row sums of {2} ∘ {0})"});
   }
 
   template <class N>
@@ -94,8 +90,7 @@ struct SoftmaxBackward {
 
   static void row_gradient(std::span<const double> change, std::span<const double> weights,
                            std::span<double> cells) {
-    double all = 0;
-    for (std::size_t j = 0; j < cells.size(); ++j) all += weights[j] * change[j];
+    const double all = std::inner_product(weights.begin(), weights.end(), change.begin(), 0.0);
     for (std::size_t j = 0; j < cells.size(); ++j) cells[j] = weights[j] * (change[j] - all);
   }
 
@@ -143,7 +138,8 @@ struct GradNormalised {
   static constexpr Role needs[] = {Role::output};
 
   static Form form(const Call& call) {
-    return form_of_gradient(call, "({0} − row sums of {2} ∘ {0}) / row sums of {1}");
+    return along_lines(
+        call, {{"row column"}, "row column", "({0} − row sums of {2} ∘ {0}) / row sums of {1}"});
   }
 
   template <class N>
