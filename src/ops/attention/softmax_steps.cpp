@@ -123,15 +123,11 @@ struct GradShifted {
       if (own(i).low > others.high) return change(i) - all;
       return hull(change(i), change(i) - all);
     } else {
-      const Tensor& numbers = c.input(self);
-      const auto number = [&](std::size_t j) {
-        return numbers.at(c.matrix_index(self), own.down ? j : c.row, own.down ? c.column : j);
-      };
-      double top = number(0);
-      for (std::size_t j = 1; j < change.size(); ++j) top = std::max(top, number(j));
-      if (number(i) != top) return change(i);
+      const Line<double> numbers = line_of(Cell<double>{c}, self);  // NOLINT: the place alone
+      const double top = largest(numbers);
+      if (numbers(i) != top) return change(i);
       double as_large = 0;
-      for (std::size_t j = 0; j < change.size(); ++j) as_large += number(j) == top ? 1 : 0;
+      for (std::size_t j = 0; j < numbers.size(); ++j) as_large += numbers(j) == top ? 1 : 0;
       return as_large == 1 ? change(i) - all : change(i) - all / N(as_large);
     }
   }
