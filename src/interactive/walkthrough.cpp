@@ -81,7 +81,8 @@ std::vector<std::string> names_with_prefix(const Named& all, std::string_view pr
 }
 
 // False for vectors and a batch's sentences: they may be token ids.
-bool may_be_edited(const Tensor& tensor) {
+bool may_be_edited(const Given* given) {
+  const Tensor& tensor = given->tensor;
   return tensor.rank() >= 2 && !tensor.values.empty() &&
          tensor.axes.back().labels.size() <= tensor.columns();
 }
@@ -262,14 +263,10 @@ CellReference resolve_cell(const Walkthrough& walk, std::string_view text, std::
 std::string example_change(const Walkthrough& walk) {
   const Trace& trace = walk.trace();
   if (trace.givens.empty()) return {};
-  const auto may_be_halves = [](const Given& given) { return may_be_edited(given.tensor); };
-  const std::vector<const Given*> used = new_givens_of(trace, walk.step());
-  const auto nearest = std::find_if(used.begin(), used.end(),
-                                    [&](const Given* given) { return may_be_halves(*given); });
-  const auto any = std::find_if(trace.givens.begin(), trace.givens.end(), may_be_halves);
-  const Given& given = nearest != used.end()       ? **nearest
-                       : any != trace.givens.end() ? *any
-                                                   : trace.givens.front();
+  std::vector<const Given*> givens = new_givens_of(trace, walk.step());  // the nearest first
+  for (const Given& given : trace.givens) givens.push_back(&given);
+  const auto found = std::ranges::find_if(givens, may_be_edited);
+  const Given& given = found != givens.end() ? **found : trace.givens.front();
   if (given.tensor.values.empty()) return {};
   const CellReference cell{.name = given.name,
                            .column = std::min<std::size_t>(1, given.tensor.columns() - 1)};
