@@ -89,16 +89,10 @@ Versions not_appended(const StepView& step) {
 }
 
 constexpr Mistake append_mistakes[] = {
-    {"cache.stale",
-     "A row holds the numbers of the one before it.",
-     "Each new token brings a row of its own.",
-     stale,
-     {.zeros = true}},
-    {"cache.not-appended",
-     "The newest row is missing, or was left at 0.",
-     "The new rows come after those that were there.",
-     not_appended,
-     {.zeros = true}},
+    {"cache.stale", "A row holds the numbers of the one before it.",
+     "Each new token brings a row of its own.", stale, zeros_evidence},
+    {"cache.not-appended", "The newest row is missing, or was left at 0.",
+     "The new rows come after those that were there.", not_appended, zeros_evidence},
     other_heads,
 };
 
