@@ -78,15 +78,14 @@ MatrixPane pane_of(const Walkthrough& walk, const MarkedMatrix& one, std::size_t
   const Trace& trace = walk.trace();
   const Tensor& shown = matrix_cache.shown(walk, one.name);
   const MatrixLabels labels = own_labels(trace.at(one.name), one.matrix, trace.token_layout);
-  const Grid lines =
-      grid(shown.rows(), shown.columns(), shown.cells(one.matrix), {labels.rows, labels.columns},
-           {.width = columns,
-            .digits = walk.digits,
-            .colour = walk.colour && walk.picture != Picture::numbers,
-            .max_rows = rows,
-            .focus = GridFocus{one.focus.first, one.focus.second},
-            .highlight = highlights_of(walk, one),
-            .measure = &matrix_cache.measure(walk, one.name, one.matrix)});
+  const Grid lines = grid(shown.rows(), shown.columns(), shown.cells(one.matrix), labels,
+                          {.width = columns,
+                           .digits = walk.digits,
+                           .colour = walk.colour && walk.picture != Picture::numbers,
+                           .max_rows = rows,
+                           .focus = GridFocus{one.focus.first, one.focus.second},
+                           .highlight = highlights_of(walk, one),
+                           .measure = &matrix_cache.measure(walk, one.name, one.matrix)});
   MatrixPane block{.lines = {},
                    .hides_columns = lines.columns.hidden() > 0,
                    .first = {lines.rows.indices.front(), lines.columns.indices.front()},

@@ -25,7 +25,7 @@ struct GridColumn {
 struct GridLayout {
   std::size_t columns;
   const RowAt& row_at;
-  const GridLabels& labels;
+  const MatrixLabels& labels;
   const GridStyle& look;
   NumberFormat measure;
   Selection shown_rows;
@@ -305,7 +305,7 @@ class Writer {
 };
 
 GridLayout sheet_of(std::size_t rows, std::size_t columns, const RowAt& row_at,
-                    const GridLabels& labels, const GridStyle& look) {
+                    const MatrixLabels& labels, const GridStyle& look) {
   const Selection shown_rows = look.focus ? rows_around(look.focus->row, rows, look.max_rows)
                                           : selected_rows(rows, look.max_rows);
   GridLayout sheet{
@@ -349,14 +349,14 @@ NumberFormat number_format_of(std::size_t rows, std::size_t columns, const RowAt
 }
 
 Grid grid(std::size_t rows, std::size_t columns, std::span<const double> values,
-          const GridLabels& labels, const GridStyle& look) {
+          const MatrixLabels& labels, const GridStyle& look) {
   if (values.size() != rows * columns)
     throw std::logic_error(fmt::format("grid: {} values for {}×{}", values.size(), rows, columns));
   const RowAt row_at = [&](std::size_t row) { return values.subspan(row * columns, columns); };
   return grid(rows, columns, row_at, labels, look);
 }
 
-Grid grid(std::size_t rows, std::size_t columns, const RowAt& row_at, const GridLabels& labels,
+Grid grid(std::size_t rows, std::size_t columns, const RowAt& row_at, const MatrixLabels& labels,
           const GridStyle& look) {
   if (rows * columns == 0) return {.text = fmt::format("  (empty: {}×{})\n", rows, columns)};
 

@@ -112,11 +112,6 @@ struct GridStyle {
   const NumberFormat* measure = nullptr;  ///< of these values and digits; nullptr: computed here
 };
 
-/// The labels of rows and columns, not sanitised; a missing or empty one is its index from 1.
-struct GridLabels {
-  std::vector<std::string> rows = {}, columns = {};
-};
-
 /// A matrix as lines of text, and the rows and columns shown.
 struct Grid {
   std::string text;  ///< whole lines, each with its line break
@@ -127,16 +122,16 @@ struct Grid {
 /// the first and last columns show around a `…`; if too long, the first and last rows around a `⋮`.
 /// Only shown numbers are formatted, so size costs nothing. With a focus, only the cells around it
 /// show. With colour, white to blue shows a number's size; with negative numbers, blue is below and
-/// brown above zero.
+/// brown above zero. Labels need not be sanitised; a missing or empty one is its index from 1.
 ///
 ///       cat  fat
 ///     1   2    0
 ///     2   0   -1
-Grid grid(std::size_t rows, std::size_t columns, const RowAt& row_at, const GridLabels& labels,
+Grid grid(std::size_t rows, std::size_t columns, const RowAt& row_at, const MatrixLabels& labels,
           const GridStyle& look);
 
 /// Formats values in memory. Throws std::logic_error if their number does not match.
 Grid grid(std::size_t rows, std::size_t columns, std::span<const double> values,
-          const GridLabels& labels, const GridStyle& look);
+          const MatrixLabels& labels, const GridStyle& look);
 
 }  // namespace qkv::inline terminal

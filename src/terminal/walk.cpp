@@ -127,8 +127,7 @@ MatrixText numbers_text(const ShownMatrix& sheet, const std::string& whole, cons
     };
   }
   const RowAt row_at = [&](std::size_t row) { return sheet.row(row); };
-  const Grid lines =
-      grid(sheet.rows, sheet.columns, row_at, {sheet.labels.rows, sheet.labels.columns}, style);
+  const Grid lines = grid(sheet.rows, sheet.columns, row_at, sheet.labels, style);
   const std::string hidden = left_out(lines, whole, look);
   return {lines.text + hidden, hidden};
 }

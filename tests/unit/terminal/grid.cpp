@@ -122,7 +122,7 @@ TEST_CASE("a label from a file does nothing to the terminal") {
 }
 
 TEST_CASE("an empty label is shown as its index, a blank one as a blank") {
-  CHECK(grid(3, 1, Values{1, 2, 3}, {{"", " ", " a"}}, {}).text ==
+  CHECK(grid(3, 1, Values{1, 2, 3}, {{"", " ", " a"}, {}}, {}).text ==
         "      1\n"
         "   1  1\n"
         "  ␣   2\n"
@@ -139,7 +139,7 @@ TEST_CASE("long labels are shortened") {
 }
 
 TEST_CASE("a row's label is whole where every column fits beside it") {
-  CHECK(grid(1, 2, Values{1, 2}, {{"miniature Eiffel tower"}}, {.width = 30}).text ==
+  CHECK(grid(1, 2, Values{1, 2}, {{"miniature Eiffel tower"}, {}}, {.width = 30}).text ==
         "                          1  2\n"
         "  miniature Eiffel tower  1  2\n");
 }
@@ -154,7 +154,7 @@ TEST_CASE("long whole numbers show whole, or with exponents where they would hid
 }
 
 TEST_CASE("a matrix too wide for the terminal loses its middle columns") {
-  const Grid shown = grid(2, 20, halves(40), {{"the", "cat"}}, {.width = 40});
+  const Grid shown = grid(2, 20, halves(40), {{"the", "cat"}, {}}, {.width = 40});
   CHECK(shown.text ==
         "          1     2     3  …    19    20\n"
         "  the   0.5   1.0   1.5  …   9.5  10.0\n"
@@ -190,7 +190,7 @@ TEST_CASE("the first and the last column show at 40 columns, whatever the labels
 }
 
 TEST_CASE("two columns that do not fit show all the same") {
-  CHECK(grid(1, 2, Values{0.5, 0.5}, {{"embedding"}}, {.width = 10}).text ==
+  CHECK(grid(1, 2, Values{0.5, 0.5}, {{"embedding"}, {}}, {.width = 10}).text ==
         "         1    2\n"
         "  em…  0.5  0.5\n");
 }
@@ -254,7 +254,7 @@ TEST_CASE("of a large matrix only the rows that show are asked for") {
 
 TEST_CASE("a matrix without cells says so") {
   CHECK(grid(0, 3, Values{}, {}, {}).text == "  (empty: 0×3)\n");
-  CHECK(grid(2, 0, Values{}, {{"a", "b"}}, {}).text == "  (empty: 2×0)\n");
+  CHECK(grid(2, 0, Values{}, {{"a", "b"}, {}}, {}).text == "  (empty: 2×0)\n");
 }
 
 TEST_CASE("values of another size are a fault of the program") {
@@ -262,7 +262,7 @@ TEST_CASE("values of another size are a fault of the program") {
 }
 
 TEST_CASE("in colour, non-negative numbers go from white to dark blue") {
-  CHECK(grid(2, 2, Values{0, 0.5, 1, 0.25}, {{"a", "b"}}, {.digits = 2, .colour = true}).text ==
+  CHECK(grid(2, 2, Values{0, 0.5, 1, 0.25}, {{"a", "b"}, {}}, {.digits = 2, .colour = true}).text ==
         "        \x1b[1m1\x1b[0m     \x1b[1m2\x1b[0m\x1b[0m\n"
         "  \x1b[1ma\x1b[0m  \x1b[48;5;231;38;5;16m0   \x1b[0m  "
         "\x1b[48;5;111;38;5;16m0.50\x1b[0m\x1b[0m\n"

@@ -11,7 +11,7 @@ using qkv::glyphs;
 using qkv::glyphs_below;
 using qkv::glyphs_beside;
 using qkv::grid;
-using qkv::GridLabels;
+using qkv::MatrixLabels;
 using qkv::PatternGlyphs;
 
 namespace {
