@@ -45,14 +45,10 @@ code, pre { font-family: "DejaVu Sans Mono", Menlo, Consolas, monospace; font-si
        overflow-wrap: anywhere; }
 )";
 
-struct GridPart {
-  std::size_t first, last;
-};
-
 // Divides the indices into as few parts of at most `most` as possible, about equally long.
-std::vector<GridPart> grid_parts(std::size_t count, std::size_t most) {
+std::vector<Indices> grid_parts(std::size_t count, std::size_t most) {
   const std::size_t pieces = std::max<std::size_t>(1, (count + most - 1) / most);
-  std::vector<GridPart> result;
+  std::vector<Indices> result;
   for (std::size_t p = 0; p < pieces; ++p) {
     result.push_back({p * count / pieces, (p + 1) * count / pieces});
   }
@@ -81,16 +77,16 @@ std::string cell_html(double value, CellUse use, const PrintedMatrix& sheet, She
   return "<td class=\"unused\">–</td>";
 }
 
-std::string grid_html(const PrintedMatrix& sheet, const GridPart& rows, const GridPart& columns,
+std::string grid_html(const PrintedMatrix& sheet, const Indices& rows, const Indices& columns,
                       SheetKind kind) {
   std::string text = "<table><thead><tr><td style=\"border:0;min-width:0;background:none\"></td>";
-  for (std::size_t j = columns.first; j < columns.last; ++j) {
+  for (std::size_t j = columns.from; j < columns.to; ++j) {
     text += html_label(sheet.labels.columns[sheet.columns[j]]);
   }
   text += "</tr></thead><tbody>\n";
-  for (std::size_t i = rows.first; i < rows.last; ++i) {
+  for (std::size_t i = rows.from; i < rows.to; ++i) {
     text += "<tr>" + html_label(sheet.labels.rows[sheet.rows[i]]);
-    for (std::size_t j = columns.first; j < columns.last; ++j) {
+    for (std::size_t j = columns.from; j < columns.to; ++j) {
       const std::size_t at = sheet.rows[i] * sheet.labels.columns.size() + sheet.columns[j];
       text += cell_html(sheet.values[at], sheet.uses[at], sheet, kind);
     }
@@ -99,14 +95,14 @@ std::string grid_html(const PrintedMatrix& sheet, const GridPart& rows, const Gr
   return text + "</tbody></table>\n";
 }
 
-std::string caption(const std::string& name, const PrintedMatrix& sheet, const GridPart& rows,
-                    const GridPart& columns) {
+std::string caption(const std::string& name, const PrintedMatrix& sheet, const Indices& rows,
+                    const Indices& columns) {
   std::string text = name;
-  const auto add = [&](std::string_view what, const GridPart& part,
+  const auto add = [&](std::string_view what, const Indices& part,
                        const std::vector<std::size_t>& all) {
-    if (part.last - part.first == all.size()) return;
-    text += fmt::format("{}{} {} to {}", text.empty() ? "" : ", ", what, all[part.first] + 1,
-                        all[part.last - 1] + 1);
+    if (part.size() == all.size()) return;
+    text += fmt::format("{}{} {} to {}", text.empty() ? "" : ", ", what, all[part.from] + 1,
+                        all[part.to - 1] + 1);
   };
   add("rows", rows, sheet.rows);
   add("columns", columns, sheet.columns);
@@ -145,8 +141,8 @@ std::string tensor_html(const std::string& title, const std::string& tensor_name
                         .uses = cells.shown_uses(tensor_name, tensor, m, token_layout)};
     select_used(sheet);
     if (sheet.rows.empty()) continue;
-    for (const GridPart& rows : grid_parts(sheet.rows.size(), max_worksheet_rows)) {
-      for (const GridPart& columns : grid_parts(sheet.columns.size(), max_worksheet_columns)) {
+    for (const Indices& rows : grid_parts(sheet.rows.size(), max_worksheet_rows)) {
+      for (const Indices& columns : grid_parts(sheet.columns.size(), max_worksheet_columns)) {
         const std::string matrix = matrix_name(tensor, m);
         const std::string name = matrix.empty() ? title : fmt::format("{}, {}", title, matrix);
         text += fmt::format("<figure{}><figcaption>{}</figcaption>{}</figure>\n",
