@@ -33,9 +33,7 @@ std::string json_text(const std::vector<Lesson>& lessons) {
 }
 
 std::string paragraph(const std::string& prose, std::size_t width) {
-  std::string text;
-  for (const std::string& line : wrapped(prose, width - 4)) text += "    " + line + "\n";
-  return text;
+  return hanging_lines("    ", wrapped(prose, width - 4), 4);
 }
 
 std::string course(const std::vector<Lesson>& lessons, const Terminal& output) {
