@@ -192,9 +192,8 @@ void declare(CLI::App& app, GlobalOptions& own) {
       ->check(check_memory);
   app.add_flag("--allow-outside-files", own.common.outside_files,
                "Let a lesson read files outside its own directory");
-  app.add_option("--threads", own.threads, "Threads for large matrices (all cores)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 64));
+  add_number(app, "--threads", own.threads, CLI::Range(1, 64),
+             "Threads for large matrices (all cores)");
 }
 
 // Limits for every lesson, whichever command reads it.

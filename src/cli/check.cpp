@@ -265,10 +265,8 @@ std::function<int()> set_up_check(CLI::App& app, const CommonOptions& common) {
       ->required()
       ->check(check_path);
   add_name_options(app, options->names);
-  app.add_option("--digits", options->rules.digits,
-                 "Judge with this many decimals, however many were written")
-      ->type_name("N")
-      ->check(decimals());
+  add_number(app, "--digits", options->rules.digits, decimals(),
+             "Judge with this many decimals, however many were written");
   app.add_flag("--strict", options->rules.strict,
                "Also count other conventions as wrong, and a step in a coarser type than the rest");
   app.add_flag(

@@ -250,9 +250,8 @@ std::function<int()> set_up_compare(CLI::App& app, const CommonOptions& common) 
   app.add_option("--require", options->require,
                  "Steps that must be there: all, or their names with commas between")
       ->type_name("STEPS");
-  app.add_option("--batch", options->batch, "Which sentence of the dump's batch to compare, from 1")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1'000'000));
+  add_number(app, "--batch", options->batch, CLI::Range(1, 1'000'000),
+             "Which sentence of the dump's batch to compare, from 1");
   app.add_option("--text", options->lesson.changes.text, "Another sentence for the lessons");
   app.add_option("--set", options->lesson.changes.set,
                  "Another value for a given's cell of the lessons")

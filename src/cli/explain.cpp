@@ -182,10 +182,8 @@ std::function<int()> set_up_explain(CLI::App& app, const CommonOptions& common) 
       ->required();
   add_digits_option(app, options->digits);
   CLI::Option* terms =
-      app.add_option("--terms", options->terms,
-                     fmt::format("Longer sums are shortened in the middle ({})", default_terms))
-          ->type_name("N")
-          ->check(CLI::Range(4, 1'000'000));
+      add_number(app, "--terms", options->terms, CLI::Range(4, 1'000'000),
+                 fmt::format("Longer sums are shortened in the middle ({})", default_terms));
   app.add_flag("--all", options->all, "Every term of every sum, however long")->excludes(terms);
   CLI::Option* latex = app.add_flag("--latex", options->latex, "As LaTeX, to paste into a page");
   app.add_flag("--json", options->json, "As JSON, for programs")->excludes(latex);

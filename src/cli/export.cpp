@@ -110,10 +110,8 @@ std::function<int()> set_up_export(CLI::App& app, const CommonOptions&) {
   app.add_option("--step", options->what.only, "Only this step or given (repeatable)")
       ->type_name("STEP")
       ->allow_extra_args(false);
-  app.add_option("--digits", options->what.digits,
-                 "Decimals of numbers in text (default: all that a double needs; in documents 4)")
-      ->type_name("N")
-      ->check(decimals());
+  add_number(app, "--digits", options->what.digits, decimals(),
+             "Decimals of numbers in text (default: all that a double needs; in documents 4)");
   app.add_flag("--plain", options->what.plain, "Numbers only, without labels");
   add_sync_option(app);
   return [options] { return run(*options); };

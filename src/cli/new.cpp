@@ -87,10 +87,8 @@ void add_size(CLI::App& app, const std::string& name, std::optional<std::size_t>
               std::size_t NewLesson::*member, int fewest, int most, const std::string& help) {
   const std::size_t usual = default_lesson(LessonStyle::classic).*member;
   const std::size_t of_llama = default_lesson(LessonStyle::llama).*member;
-  app.add_option(name, size,
-                 fmt::format("{}, {} to {} ({}; llama: {})", help, fewest, most, usual, of_llama))
-      ->type_name("N")
-      ->check(CLI::Range(fewest, most));
+  add_number(app, name, size, CLI::Range(fewest, most),
+             fmt::format("{}, {} to {} ({}; llama: {})", help, fewest, most, usual, of_llama));
 }
 
 std::function<int()> set_up_new(CLI::App& app, const CommonOptions&) {
@@ -103,18 +101,15 @@ std::function<int()> set_up_new(CLI::App& app, const CommonOptions&) {
                  "heads that share keys, SwiGLU and residuals (classic)")
       ->type_name("STYLE")
       ->check(one_of({"classic", "llama"}));
-  app.add_option("--seed", options->seed, "Other numbers (0); the same seed gives the same lesson")
-      ->type_name("N")
-      ->check(count_from(0));
+  add_number(app, "--seed", options->seed, count_from(0),
+             "Other numbers (0); the same seed gives the same lesson");
   add_size(app, "--tokens", options->tokens, &NewLesson::tokens, fewest_tokens, most_tokens,
            "How many tokens");
   add_size(app, "--d-model", options->d_model, &NewLesson::d_model, smallest_d_model,
            largest_d_model, "The width of an embedding");
   add_size(app, "--heads", options->heads, &NewLesson::heads, 1, most_heads, "How many heads");
-  app.add_option("--kv-heads", options->key_heads,
-                 "How many heads of keys and values they share, in --style llama (half of them)")
-      ->type_name("N")
-      ->check(CLI::Range(1, int{most_heads}));
+  add_number(app, "--kv-heads", options->key_heads, CLI::Range(1, int{most_heads}),
+             "How many heads of keys and values they share, in --style llama (half of them)");
   app.add_flag("--causal", options->causal, "No token looks at later ones, as always in llama");
   app.add_flag("--force", options->force, "Replace the file if it exists");
   add_sync_option(app);

@@ -156,10 +156,8 @@ void add_model_settings(CLI::App& app, ModelSettings& settings) {
          "--vocabulary", read_words, "The model's tokens in the order of their ids, from 0: A,B,C")
       ->type_name("LIST")
       ->allow_extra_args(false);
-  app.add_option("--model-heads", settings.heads,
-                 "Heads of a layer, if the model's file does not say")
-      ->type_name("N")
-      ->check(count_from(1));
+  add_number(app, "--model-heads", settings.heads, count_from(1),
+             "Heads of a layer, if the model's file does not say");
   std::vector<std::string> names;
   for (const Family& family : families()) names.emplace_back(family.name);
   app.add_option(
@@ -216,10 +214,8 @@ void add_model_options(CLI::App& app, LessonSelection& choice) {
          "own next tokens); adds the loss and every gradient")
       ->type_name("LIST")
       ->check(check_targets);
-  app.add_option("--continue", choice.settings.new_tokens,
-                 "Let the model add N tokens to the text first, each time the likeliest")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1024));
+  add_number(app, "--continue", choice.settings.new_tokens, CLI::Range(1, 1024),
+             "Let the model add N tokens to the text first, each time the likeliest");
   add_model_settings(app, choice.settings);
   app.option_defaults()->group("Options");
 }
@@ -297,9 +293,7 @@ std::pair<std::size_t, std::size_t> range_of(const Trace& trace, const StepChoic
 }
 
 void add_head_option(CLI::App& app, std::optional<std::size_t>& head) {
-  app.add_option("--head", head, "Only this head; the first is 1")
-      ->type_name("N")
-      ->check(count_from(1));
+  add_number(app, "--head", head, count_from(1), "Only this head; the first is 1");
 }
 
 std::optional<std::size_t> head_from(std::optional<std::size_t> number, const Trace& trace) {
@@ -319,9 +313,8 @@ std::optional<std::size_t> head_from(std::optional<std::size_t> number, const Tr
 
 void add_part_options(CLI::App& app, PartChoice& choice) {
   add_step_options(app, choice);
-  app.add_option("--head", choice.head, "Leave out the other heads, and the steps without heads")
-      ->type_name("N")
-      ->check(count_from(1));
+  add_number(app, "--head", choice.head, count_from(1),
+             "Leave out the other heads, and the steps without heads");
   app.add_option("--row", choice.row, "Ask for this token's row only: its label or its number")
       ->type_name("TOKEN")
       ->check([](const std::string& row) -> std::string {
@@ -339,7 +332,7 @@ WorksheetRequest worksheet_request(const PartChoice& choice, const Trace& trace)
 }
 
 void add_digits_option(CLI::App& app, int& digits) {
-  app.add_option("--digits", digits, "Decimals to show (4)")->type_name("N")->check(decimals());
+  add_number(app, "--digits", digits, decimals(), "Decimals to show (4)");
 }
 
 }  // namespace qkv::inline cli

@@ -20,6 +20,13 @@ CLI::Range count_from(std::int64_t fewest);
 /// Displayed decimals: at most as many as a double has.
 CLI::Range decimals();
 
+/// Declares an option whose value is a number in a range.
+template <class Number>
+CLI::Option* add_number(CLI::App& app, const std::string& name, Number& number,
+                        const CLI::Range& range, const std::string& help) {
+  return app.add_option(name, number, help)->type_name("N")->check(range);
+}
+
 /// Returns an error message if a path of the user or a step's name is empty: an unset shell
 /// variable.
 std::string check_path(const std::string& name);

@@ -296,9 +296,8 @@ std::function<int()> set_up_run(CLI::App& app, const CommonOptions& common) {
   const auto options = std::make_shared<RunOptions>();
   add_lesson_options(app, options->lesson, LessonArgument::defaults_to_first);
   add_step_options(app, *options);
-  app.add_option("--layer", options->layer, "Only this layer of a model; the first is 0")
-      ->type_name("N")
-      ->check(count_from(0))
+  add_number(app, "--layer", options->layer, count_from(0),
+             "Only this layer of a model; the first is 0")
       ->group(model_group)
       ->excludes("--step");
   add_head_option(app, options->head);
@@ -320,10 +319,7 @@ std::function<int()> set_up_run(CLI::App& app, const CommonOptions& common) {
   CLI::Option* quiz =
       app.add_flag("--quiz", options->quiz, "Ask for one cell of each step before it is shown");
   quiz->excludes(no_pause);
-  app.add_option("--seed", options->seed, "Ask for other cells (0)")
-      ->type_name("N")
-      ->check(count_from(0))
-      ->needs(quiz);
+  add_number(app, "--seed", options->seed, count_from(0), "Ask for other cells (0)")->needs(quiz);
   CLI::Option* lesson = app.get_option("LESSON");
   return [options, lesson, &common] {
     options->is_lesson_named = lesson->count() > 0;

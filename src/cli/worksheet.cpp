@@ -145,9 +145,8 @@ std::function<int()> set_up_worksheet(CLI::App& app, const CommonOptions&) {
   add_part_options(app, *options);
   app.add_flag("--answers", options->answers,
                "Also write the key to print, answers.html: every number with its arithmetic");
-  app.add_option("--digits", options->digits, "Decimals of the givens on the printable page (4)")
-      ->type_name("N")
-      ->check(decimals());
+  add_number(app, "--digits", options->digits, decimals(),
+             "Decimals of the givens on the printable page (4)");
   app.add_flag("--force", options->force, "Replace files that are filled in");
   add_sync_option(app);
   return [options] { return run(*options); };
