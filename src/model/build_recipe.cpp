@@ -156,11 +156,10 @@ class LlamaRecipe {
     mlp();
   }
 
-  /// Adds the last norm and returns its name: the logits are made of it.
-  std::string final_norm() {
+  /// Adds the last norm, `norm`: the logits are made of it.
+  void final_norm() {
     file_ = size_.prefix;
     norm("norm", writer_.stream(), "gain", "norm", {"d_model", size_.d_model});
-    return "norm";
   }
 
  private:
@@ -269,11 +268,10 @@ class GptRecipe {
     mlp();
   }
 
-  /// Adds the last norm and returns its name: the logits are made of it.
-  std::string final_norm() {
+  /// Adds the last norm, `norm`: the logits are made of it.
+  void final_norm() {
     file_ = size_.prefix;
     norm("norm", "gain", "bias", "ln_f");
-    return "norm";
   }
 
  private:
@@ -338,12 +336,12 @@ class GptRecipe {
 };
 
 // From the last norm to the probabilities.
-void read_out(RecipeWriter& writer, const std::string& norm) {
+void read_out(RecipeWriter& writer) {
   const Architecture& size = writer.size();
   if (!size.is_tied()) {
     writer.table("W_logits", size.unembedding, Axis{"id", size.vocabulary}, true);
   }
-  writer.step("logits", project_operation, {norm, size.is_tied() ? "token_table" : "W_logits"},
+  writer.step("logits", project_operation, {"norm", size.is_tied() ? "token_table" : "W_logits"},
               Options::of("layout", "out-in"));
   const bool is_capped = size.llama && size.llama->logit_cap;
   if (is_capped) {
@@ -370,7 +368,8 @@ void build_recipe_as(RecipeWriter& writer, Model& model, std::size_t layers, std
     const std::size_t at_end = !has_readout ? 0 : has_cap ? 4 : 3;  // the steps of read_out
     model.recipe.omitted_steps = (layers - enough) * a_layer + at_end;
   } else if (has_readout) {
-    read_out(writer, kind.final_norm());
+    kind.final_norm();
+    read_out(writer);
   }
 }
 
