@@ -108,7 +108,6 @@ std::optional<std::size_t> positive_integer(const Config& config, std::string_vi
 
 /// Returns a positive finite entry. Nothing, or InputError, as above.
 std::optional<double> positive_number(const Config& config, std::string_view name);
-double positive_number(const Config& config, std::string_view name, double otherwise);
 
 /// Returns a boolean entry. Throws InputError as above.
 bool flag_entry(const Config& config, std::string_view name, bool otherwise);

@@ -162,10 +162,6 @@ std::optional<double> positive_number(const Config& config, std::string_view nam
   refuse_entry(*found, "it must be a number above 0");
 }
 
-double positive_number(const Config& config, std::string_view name, double otherwise) {
-  return positive_number(config, name).value_or(otherwise);
-}
-
 bool flag_entry(const Config& config, std::string_view name, bool otherwise) {
   const auto* found = find_entry(config, name);
   if (!found) return otherwise;

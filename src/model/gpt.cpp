@@ -274,7 +274,7 @@ Architecture gpt_architecture(const Weights& weights, const Config& config,
   model.heads = head_count(weights, model, config, choice);
   model.head_width = model.d_model / model.heads;
   model.activation = gpt_activation(config, *model.family);
-  model.eps = positive_number(config, "layer_norm_epsilon", model.eps);
+  model.eps = positive_number(config, "layer_norm_epsilon").value_or(model.eps);
   refuse_other_readout(weights);
   refuse_other_ties(weights, config, model);
   check_tensors(weights, model);

@@ -189,7 +189,7 @@ Architecture llama_architecture(const Weights& weights, const Config& config,
   model.llama = llama_parts(config, *model.family, model.layers);
   count_heads(weights, config, choice, model);
   constexpr double usual_eps = 1e-6;
-  model.eps = positive_number(config, "rms_norm_eps", usual_eps);
+  model.eps = positive_number(config, "rms_norm_eps").value_or(usual_eps);
   model.activation = model.llama->gate;
   model.unembedding = unembedding_of(weights, config, model);
   check_llama_tensors(weights, model);

@@ -125,7 +125,7 @@ void set_length(const Config& config, const std::string& object, const Scaling& 
 // what cosines and sines are multiplied by, unless attention_factor does.
 void set_yarn(const Config& config, const std::string& object, double longest, Options& options) {
   if (!options.has("factor")) {
-    options.set("factor", positive_number(config, "max_position_embeddings", longest) /
+    options.set("factor", positive_number(config, "max_position_embeddings").value_or(longest) /
                               options.number("original_length", longest));
   }
   if (!flag_entry(config, object + "truncate", true)) options.set("truncate", false);
@@ -139,7 +139,7 @@ void set_yarn(const Config& config, const std::string& object, double longest, O
 void refuse_partial_rotation(const Config& config, const std::string& object) {
   for (const std::string& before : {object, std::string()}) {
     const std::string name = before + "partial_rotary_factor";
-    if (positive_number(config, name, 1) == 1) continue;
+    if (positive_number(config, name).value_or(1) == 1) continue;
     refuse_entry(*find_entry(config, name),
                  "in the models that qkv reads all of a head's columns turn");
   }
@@ -158,8 +158,8 @@ Options rotary_options(const Config& config, double longest) {
   constexpr double usual_base = 10000;
   Options options;
   options.set("pairing", std::string("halves"));
-  options.set("base", positive_number(config, object + "rope_theta",
-                                      positive_number(config, "rope_theta", usual_base)));
+  options.set("base", positive_number(config, object + "rope_theta")
+                          .value_or(positive_number(config, "rope_theta").value_or(usual_base)));
   if (scaling.name == "default") return options;
   options.set("scaling", std::string(scaling.name));
   for (const Part& part : scaling.parts) set_part(config, object, scaling, part, options);
@@ -296,7 +296,8 @@ LlamaParts llama_parts(const Config& config, const Family& family, std::size_t l
   constexpr double usual_scalar = 256;
   constexpr double usual_score_cap = 50;
   constexpr double usual_logit_cap = 30;
-  parts.score_divisor = std::sqrt(positive_number(config, "query_pre_attn_scalar", usual_scalar));
+  parts.score_divisor =
+      std::sqrt(positive_number(config, "query_pre_attn_scalar").value_or(usual_scalar));
   parts.score_cap = cap_of(config, "attn_logit_softcapping", usual_score_cap);
   parts.logit_cap = cap_of(config, "final_logit_softcapping", usual_logit_cap);
   return parts;
