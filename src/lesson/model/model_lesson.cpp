@@ -1,9 +1,8 @@
 #include "lesson/model/model_lesson.hpp"
 
-#include <charconv>
-
 #include "lesson/file/tables.hpp"
 #include "lesson/model/predictions.hpp"
+#include "text/number.hpp"
 
 namespace qkv::inline lesson {
 namespace {
@@ -222,12 +221,10 @@ namespace {
 
 // Returns the number of layers up to the one of the step.
 std::optional<std::size_t> layers_before(std::string_view step) {
-  if (!step.starts_with('h')) return {};
-  std::size_t layer = 0;
-  const char* last = step.data() + step.size();
-  const auto [end, error] = std::from_chars(step.data() + 1, last, layer);
-  if (error != std::errc() || end == last || *end != '.') return {};
-  return layer + 1;
+  const std::size_t dot = step.find('.');
+  if (!step.starts_with('h') || dot == step.npos) return {};
+  const auto layer = parse_number<std::size_t>(step.substr(1, dot - 1));
+  return layer ? std::optional(*layer + 1) : std::nullopt;
 }
 
 // How many layers these steps need; nothing if there are no steps, or one is in no layer.
