@@ -49,6 +49,23 @@ std::vector<Passage> below(std::string_view line, std::vector<Passage> passages)
   return passages;
 }
 
+// The cell that changed most; nothing if no cell did, or if sizes differ.
+std::optional<CellReference> largest_change(const Step& step, const Trace& before) {
+  const Step* own = before.find_step(step.name);
+  const Tensor& now = step.output;
+  if (!own || !comparable(now, own->output)) return {};
+  std::optional<std::size_t> at;
+  double most = 0;
+  for (std::size_t i = 0; i < now.values.size(); ++i) {
+    const double change = std::abs(now.values[i] - own->output.values[i]);
+    const bool shows = std::isfinite(now.values[i]);  // masked cells have no arithmetic
+    if (!shows || !differs(now.values[i], own->output.values[i]) || !(change > most)) continue;
+    at = i;
+    most = change;
+  }
+  return at ? std::optional(cell_at(step.name, now, *at)) : std::nullopt;
+}
+
 class StepDescriber {
  public:
   StepDescriber(const Lesson& lesson, const Trace& trace, const Step& step, const Outline& outline)
@@ -259,23 +276,6 @@ std::string changes_text(const Step& step, const Trace& before, int digits) {
                         change_text(then.values[i], now.values[i], digits));
   }
   return text + (changed.size() > max_cells ? ", …" : "");
-}
-
-std::optional<CellReference> largest_change(const Step& step, const Trace& before) {
-  const Step* own = before.find_step(step.name);
-  const Tensor& now = step.output;
-  if (!own || !comparable(now, own->output)) return {};
-  std::optional<std::size_t> at;
-  double most = 0;
-  for (std::size_t i = 0; i < now.values.size(); ++i) {
-    const double change = std::abs(now.values[i] - own->output.values[i]);
-    const bool shows = std::isfinite(now.values[i]);  // masked cells have no arithmetic
-    if (!shows || !differs(now.values[i], own->output.values[i]) || !(change > most)) continue;
-    at = i;
-    most = change;
-  }
-  if (!at) return {};
-  return cell_at(step.name, now, *at);
 }
 
 std::vector<Passage> with_introduction(const ProseBlock& words) {

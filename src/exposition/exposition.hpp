@@ -212,7 +212,4 @@ inline constexpr std::string_view changed_notice =
 /// If the step's size or labels differ, it says so instead.
 std::string changes_text(const Step& step, const Trace& before, int digits);
 
-/// Returns the cell that changed most; nothing if no cell did, or if sizes differ.
-std::optional<CellReference> largest_change(const Step& step, const Trace& before);
-
 }  // namespace qkv::inline exposition
