@@ -162,7 +162,7 @@ constinit const Command worksheet_command{
         "  qkv worksheet the-fat-cat -o my-work         then fill in my-work/*.csv, and\n"
         "  qkv check the-fat-cat my-work\n"
         "  qkv worksheet two-heads -o one-row --row cat --head 1     36 numbers\n"
-        "  qkv worksheet causal -o class --from scores --answers     with the key\n"
+        "  qkv worksheet causal -o class --from masked_scores --answers   with the key\n"
         "  qkv worksheet the-fat-cat -o sheet --text \"the cat sat on the fat mat\"\n",
     .setup = set_up_worksheet,
 };

@@ -370,8 +370,8 @@ struct Rope {
   static Form form(const Call& call) {
     const double first = call.options->number("first", 0);
     const std::string by_position = fmt::format(
-        "each row of {{0}}, its {} turned in pairs by position{} · base^(−2i/width)",
-        call.options->word("pairing", "interleaved") == "halves" ? "halves" : "neighbours",
+        "each row of {{0}}, pairs {} turned by position{} · base^(−2i/width)",
+        call.options->word("pairing", "interleaved") == "halves" ? "across its halves" : "of neighbours",
         first == 0 ? "" : fmt::format(" (from {})", first));
     Form form =
         with_columns({{"row column", "row inner"},

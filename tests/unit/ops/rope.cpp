@@ -59,9 +59,9 @@ TEST_CASE("the formula says which columns are pairs and where positions begin") 
     return work.operation().form(work.call()).formula;
   };
   CHECK(formula({}) ==
-        "each row of {0}, its neighbours turned in pairs by position · base^(−2i/width)");
+        "each row of {0}, pairs of neighbours turned by position · base^(−2i/width)");
   CHECK(formula({{"pairing", std::string("halves")}, {"first", 7.0}}) ==
-        "each row of {0}, its halves turned in pairs by position (from 7) · base^(−2i/width)");
+        "each row of {0}, pairs across its halves turned by position (from 7) · base^(−2i/width)");
 }
 
 TEST_CASE("columns behind the width stay as they are") {
