@@ -6,8 +6,16 @@
 namespace qkv::inline ops {
 
 Versions masked_afterwards(const StepView& step) {
-  const StepView* masked = upstream(&step, mask_operation);
   Versions results = without_upstream(step, mask_operation);
+  if (results.empty()) return {};
+  // The mask, or the part of it that a step between took.
+  const StepView* masked = step.inputs.front();
+  while (masked->operation != &mask_operation &&
+         std::ranges::find(masked->tensor->values, -infinity) == masked->tensor->values.end())
+    masked = masked->inputs.front();
+  if (masked->tensor->rows() != step.tensor->rows() ||
+      masked->tensor->columns() != step.tensor->columns())
+    return {};
   for (Tensor& result : results) {  // a mask for each head makes several of one matrix
     Call call = call_of(step);
     call.inputs = {masked->tensor, &result};
