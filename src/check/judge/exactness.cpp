@@ -139,6 +139,8 @@ std::vector<Decimal> Exactness::of_submitted(const LearnerNode& node, int decima
     } else if (node.verdicts[i] == Verdict::wrong ||
                !is_same(std::as_const(node.own.values)[i], cells[i].value(), slack)) {
       cells[i] = Decimal::unknown();
+    } else {
+      cells[i] = cells[i].written();
     }
   }
   return cells;

@@ -73,6 +73,12 @@ class Decimal {
   double value() const;
   /// Returns the most decimals of the number and of its intermediate results.
   int decimals() const { return std::max<int>(places_, most_); }
+  /// Returns the number as one that was written down: its intermediate results don't count.
+  Decimal written() const {
+    Decimal number = *this;
+    number.most_ = 0;
+    return number;
+  }
 
   friend Decimal operator+(Decimal a, Decimal b);
   friend Decimal operator-(Decimal a, Decimal b);

@@ -445,6 +445,33 @@ by = 2
   CHECK(z("56.00,150.00") == "wr");  // half of 104.1 and 10 would allow it
 }
 
+TEST_CASE("a product with as many decimals as its matrix is exact, whatever its operands have") {
+  const Task task(R"(
+title = "Scaled, then multiplied"
+[[given]]
+name = "scores"
+value = [[30, 52]]
+[[given]]
+name = "V"
+value = [[-2, 2], [1, 4]]
+[[step]]
+name = "scaled_scores"
+op = "scale"
+of = ["scores"]
+by = 8
+[[step]]
+name = "M"
+op = "matmul"
+of = ["scaled_scores", "V"]
+)");
+  const auto m = [&](const std::string& numbers) {
+    const Texts texts = {{"scaled_scores", "3.750,6.500\n"}, {"M", numbers + "\n"}};
+    return verdicts(checked(task, texts), "M");
+  };
+  CHECK(m("-1.0,33.5") == "cc");  // -7.5 + 6.5, 7.5 + 26
+  CHECK(m("-0.9,33.6") == "ww");
+}
+
 TEST_CASE("a right number with digits of its own end is exact for what follows") {
   const Texts texts = {{"K", "0.500001,1.6\n1.5,3.3\n"}, {"scores", "5.8,14.1\n4.1,10.8\n"}};
   CHECK(verdicts(checked(two_words(), texts), "scores") == "wc cc");
