@@ -119,7 +119,7 @@ namespace csv {
 std::string label_cell(std::string_view label) {
   std::string text(label);
   if (needs_guard(label)) text.insert(text.begin(), '\'');
-  const bool has_marks = text.find_first_of(",;\t\"\r\n") != std::string::npos;
+  const bool has_marks = text.find_first_of(",;|\t\"\r\n") != std::string::npos;
   const bool blank_at_an_end = text.starts_with(' ') || text.ends_with(' ');
   if (!has_marks && !blank_at_an_end) return text;
   std::string quoted = "\"";

@@ -48,7 +48,19 @@ bool is_rule(std::string_view line) {
   return line.find("--") != line.npos && line.find_first_not_of("|+-:= \t") == line.npos;
 }
 
-// True if most lines have bars.
+// True if bars divide the line. They may stand in the words of another table, too: a|b,0.5,0.5.
+bool is_divided(std::string_view line) {
+  bool quoted = false;
+  const bool has_bar = std::ranges::any_of(line, [&](char c) {
+    quoted ^= c == '"';
+    return c == '|' && !quoted;
+  });
+  const bool is_framed = line.size() > 1 && line.starts_with('|') && line.ends_with('|');
+  return has_bar &&
+         (is_framed || line.find(" | ") != line.npos || line.find_first_of(",;\t") == line.npos);
+}
+
+// True if bars divide most lines.
 bool is_ruled(std::string_view text) {
   if (text.find('|') == text.npos) return false;
   std::size_t lines = 0;
@@ -57,7 +69,7 @@ bool is_ruled(std::string_view text) {
     const std::string_view line = trimmed(whole);
     if (line.empty() || is_rule(line)) continue;
     ++lines;
-    ruled += line.find('|') != line.npos ? 1 : 0;
+    ruled += is_divided(line) ? 1 : 0;
   }
   return 2 * ruled > lines;
 }
