@@ -212,6 +212,9 @@ def what_is_no_work_earns_nothing(folder):
     for k in range(4):
         lessons.append(folder / f"new{k}.toml")
         assert run("new", lessons[-1], "--seed", 40 + k, *(["--causal"] if k % 2 else [])).returncode == 0
+    # Most of its numbers are 0.
+    assert run("export", "fluffy-blue-creature", "-o", folder / "mostly-zeros").returncode == 0
+    at_most_a_tenth("fluffy-blue-creature", [filled(folder / "mostly-zeros", folder / "zeros", lambda _: "0")])
     for n, lesson in enumerate(lessons):
         right = folder / f"right{n}"
         assert run("export", lesson, "-o", right, "--digits", 3).returncode == 0

@@ -119,6 +119,14 @@ bool is_explained(const StepReport& step) {
   return telling > 0 && 2 * explained >= step.cells.wrong;
 }
 
+// True if no number but 0 was written: what is right then is right by chance.
+bool is_of_zeros(const CheckReport& report) {
+  const auto is_number = [](double x) { return std::isfinite(x) && x != 0; };
+  return std::ranges::none_of(report.steps, [&](const StepReport& step) {
+    return std::ranges::any_of(step.written.values, is_number);
+  });
+}
+
 // A zero that only follows from the learner's own zeros earns no marks.
 void add_zeros_of_zeros(const StepReport& report, const Trace& own, const Step& step,
                         const Trace& lesson, CellMask& unearned) {
@@ -279,6 +287,7 @@ bool Rubric::has_part(const CheckReport& report) const {
 Marks Rubric::of(const CheckReport& report) const {
   Marks marks = nothing();
   const std::vector<bool> by_luck = roots_at_chance(report);
+  const bool zeros = is_of_zeros(report);
   TaintTracker of_changed(report.own);
   TaintTracker of_unexplained(report.own);
   for (const Given& given : trace_->givens) {
@@ -298,6 +307,7 @@ Marks Rubric::of(const CheckReport& report) const {
     const std::size_t s = *place;
     Ungraded worthless = ungraded_in(*submitted, worths_[s]);
     if (by_luck[s] && !is_explained(*submitted)) worthless = Ungraded::all;
+    if (zeros && submitted->verdict == Verdict::wrong) worthless = Ungraded::all;
     if (worthless != Ungraded::nothing) {
       of_unexplained.mark_tainted(step.name, [](std::size_t) { return true; });
       marks.unexplained.push_back(step.name);
