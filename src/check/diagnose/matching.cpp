@@ -406,11 +406,17 @@ void CandidateSet::allow_rounding(const UnsubmittedRange& unsubmitted,
       }
     }
   }
-  const double expected = largest_magnitude(unsubmitted.assumption->right.values);
+  const std::span<const double> right = unsubmitted.assumption->right.values;
+  const double expected = largest_magnitude(right);
   for (std::size_t v = 0; v < candidates.size(); ++v) {
-    for (double& room : squares[v]) {
+    const std::span<const double> made = candidates[v].numbers.tensor().values;
+    for (std::size_t i = 0; i < squares[v].size(); ++i) {
+      double& room = squares[v][i];
       room = nearly_all * std::sqrt(room / static_cast<double>(draws.size()));
       if (room > too_much * expected) room = 0;
+      // A mistake that changes nothing, such as a symmetric weight transposed, explains nothing.
+      const bool is_right = made.size() == right.size() && i < made.size() && made[i] == right[i];
+      if (mismatch_.wrong[i] && is_right) room = -infinity;
     }
     candidates[v].room = std::move(squares[v]);
   }

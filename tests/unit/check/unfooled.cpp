@@ -94,6 +94,68 @@ TEST_CASE("an array of zeros is no mask") {
         "tile.zero");
 }
 
+TEST_CASE("a part of masked scores has the part of the mask") {
+  const Task task(R"(
+title = "Two columns of three"
+[[given]]
+name = "scores"
+value = [[1, 2, 0], [0, 1, 1], [2, -1, 3]]
+[[step]]
+name = "masked_scores"
+op = "mask"
+of = ["scores"]
+kind = "causal"
+[[step]]
+name = "part"
+op = "take"
+of = ["masked_scores"]
+columns = [1, 2]
+[[step]]
+name = "A"
+op = "softmax"
+of = ["part"]
+)");
+  CHECK(mistakes(checked(task, {{"A", "1,-0.1\n0.3,0.7\n0.99,0.01\n"}}), "A").empty());
+  // Softmax of 1, 2 is 0.269, 0.731; then the second is hidden.
+  CHECK_THAT(mistakes(checked(task, {{"A", "0.269,0\n0.269,0.731\n0.953,0.047\n"}}), "A"),
+             Catch::Contains("softmax.mask-after"));
+}
+
+TEST_CASE("a symmetric weight that was transposed explains nothing") {
+  const Task task(R"(
+title = "A symmetric weight"
+[[given]]
+name = "X"
+value = [[1, 0.5], [2, -1], [0.25, 3]]
+[[given]]
+name = "W_Q"
+value = [[1, 0.3], [0.7, 2]]
+[[given]]
+name = "W_K"
+value = [[0.2, 1], [1, -0.4]]
+[[step]]
+name = "Q"
+op = "project"
+of = ["X", "W_Q"]
+[[step]]
+name = "K"
+op = "project"
+of = ["X", "W_K"]
+[[step]]
+name = "scores"
+op = "score"
+of = ["Q", "K"]
+[[step]]
+name = "scaled_scores"
+op = "scale"
+of = ["scores"]
+)");
+  const auto report = checked(task, {{"scaled_scores",
+                                      "1.404e0,1.633e0,2.038e0\n-1.495e-1,-2.927e0,3.744e0\n"
+                                      "4.600e0,9.313e0,9.87e-1\n"}});
+  CHECK(mistakes(report, "scaled_scores").empty());  // -0.21 / √2 = -0.1485
+}
+
 TEST_CASE("a constant is no bias, though right rows are alike") {
   const Task alike(R"(
 title = "Two rows that are alike"
