@@ -105,10 +105,8 @@ struct GradShifted {
       "m = {1} == {1}.{amax}({keep}); {=}{0} - {0}.sum({keep}) * m / m.sum({keep})";
 
   static Form form(const Call& call) {
-    return {{"row column"},
-            "row column",
-            is_columnwise(call) ? "{0} − its column sum, where {1} is largest"
-                                : "{0} − its row sum, where {1} is largest"};
+    return along_lines(call,
+                       {{"row column"}, "row column", "{0} − its row sum, where {1} is largest"});
   }
 
   template <class N>
