@@ -48,6 +48,10 @@ bool is_rule(std::string_view line) {
   return line.find("--") != line.npos && line.find_first_not_of("|+-:= \t") == line.npos;
 }
 
+bool is_framed(std::string_view line) {
+  return line.size() > 1 && line.starts_with('|') && line.ends_with('|');
+}
+
 // True if bars divide the line. They may stand in the words of another table, too: a|b,0.5,0.5.
 bool is_divided(std::string_view line) {
   bool quoted = false;
@@ -55,9 +59,8 @@ bool is_divided(std::string_view line) {
     quoted ^= c == '"';
     return c == '|' && !quoted;
   });
-  const bool is_framed = line.size() > 1 && line.starts_with('|') && line.ends_with('|');
-  return has_bar &&
-         (is_framed || line.find(" | ") != line.npos || line.find_first_of(",;\t") == line.npos);
+  return has_bar && (is_framed(line) || line.find(" | ") != line.npos ||
+                     line.find_first_of(",;\t") == line.npos);
 }
 
 // True if bars divide most lines.
@@ -135,7 +138,7 @@ class Splitter {
 
   // "| the | -0.5 | -0.5 |", or "the | -0.5 -0.5", where blanks divide the numbers.
   void add_ruled(std::string_view line) {
-    const bool framed = line.size() > 1 && line.starts_with('|') && line.ends_with('|');
+    const bool framed = is_framed(line);
     if (framed) line = line.substr(1, line.size() - 2);
     const auto bars = std::ranges::count(line, '|');
     if (framed && bars == 0) return add_words(trimmed(line));

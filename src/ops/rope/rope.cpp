@@ -369,10 +369,11 @@ struct Rope {
 
   static Form form(const Call& call) {
     const double first = call.options->number("first", 0);
-    const std::string by_position = fmt::format(
-        "each row of {{0}}, pairs {} turned by position{} · base^(−2i/width)",
-        call.options->word("pairing", "interleaved") == "halves" ? "across its halves" : "of neighbours",
-        first == 0 ? "" : fmt::format(" (from {})", first));
+    const std::string by_position =
+        fmt::format("each row of {{0}}, pairs {} turned by position{} · base^(−2i/width)",
+                    call.options->word("pairing", "interleaved") == "halves" ? "across its halves"
+                                                                             : "of neighbours",
+                    first == 0 ? "" : fmt::format(" (from {})", first));
     Form form =
         with_columns({{"row column", "row inner"},
                       "row column",

@@ -238,11 +238,10 @@ TEST_CASE("a mistake in one cell, which the right cells beside it contradict, is
 }
 
 TEST_CASE("nor is a slip in a whole missing step that explains one cell") {
-  const Task task(lesson_of(given("S", "[[1, 0, 2], [4, 3, 1], [2, 1, 0]]") +
-                            given("V", "[[2, 5], [7, 1], [4, 9]]") +
-                            step("M", "scale", "[\"S\"]", "by = 2") +
-                            step("A", "softmax", "[\"M\"]") +
-                            step("C", "weighted_sum", "[\"A\", \"V\"]")));
+  const Task task(
+      lesson_of(given("S", "[[1, 0, 2], [4, 3, 1], [2, 1, 0]]") +
+                given("V", "[[2, 5], [7, 1], [4, 9]]") + step("M", "scale", "[\"S\"]", "by = 2") +
+                step("A", "softmax", "[\"M\"]") + step("C", "weighted_sum", "[\"A\", \"V\"]")));
   const auto whole = checked(task, {{"C", "5.605,3.411\n5.605,3.411\n3.909,4.517\n"}});
   CHECK(mistakes(whole, "C") == "slip.transposed");  // M was
   CHECK(found_at(whole, "C").front().sure);
