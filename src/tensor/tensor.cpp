@@ -352,7 +352,8 @@ Difference difference_of(std::span<const double> actual, std::span<const double>
     difference.identical = false;
     const double apart = std::abs(actual[i] - desired[i]);  // NaN loses every comparison
     if (apart > difference.largest_absolute) difference.largest_absolute = apart;
-    // Divides only where the quotient may be the largest: that saves most of the time.
+    // Divides only where the quotient may be the largest, also after rounding (0.99): divisions
+    // take most of the time.
     const double size = std::abs(desired[i]);
     if (size > 0 && apart > 0.99 * difference.largest_relative * size &&
         apart / size > difference.largest_relative) {

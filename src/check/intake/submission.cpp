@@ -353,7 +353,8 @@ class SubmissionReader {
       const std::string scheme = adopt_scheme(names_.scheme, trace_, is_mapped, matrices);
       if (!scheme.empty()) submission_.scheme = scheme;
     }
-    for (NamedArray& matrix : matrices) try {
+    for (NamedArray& matrix : matrices) {
+      try {
         const std::string array = fmt::format("{}, {}", file, printable(matrix.name));
         const std::string& place = alone ? file : array;
         const auto name = name_of(matrix, stem, alone, place);
@@ -367,9 +368,10 @@ class SubmissionReader {
                      .name = name->name,
                      .leading = name->leading,
                      .written = std::move(matrix.written)});
-      } catch (const InputError& error) {
+      } catch (const InputError& error) {  // a head that the step does not have
         submission_.unreadable.push_back(error.what());
       }
+    }
   }
 
   // An export may have been filled in by hand, so a failed verification is only a note.
