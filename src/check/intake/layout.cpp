@@ -326,8 +326,7 @@ void move_heads_first(const Trace& trace, const Layout& layout,
 }
 
 std::set<std::string, std::less<>> nearer_with_heads_inside(
-    const Trace& trace, const std::vector<SubmittedArray>& submitted,
-    const std::function<bool(std::string_view name)>& may_be_alone) {
+    const Trace& trace, const std::vector<SubmittedArray>& submitted) {
   const auto without_layer = [](std::string_view name) { return name.substr(name.rfind('.') + 1); };
   std::map<std::string_view, double> gain;  // in squared distance
   std::size_t squares = 0;
@@ -350,7 +349,7 @@ std::set<std::string, std::less<>> nearer_with_heads_inside(
     const auto found = gain.find(without_layer(one.name));
     if (found != gain.end() && found->second > 0) names.insert(one.name);
   }
-  if (names.size() == 1 && squares > 1 && !may_be_alone(*names.begin())) names.clear();
+  if (names.size() == 1 && squares > 1) names.clear();
   return names;
 }
 

@@ -59,11 +59,9 @@ void move_heads_first(const Trace& trace, const Layout& layout,
                       std::vector<SubmittedArray>& submitted);
 
 /// Returns the matrices with as many rows as heads that are nearer to the lesson's numbers if heads
-/// are their middle axis. All layers of a model are judged together. One among others is a slip,
-/// unless it `may_be_alone`.
+/// are their middle axis. All layers of a model are judged together. One among others is a slip.
 std::set<std::string, std::less<>> nearer_with_heads_inside(
-    const Trace& trace, const std::vector<SubmittedArray>& submitted,
-    const std::function<bool(std::string_view name)>& may_be_alone);
+    const Trace& trace, const std::vector<SubmittedArray>& submitted);
 
 /// Rounds a number to `decimals` decimals, halves away from zero. A number too large to have such
 /// decimals is returned unchanged.

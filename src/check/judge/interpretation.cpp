@@ -175,7 +175,8 @@ bool may_be_transposed(const std::vector<LearnerNode>& nodes) {
   return std::ranges::any_of(nodes, [&](const LearnerNode& node) {
     const Shape shape = node.truth->shape();
     if (shape.size() < 2 || unsettled(node) == 0) return false;
-    const bool fits = !node.wrong_shape_array || node.wrong_shape_array->shape == transposed(shape);
+    const bool fits =
+        !node.wrong_shape_array || node.wrong_shape_array->shape == transposed(shape);
     return fits && (node.wrong_shape_array || (is_square(*node.truth) && ++squares > 1));
   });
 }
@@ -228,25 +229,10 @@ std::optional<Interpretation> as_columns(const Interpreter& interpret,
   return transposed;
 }
 
-// True if a later step that needs the matrix is right: the program computed with the right numbers.
-bool is_used_rightly(const Judgement& judgement, std::string_view name) {
-  std::vector<bool> needs;  // of each node
-  for (const LearnerNode& node : judgement.nodes) {
-    needs.push_back(std::ranges::any_of(
-        node.inputs, [&](std::size_t k) { return needs[k] || judgement.nodes[k].name == name; }));
-    const auto is_correct = [](Verdict one) { return one == Verdict::correct; };
-    if (needs.back() && !node.verdicts.empty() && std::ranges::all_of(node.verdicts, is_correct))
-      return true;
-  }
-  return false;
-}
-
 // Interprets the heads as the middle axis where there are as many heads as rows.
 std::optional<Interpretation> with_heads_inside(const Interpreter& interpret,
                                                 const Interpretation& plain) {
-  auto names = nearer_with_heads_inside(
-      *interpret.trace, plain.submitted,
-      [&](std::string_view name) { return is_used_rightly(plain.judgement, name); });
+  auto names = nearer_with_heads_inside(*interpret.trace, plain.submitted);
   if (names.empty()) return {};
   Interpretation inside =
       interpret({.heads_inside = std::move(names)}, interpret.trace, plain.wrong);

@@ -146,48 +146,6 @@ TEST_CASE("two heads of two rows may be the middle axis") {
   CHECK(report.steps.front().accepted_convention == "convention.heads-inside");
 }
 
-TEST_CASE("one matrix among others may have its heads inside if the next step is right") {
-  const Task task(R"(
-title = "Two heads of two rows, compared"
-[[given]]
-name = "X"
-value = [[1, 0, 2, 1], [0, 1, 1, 3]]
-[[given]]
-name = "Y"
-value = [[1, 1, 0, 2], [2, 0, 1, 1]]
-[[step]]
-name = "Q"
-op = "split_heads"
-of = ["X"]
-heads = 2
-[[step]]
-name = "K"
-op = "split_heads"
-of = ["Y"]
-heads = 2
-[[step]]
-name = "scores"
-op = "score"
-of = ["Q", "K"]
-)");
-  std::map<std::string, Numbers> numbers = {{"Q", {1, 0, 0, 1, 2, 1, 1, 3}},
-                                            {"K", {1, 1, 0, 2, 2, 0, 1, 1}},  // rows, then heads
-                                            {"scores", {1, 2, 1, 0, 2, 3, 6, 4}}};
-  const auto report_on = [&] {
-    Texts texts;
-    for (const auto& [name, values] : numbers) texts[name] = "0,0\n0,0\n";
-    Submission work = submission_of(texts, task.trace);
-    for (SubmittedFile& file : work.files)
-      file.written = array_of_values({2, 2, 2}, numbers.at(file.name), Precision::float64);
-    return check_submission(task.lesson, task.trace, work, {});
-  };
-  CHECK(report_on().find("K")->accepted_convention == "convention.heads-inside");
-  numbers["scores"] = Numbers(8, 7.0);
-  CHECK(report_on().find("K")->verdict == Verdict::wrong);
-  numbers.erase("scores");
-  CHECK(report_on().find("K")->verdict == Verdict::wrong);
-}
-
 TEST_CASE("one head's file of another size is a wrong shape") {
   CHECK(verdicts(report_on_halves({2, 2}, {1, 0, 0, 1}, {0}), "halves") == "cc cc bb bb");
   CHECK(verdicts(report_on_halves({2, 3}, {1, 0, 0, 0, 1, 0}, {0}), "halves") == "shape");
