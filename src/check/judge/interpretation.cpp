@@ -72,13 +72,15 @@ Evidence evidence_in(const Interpretation& plain, const Interpretation& other,
 }
 
 // True if a step shows the other interpretation: half of its wrong cells are right there, or it has
-// none and is nearer to the other. Most cells that tell the two apart must agree: a single slip is
-// no convention.
-bool favours(const Interpretation& other, const Interpretation& plain, const std::string& name) {
+// none and is nearer to the other. Most cells that tell the two apart must agree, and of other
+// numbers (`is_moved` is false) there must be some: a single slip is no convention.
+bool favours(const Interpretation& other, const Interpretation& plain, const std::string& name,
+             bool is_moved) {
   const std::size_t before = wrong_in(plain, name);
   const std::size_t after = wrong_in(other, name);
   const Evidence evidence = evidence_in(plain, other, name);
-  if (before > 0) return 2 * after <= before && 2 * evidence.for_other >= evidence.apart;
+  const bool is_told = evidence.apart > 0 || is_moved;
+  if (before > 0) return is_told && 2 * after <= before && 2 * evidence.for_other >= evidence.apart;
   return after == 0 && evidence.apart > 0 && 2 * evidence.for_other > evidence.apart;
 }
 
@@ -118,7 +120,8 @@ bool is_accepted(const Variant& variant, const Interpretation& other, const Inte
   };
   const auto shows = [&](const std::string& name) {
     const LearnerNode* node = node_of(plain, name);
-    return favours(other, plain, name) && !(node && exchanged_with(plain.judgement, *node));
+    return favours(other, plain, name, !variant.recipe) &&
+           !(node && exchanged_with(plain.judgement, *node));
   };
   if (std::ranges::any_of(variant.deciding, contradicts)) return false;
   if (std::ranges::any_of(variant.companions, contradicts)) return false;
@@ -175,8 +178,7 @@ bool may_be_transposed(const std::vector<LearnerNode>& nodes) {
   return std::ranges::any_of(nodes, [&](const LearnerNode& node) {
     const Shape shape = node.truth->shape();
     if (shape.size() < 2 || unsettled(node) == 0) return false;
-    const bool fits =
-        !node.wrong_shape_array || node.wrong_shape_array->shape == transposed(shape);
+    const bool fits = !node.wrong_shape_array || node.wrong_shape_array->shape == transposed(shape);
     return fits && (node.wrong_shape_array || (is_square(*node.truth) && ++squares > 1));
   });
 }
