@@ -284,7 +284,7 @@ int run(RunOptions options, const CommonOptions& common) {
   if (options.plain) walk.picture = Picture::numbers;  // glyphs are noise to a screen reader
   std::optional<Quiz> quiz;
   if (options.quiz) quiz.emplace(options.seed);
-  if (!options.plain && can_draw()) {
+  if (!options.plain && is_terminal() && can_draw_on(STDOUT_FILENO)) {
     run_full_screen(std::move(walk), std::move(quiz), kept_options(options));
   } else {
     run_plain(std::move(walk), std::move(quiz), kept_options(options), output.width);

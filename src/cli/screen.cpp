@@ -25,11 +25,6 @@ constexpr auto patience = 500ms;  // shorter work needs no bar
 constexpr auto between = 100ms;
 constexpr std::size_t cells = 20;
 
-bool draws_on_stderr() {
-  const char* term = std::getenv("TERM");
-  return isatty(STDERR_FILENO) != 0 && term != nullptr && std::string_view(term) != "dumb";
-}
-
 // The alternate screen, no wrapping (a line of wrong width is cut), and bracketed paste.
 constexpr std::string_view enter_bytes = "\x1b[?1049h\x1b[?7l\x1b[?2004h\x1b[2J";
 constexpr std::string_view leave_bytes =
@@ -204,7 +199,7 @@ WaitResult wait_for_input(int longest) {
 Progress::Progress(std::string what, std::size_t total)
     : what_(std::move(what)),
       total_(std::max<std::size_t>(1, total)),
-      on_terminal_(draws_on_stderr()),
+      on_terminal_(can_draw_on(STDERR_FILENO)),
       next_(Clock::now() + patience) {}
 
 Progress::~Progress() {
@@ -232,9 +227,9 @@ void Progress::draw(Clock::time_point now) {
 
 bool is_terminal() { return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO); }
 
-bool can_draw() {
+bool can_draw_on(int descriptor) {
   const char* term = std::getenv("TERM");
-  return is_terminal() && term && *term && std::string_view(term) != "dumb";
+  return isatty(descriptor) && term && *term && std::string_view(term) != "dumb";
 }
 
 Screen::Screen() {

@@ -30,9 +30,12 @@ class Screen {
   KeyDecoder decoder_;
 };
 
-/// True if standard input and output are terminals. can_draw also requires that TERM is not dumb.
+/// True if standard input and output are terminals.
 bool is_terminal();
-bool can_draw();
+
+/// True if the descriptor is of a terminal that TERM does not call dumb: it moves its cursor, and
+/// has colours.
+bool can_draw_on(int descriptor);
 
 /// A progress bar on standard error, only on a terminal and after half a second. It is erased on
 /// destruction, and by a signal that ends the program.

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "cli/screen.hpp"
 #include "formats/files/write_file.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"
@@ -39,8 +40,7 @@ bool wants_colour(ColourMode choice) {
   if (choice != ColourMode::automatic) return choice == ColourMode::always;
   const char* no_colour = std::getenv("NO_COLOR");
   if (no_colour && *no_colour) return false;
-  const char* term = std::getenv("TERM");
-  return isatty(STDOUT_FILENO) && term && std::string_view(term) != "dumb";
+  return can_draw_on(STDOUT_FILENO);
 }
 
 }  // namespace
