@@ -161,11 +161,12 @@ std::string rules(const WorksheetStyle& look, std::size_t asked) {
       "<p class=\"rules\">Numbers to work out: <b>{}</b>{}.</p>\n", group_digits(asked), part);
   if (look.kind == SheetKind::key) return count;
   constexpr std::string_view how =
-      "Work the steps out in order, each from the numbers above it. Keep to the same number of "
-      "decimals within a matrix. Write -inf for minus infinity, and leave blank what you have not "
-      "done. The CSV files beside this page take the same numbers (leave a dash as it is); then";
-  return fmt::format("{}<p class=\"rules\">{} <code>{}</code> says where the first slip is.</p>\n",
-                     count, how, html_text(look.check));
+      "<p class=\"rules\">Work the steps out in order, each from the numbers above it. Keep to the "
+      "same number of decimals within a matrix. Write -inf for minus infinity, and leave blank "
+      "what you have not done. The CSV files beside this page take the same numbers{}; then "
+      "<code>{}</code> says where the first slip is.</p>\n";
+  return count +
+         fmt::format(how, part.empty() ? "" : " (leave a dash as it is)", html_text(look.check));
 }
 
 std::string map_html(const Trace& trace) {
