@@ -169,7 +169,7 @@ MatrixTolerance matrix_tolerance(const SubmittedArray& submitted, const Expected
     if (rounded) units.intermediate = std::pow(10.0, -*rounded);
     const bool is_coarse = units.intermediate > unit_where_seen(units.precision, expected);
     units.basis = is_coarse ? ToleranceBasis::decimals : ToleranceBasis::type;
-    if (is_coarse) units.decimals = *rounded;
+    units.decimals = is_coarse ? *rounded : rule_of(units.precision).decimals;
   }
   const bool is_program = units.precision != Precision::digits;
   const double scale = is_program ? 1 : scale_of(submitted, right);

@@ -141,6 +141,15 @@ TEST_CASE("a program's decimals are its unit where they are coarser than its typ
         ToleranceBasis::type);
 }
 
+TEST_CASE("a number that a program rounded to a whole one is told apart from the right one") {
+  const Row right = {-1.9998, 0.7616};  // 2·tanh(-5) and tanh(1)
+  SubmittedArray whole = by_program({-2, 1}, Precision::float32);
+  whole.rounded_to = 0;
+  const MatrixTolerance units = matrix_tolerance(whole, {right, right}, {}, {});
+  CHECK(units.basis == ToleranceBasis::type);
+  CHECK(units.decimals >= 6);  // how many are shown of either
+}
+
 TEST_CASE("a copied number may be cut where it has more decimals, but not to a whole number") {
   const auto copied = [](const std::string& row, const Row& truth) {
     return copied_tolerance(by_hand(row), truth, {}, {});
