@@ -138,7 +138,8 @@ std::optional<Region> region_worth_telling(const NodeDiagnosis& found) {
 void report_room(const LearnerNode& node, Room& room_of, StepReport& report) {
   report.tolerance = node.units.largest();
   if (node.room.empty() && report.cells.rounding == 0) return;
-  const std::vector<double> typical = typical_numbers(node);
+  std::vector<double> typical;
+  if (report.cells.wrong > 0) typical = typical_numbers(node);
   for (std::size_t i = 0; i < node.verdicts.size(); ++i) {
     if (node.verdicts[i] == Verdict::correct) continue;
     const double room = node.room.empty() ? 0 : node.room[i];

@@ -5,12 +5,6 @@ namespace {
 
 constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
 
-// Counts a step's cells that are wrong or undecided: both speak against an interpretation.
-std::size_t unsettled(const LearnerNode& node) {
-  return node.wrong_cells() +
-         static_cast<std::size_t>(std::ranges::count(node.verdicts, Verdict::undecided));
-}
-
 // What all interpretations of a submission share.
 struct Interpreter {
   const Lesson& lesson;
@@ -31,7 +25,7 @@ struct Interpreter {
       result.wrong = any_number;
       return result;
     }
-    for (const LearnerNode& node : result.judgement.nodes) result.wrong += unsettled(node);
+    for (const LearnerNode& node : result.judgement.nodes) result.wrong += node.unsettled_cells();
     return result;
   }
 };
@@ -44,7 +38,7 @@ const LearnerNode* node_of(const Interpretation& interpretation, const std::stri
 
 std::size_t wrong_in(const Interpretation& interpretation, const std::string& name) {
   const LearnerNode* node = node_of(interpretation, name);
-  return node ? unsettled(*node) : 0;
+  return node ? node->unsettled_cells() : 0;
 }
 
 // Which of two interpretations the cells of a step favour, if their results differ there.
@@ -177,7 +171,7 @@ bool may_be_transposed(const std::vector<LearnerNode>& nodes) {
   std::size_t squares = std::ranges::any_of(nodes, lies_across) ? 1 : 0;
   return std::ranges::any_of(nodes, [&](const LearnerNode& node) {
     const Shape shape = node.truth->shape();
-    if (shape.size() < 2 || unsettled(node) == 0) return false;
+    if (shape.size() < 2 || node.unsettled_cells() == 0) return false;
     const bool fits = !node.wrong_shape_array || node.wrong_shape_array->shape == transposed(shape);
     return fits && (node.wrong_shape_array || (is_square(*node.truth) && ++squares > 1));
   });
@@ -194,7 +188,7 @@ struct ColumnsEvidence {
 ColumnsEvidence columns_evidence(const Interpretation& transposed, const Interpretation& plain) {
   ColumnsEvidence evidence;
   for (const LearnerNode& node : plain.judgement.nodes) {
-    const std::size_t before = unsettled(node);
+    const std::size_t before = node.unsettled_cells();
     const std::size_t after = wrong_in(transposed, node.name);
     evidence.is_sure = evidence.is_sure || lies_across(node);
     if (before == after) continue;
@@ -212,7 +206,7 @@ ColumnsEvidence columns_evidence(const Interpretation& transposed, const Interpr
 std::size_t wrong_in_forward(const Interpretation& interpretation) {
   return static_cast<std::size_t>(
       std::ranges::count_if(interpretation.judgement.nodes, [](const LearnerNode& node) {
-        return node.step && !is_gradient(*node.step->operation) && unsettled(node) > 0;
+        return node.step && !is_gradient(*node.step->operation) && node.unsettled_cells() > 0;
       }));
 }
 

@@ -16,6 +16,11 @@ std::size_t LearnerNode::wrong_cells() const {
   return static_cast<std::size_t>(std::count(verdicts.begin(), verdicts.end(), Verdict::wrong));
 }
 
+std::size_t LearnerNode::unsettled_cells() const {
+  const auto undecided = std::count(verdicts.begin(), verdicts.end(), Verdict::undecided);
+  return wrong_cells() + static_cast<std::size_t>(undecided);
+}
+
 std::size_t Judgement::wrong_nodes() const {
   const auto is_wrong = [](const LearnerNode& node) { return node.wrong_cells() > 0; };
   return static_cast<std::size_t>(std::ranges::count_if(nodes, is_wrong));

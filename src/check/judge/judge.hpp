@@ -44,6 +44,7 @@ struct LearnerNode {
   bool tainted = false;      ///< some of its cells are wrong or carried
 
   std::size_t wrong_cells() const;           ///< all cells if the shape is wrong
+  std::size_t unsettled_cells() const;       ///< wrong or undecided: against an interpretation
   bool has_number(std::size_t cell) const {  ///< true if submitted and readable
     return submitted && !submitted->cells[cell].is_blank() && submitted->cells[cell].bad_text == 0;
   }

@@ -167,7 +167,8 @@ MatrixTolerance matrix_tolerance(const SubmittedArray& submitted, const Expected
     // Large numbers may be coarser in their type than what the program rounded on the way to them.
     const auto rounded = detect_rounding(submitted, expected, others);
     if (rounded) units.intermediate = std::pow(10.0, -*rounded);
-    const bool is_coarse = units.intermediate > unit_where_seen(units.precision, expected);
+    const bool is_coarse =
+        rounded && units.intermediate > unit_where_seen(units.precision, expected);
     units.basis = is_coarse ? ToleranceBasis::decimals : ToleranceBasis::type;
     units.decimals = is_coarse ? *rounded : rule_of(units.precision).decimals;
   }
