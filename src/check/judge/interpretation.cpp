@@ -193,7 +193,8 @@ ColumnsEvidence columns_evidence(const Interpretation& transposed, const Interpr
     evidence.is_sure = evidence.is_sure || lies_across(node);
     if (before == after) continue;
     if (2 * before <= after) ++evidence.against;
-    if (2 * after > before) continue;
+    const bool stays_undecided = after > 0 && node.wrong_cells() == 0;
+    if (2 * after > before || stays_undecided) continue;
     ++evidence.for_it;
     evidence.is_sure = evidence.is_sure || evidence.for_it > 1 || !is_square(*node.truth);
     evidence.is_whole = evidence.is_whole || after == 0;

@@ -292,6 +292,47 @@ TEST_CASE("one matrix as columns counts beside wrong ones if it is wholly right"
   CHECK(verdicts(checked(projected(), texts), "Q") == "ccc ccw");
 }
 
+// A is X·Xᵀ / 4, which is symmetric, B its transpose and F is B·B·(B·B)ᵀ + B·B. The 0.5 at the left
+// of A's last row had nothing to round, the one at its top right had.
+TEST_CASE("a matrix that stays undecided does not show that tokens are columns") {
+  const Task task(R"(
+title = "Symmetric"
+[[given]]
+name = "X"
+value = [[-1, -4], [-3, -5], [-2, 0]]
+[[step]]
+name = "H"
+op = "scale"
+of = ["X"]
+by = 4
+[[step]]
+name = "A"
+op = "score"
+of = ["H", "X"]
+[[step]]
+name = "B"
+op = "transpose"
+of = ["A"]
+[[step]]
+name = "C"
+op = "score"
+of = ["B", "B"]
+[[step]]
+name = "D"
+op = "score"
+of = ["C", "C"]
+[[step]]
+name = "F"
+op = "add"
+of = ["D", "C"]
+)");
+  const auto report =
+      checked(task, {{"A", "4.2,5.8,0.5\n5.8,8.5,1.5\n0.5,1.5,1.0"},
+                     {"B", "4.2,5.8,0.4\n5.8,8.5,1.5\n0.5,1.5,1.0"},
+                     {"F", "8371.4,12149.2,1909.3\n12149.2,17633.4,2772.6\n1909.3,2772.6,437.6"}});
+  CHECK(report.first_wrong == "B");
+}
+
 // NumPy: log-sum-exp is 1.3133, 2.2014; to base 2 1.8946, 3.1759, of which 0.69
 // makes 1.3073, 2.1914.
 TEST_CASE("a logarithm of 2 that was rounded is rounding") {
