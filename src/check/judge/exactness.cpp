@@ -69,13 +69,19 @@ std::vector<Decimal> Exactness::of_computed(const LearnerNode& node, int decimal
   const auto is_empty = [](std::span<const Decimal> cells) { return cells.empty(); };
   if (type != Precision::digits && std::ranges::any_of(operands, is_empty)) return {};
   const Call call = own_call(judgement_, trace_, node);
+  const Evaluators& maths = node.step->operation->cell;
+  // A number that is only moved, in a step that was not written down, is rounded nowhere.
+  const auto is_moved = [&](const CellBase& cell) {
+    return type == Precision::digits && !node.submitted &&
+           maths.expression({cell}).kind() == Expression::Kind::cell;
+  };
   std::vector<Decimal> cells(node.from_yours.values.size(), Decimal::unknown());
   constexpr std::size_t operations = 64;
   each_cell<Decimal>({{.call = &call, .output = &node.from_yours}, {}, operands}, operations,
                      [&](const Cell<Decimal>& cell, std::size_t i) {
-                       const Decimal number = node.step->operation->cell.decimal(cell);
-                       if (number.decimals() <= decimals && is_held(number.value(), type))
-                         cells[i] = number;
+                       const Decimal number = maths.decimal(cell);
+                       const bool is_known = number.decimals() <= decimals || is_moved(cell);
+                       if (is_known && is_held(number.value(), type)) cells[i] = number;
                      });
   const bool exact = std::ranges::any_of(cells, [](Decimal cell) { return cell.is_exact(); });
   return exact ? cells : std::vector<Decimal>();

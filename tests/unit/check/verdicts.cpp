@@ -292,6 +292,25 @@ TEST_CASE("exactness goes on through steps that were not handed in") {
                  "scores") == "cw cc");
 }
 
+TEST_CASE("a number that a missing step only moves stays exact with all its decimals") {
+  const Task task(R"(
+title = "Moved"
+[[given]]
+name = "X"
+value = [[-0.25, 1], [0.75, -1.25]]
+[[step]]
+name = "T"
+op = "transpose"
+of = ["X"]
+[[step]]
+name = "P"
+op = "relu"
+of = ["T"]
+)");
+  // 0 comes from -0.25 and -1.25; 0.75 has a decimal more than was written.
+  CHECK(verdicts(checked(task, {{"P", "0.1,0.7\n1.0,0.0\n"}}), "P") == "wc cc");
+}
+
 TEST_CASE("a cell whose arithmetic needs more decimals than were written may be rounded") {
   // 5 · 0.5 = 2.5 has a decimal more than was written.
   CHECK(verdicts(checked(two_words(), {{"scores", "6,14\n4,11\n"}}), "scores") == "cc cc");
