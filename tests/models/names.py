@@ -174,6 +174,21 @@ def wrong_arrays_are_found(folder):
                 equal(done.returncode, 1, f"{kind} {scheme} {name}: {done.stdout}")
 
 
+def later_numbers_do_not_say_where_the_heads_are(folder):
+    """With as many tokens as heads only the numbers tell the axes apart: those before a mistake count."""
+    draw = torch.Generator().manual_seed(4)
+    for kind, steps, layers, options, place, schemes in models(folder, IDS[:4]):
+        if "transformerlens" not in schemes:
+            continue
+        arrays = transformer_lens(steps, layers, kind)
+        for name in arrays:
+            if name == "blocks.0.hook_resid_post" or name.startswith("blocks.1.") or "ln_final" in name:
+                noise = 5 * torch.randn(arrays[name].shape, generator=draw, dtype=torch.float64)
+                arrays[name] = torch.where(arrays[name].isinf(), arrays[name], noise)
+        done = compared(arrays, place, options, ids=IDS[:4])
+        assert "The first that differs is h0.residual2." in done.stdout, (kind, done.stdout)
+
+
 def a_second_array_of_a_step_is_judged_too(folder):
     """A module and its last part stand for one step; the wrong one of them is found, whichever comes first."""
     for kind, steps, layers, options, place, schemes in models(folder):
@@ -350,6 +365,7 @@ def maps_come_first_and_stars_cross_no_dot(folder):
 CLAIMS = [
     right_arrays_are_found_and_pass,
     wrong_arrays_are_found,
+    later_numbers_do_not_say_where_the_heads_are,
     a_second_array_of_a_step_is_judged_too,
     the_hook_of_an_rms_norm_fits_no_step,
     kqv_out_is_before_the_output_weight_beside_attn_out,

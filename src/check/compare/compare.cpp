@@ -23,8 +23,10 @@ Submission program_submission(ComparedSide& program, const Trace& trace,
       if (written.bad_texts.empty()) written.bad_texts.push_back("nan");
       cell.bad_text = 1;
     }
-    submission.files.push_back(
-        {.file = matrix.name, .name = matrix.name, .written = std::move(written)});
+    submission.files.push_back({.file = matrix.name,
+                                .name = matrix.name,
+                                .written = std::move(written),
+                                .is_arranged = !matrix.layout.empty()});
   }
   return submission;
 }

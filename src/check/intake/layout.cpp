@@ -119,6 +119,7 @@ SubmittedArray put_together(const std::string& name, const Submission& submissio
   for (const SubmittedFile& file : submission.files) {
     if (file.name != name) continue;
     if (pieces.empty()) submitted.precision = file.written.precision;
+    submitted.is_arranged = file.is_arranged;
     // Of different types the first in the list is the coarsest; digits are coarser than any.
     submitted.precision = std::min(submitted.precision, file.written.precision);
     Piece piece = inside_piece(file, tensor, trace.token_layout, layout);
@@ -283,6 +284,14 @@ void find_head(SubmittedFile& file, const Trace& trace, std::vector<std::string>
                               matrix_name(tensor, head), file.name));
 }
 
+// A hidden cell is far from one that is not; a number that cannot be read is near any.
+double squared_distance(double x, double right) {
+  constexpr double far = 1e3;
+  if (x == right || (x <= finite_mask && right == -infinity)) return 0;
+  const double gap = std::min(std::abs(x - right), far);
+  return std::isnan(x - right) ? 0 : gap * gap;
+}
+
 }  // namespace
 
 Shape shape_with_heads(HeadLayout layout, Shape shape) {
@@ -328,28 +337,32 @@ void move_heads_first(const Trace& trace, const Layout& layout,
 std::set<std::string, std::less<>> nearer_with_heads_inside(
     const Trace& trace, const std::vector<SubmittedArray>& submitted) {
   const auto without_layer = [](std::string_view name) { return name.substr(name.rfind('.') + 1); };
-  std::map<std::string_view, double> gain;  // in squared distance
+  std::map<std::string_view, double> gain;  // of each array -1 to 1, however wrong its numbers are
   std::size_t squares = 0;
+  bool is_shown = false;  // by an array whose sizes tell its axes apart
   for (const SubmittedArray& one : submitted) {
     const Tensor& truth = trace.at(one.name);
-    if (!one.fits || !one.in_one_file || !may_have_heads_inside(truth)) continue;
+    const bool is_told = one.heads_inside || one.is_arranged;
+    is_shown = is_shown || is_told;
+    if (!one.fits || is_told || !one.in_one_file || !may_have_heads_inside(truth)) continue;
     const std::size_t width = truth.columns(), heads = truth.rows();
-    double& sum = gain[without_layer(one.name)];
+    double as_it_is = 0, as_inside = 0;                  // squared distances
     squares += truth.axes.back().name == "key" ? 0 : 1;  // scores often have their heads first
     for (std::size_t i = 0; i < one.cells.size(); ++i) {
       const std::size_t row = i / width % heads, head = i / width / heads % heads;
       const std::size_t other = i + (row - head) * (heads - 1) * width;  // unsigned: it may wrap
-      const double plain = one.cells[i].value - truth.values[i];
-      const double inside = one.cells[i].value - truth.values[other];
-      if (std::isfinite(plain) && std::isfinite(inside)) sum += plain * plain - inside * inside;
+      as_it_is += squared_distance(one.cells[i].value, truth.values[i]);
+      as_inside += squared_distance(one.cells[i].value, truth.values[other]);
     }
+    const double both = as_it_is + as_inside;
+    gain[without_layer(one.name)] += both > 0 ? (as_it_is - as_inside) / both : 0;
   }
   std::set<std::string, std::less<>> names;
   for (const SubmittedArray& one : submitted) {
     const auto found = gain.find(without_layer(one.name));
     if (found != gain.end() && found->second > 0) names.insert(one.name);
   }
-  if (names.size() == 1 && squares > 1) names.clear();
+  if (names.size() == 1 && squares > 1 && !is_shown) names.clear();
   return names;
 }
 

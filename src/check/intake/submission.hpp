@@ -14,6 +14,7 @@ struct SubmittedFile {
   std::string name;                       ///< the step or given
   std::vector<std::size_t> leading = {};  ///< from ".head-2": which matrix; empty for all
   ParsedArray written;
+  bool is_arranged = false;  ///< its heads were put in front, where its sizes tell its axes apart
 };
 
 /// A learner's submission: a file, or a directory of files.
