@@ -97,8 +97,8 @@ def options_of(options: dict) -> List[str]:
     words: List[str] = []
     for name, value in options.items():
         option = "--" + name.replace("_", "-")
-        if name in ("help", "version"):
-            raise QkvError(f"{option} gives no verdict and no arrays: write qkv {option} in a shell")
+        if name in ("help", "version", "watch"):
+            raise QkvError(f"{option} gives no verdict and no arrays, or never ends: write it in a shell")
         if value is None or value is False:
             continue
         if value is True:

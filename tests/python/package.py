@@ -5,6 +5,7 @@
 """
 
 import contextlib
+import importlib.util
 import io
 import math
 import os
@@ -94,11 +95,12 @@ def dictionaries_are_compared(_folder):
 
 def what_is_refused_is_an_error(_folder):
     for call in (lambda: qkv.trace("no-such-lesson"), lambda: qkv.check(LESSON, {"nothing": SCORES[:1]}),
-                 lambda: qkv.check(LESSON, {"scores": SCORES}, no_such_option=True)):
+                 lambda: qkv.check(LESSON, {"scores": SCORES}, no_such_option=True),
+                 lambda: qkv.check(LESSON, {"scores": SCORES}, watch=True)):
         try:
             call()
         except qkv.QkvError as error:
-            assert str(error).startswith("qkv: ") and "\n" not in str(error), error
+            assert str(error).startswith(("qkv: ", "--watch")) and "\n" not in str(error), error
         else:
             raise AssertionError("it was taken")
 
@@ -260,6 +262,40 @@ def a_layer_that_returns_its_mlp_s_own_output_is_named(_folder):
     assert qkv.verify(model, ids=[7, 1, 42])
     model.model["layers"][1].__class__ = Forgetful
     equal(qkv.verify(model, ids=[7, 1, 42]).first_wrong, "h1.residual2")
+
+
+def a_cap_of_the_logits_that_was_forgotten_is_found(_folder):
+    """Its lm_head returns what the model returns: that is no reason not to look at it."""
+    sys.path.append(str(ROOT / "tests" / "models"))
+    place = importlib.util.spec_from_file_location("reference", ROOT / "tests" / "models" / "llama.py")
+    reference = importlib.util.module_from_spec(place)
+    place.loader.exec_module(reference)
+    config = reference.config_of("gemma2")
+    weights = {name: weight.double() for name, weight in reference.random_weights(config).items()}
+
+    class Capped(torch.nn.Module):
+        def __init__(self, cap):
+            super().__init__()
+            self.cap, self.config = cap, config
+            self.lm_head = torch.nn.Linear(config["hidden_size"], config["vocab_size"], bias=False).double()
+            for name, weight in weights.items():
+                *path, last = name.split(".")
+                module = self
+                for part in path:
+                    if not hasattr(module, part):
+                        module.add_module(part, torch.nn.Module())
+                    module = getattr(module, part)
+                module.register_parameter(last, torch.nn.Parameter(weight))
+            self.lm_head.weight = self.model.embed_tokens.weight
+
+        def forward(self, ids):
+            logits = self.lm_head(reference.forward(weights, ids[0].tolist(), config)["norm"])
+            return (self.cap * torch.tanh(logits / self.cap) if self.cap else logits)[None]
+
+    verdict = qkv.verify(Capped(config["final_logit_softcapping"]), ids=[3, 1, 4])
+    assert verdict, verdict
+    verdict = qkv.verify(Capped(None), ids=[3, 1, 4])
+    equal((verdict.first_wrong, [one["id"] for one in verdict.mistakes]), ("capped_logits", ["softcap.skipped"]))
 
 
 def what_verify_cannot_take_is_refused(_folder):
@@ -428,6 +464,7 @@ CLAIMS = [
     a_mistake_in_two_steps_that_modules_hide_is_named,
     what_a_model_returns_is_verified,
     a_layer_that_returns_its_mlp_s_own_output_is_named,
+    a_cap_of_the_logits_that_was_forgotten_is_found,
     what_verify_cannot_take_is_refused,
     every_refusal_is_one_line_of_qkv,
     entries_of_a_config_are_used_or_refused,

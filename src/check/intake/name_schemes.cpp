@@ -95,7 +95,7 @@ constexpr NameRule llama_cpp[] = {
 // Source: the modules of minGPT, nanoGPT and Hugging Face's GPT-2. Outputs have a module's path;
 // gradients end in ".grad".
 constexpr NameRule gpt2[] = {
-    {"returned", "logits"},  // by the model, as the Python package records it
+    {"returned", "capped_logits|logits"},  // by the model, as the Python package records it
     {"wte", "token_embeddings", "token_table"},
     {"wpe", "position_embeddings", "position_table"},
     {"drop", "X"},
