@@ -157,12 +157,11 @@ Mismatch mismatch_of(const LearnerNode& node, std::size_t index) {
 
 // True if every attempted cell is one of these numbers, rounded to a multiple of `unit`. Zeros
 // alone show no rounding unless `any`.
-bool is_rounded_to(double unit, std::span<const double> right, std::span<const double> written,
-                   bool any) {
+bool is_rounded_to(double unit, std::span<const double> right, const Mismatch& mismatch, bool any) {
   constexpr double slack = 1e-9;
-  for (std::size_t i = 0; i < written.size(); ++i) {
-    const double x = written[i];
-    if (std::isnan(x) || x == right[i]) continue;
+  for (std::size_t i = 0; i < mismatch.written.size(); ++i) {
+    const double x = mismatch.written[i];
+    if (std::isnan(x) ? !mismatch.wrong[i] : x == right[i]) continue;
     const bool is_multiple = std::abs(x / unit - std::round(x / unit)) <= slack;
     if (!is_multiple || !(std::abs(x - right[i]) <= unit / 2 + slack)) return false;
     any = any || x != 0;
@@ -178,7 +177,7 @@ std::optional<Diagnosis> too_few_decimals(const LearnerNode& node, const Mismatc
   for (const double unit : {1.0, 0.1}) {
     if (decimals > (unit == 1 ? 0 : 1)) continue;
     for (const Tensor* right : {node.truth, &node.from_yours}) {
-      if (!is_rounded_to(unit, right->values, mismatch.written, is_beside_decimals)) continue;
+      if (!is_rounded_to(unit, right->values, mismatch, is_beside_decimals)) continue;
       return Diagnosis{.id = "slip.too-few-decimals",
                        .says = unit == 1 ? "The numbers were rounded to whole numbers."
                                          : "The numbers were rounded to one decimal.",

@@ -395,6 +395,7 @@ std::vector<SubmittedArray> normalise_layout(const Submission& submission, const
     all.push_back(put_together(std::string(name), submission, trace, layout));
     snap_to_decimals(all.back());
   }
+  adopt_common_type(trace, all);
   return all;
 }
 

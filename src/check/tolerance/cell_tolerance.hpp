@@ -116,6 +116,10 @@ bool is_held(double x, Precision type);
 /// 0.333984375 is a third in bfloat16. Otherwise returns the stored precision.
 Precision detect_precision(const SubmittedArray& submitted, std::span<const double> expected);
 
+/// Takes all arrays of a program as ones of a coarser type, if all numbers fit it and one array
+/// shows it: whole numbers alone show no type.
+void adopt_common_type(const Trace& trace, std::vector<SubmittedArray>& arrays);
+
 /// Returns the decimals that the numbers were rounded to, if the whole submission was visibly
 /// rounded: no matrix has all its digits, and numbers have few decimals where the right ones have
 /// more. Halves and quarters prove nothing.

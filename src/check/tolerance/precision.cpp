@@ -228,4 +228,21 @@ Precision detect_precision(const SubmittedArray& submitted, std::span<const doub
   return submitted.precision;
 }
 
+void adopt_common_type(const Trace& trace, std::vector<SubmittedArray>& arrays) {
+  for (const Coarser& kind : kinds) {
+    const auto holds = [&](const SubmittedArray& array) {
+      return (array.precision == Precision::float32 || array.precision == Precision::float64) &&
+             std::ranges::all_of(array.cells, [&](const Numeral& cell) {
+               return !std::isfinite(cell.value) || kind.holds(cell.value);
+             });
+    };
+    const auto shows = [&](const SubmittedArray& array) {
+      return detect_precision(array, trace.at(array.name).values) == kind.precision;
+    };
+    if (!std::ranges::all_of(arrays, holds) || std::ranges::none_of(arrays, shows)) continue;
+    for (SubmittedArray& array : arrays) array.precision = kind.precision;
+    return;
+  }
+}
+
 }  // namespace qkv::inline check
