@@ -91,15 +91,6 @@ double of_part(const Statistic& statistic, std::string_view of, const Trace& tra
   return of_finite(statistic, line, of);
 }
 
-}  // namespace
-
-const Statistic* find_statistic(std::string_view name) {
-  const auto found = std::ranges::find(table, name, &Statistic::name);
-  return found == table.end() ? nullptr : &*found;
-}
-
-namespace {
-
 // The statistic of a part: `scores`, a row `scores[cat,*]`, a column `scores[*,2]` or a head
 // `scores[head 2,*,*]`. Throws InputError if the trace has no such part.
 double statistic_of(const Statistic& statistic, std::string_view of, const Trace& trace) {
@@ -275,6 +266,11 @@ std::string_view without_gaps(std::string_view text) {
 }
 
 }  // namespace
+
+const Statistic* find_statistic(std::string_view name) {
+  const auto found = std::ranges::find(table, name, &Statistic::name);
+  return found == table.end() ? nullptr : &*found;
+}
 
 std::string still_true(std::string_view prose, bool any, const Trace& now,
                        const std::function<bool(const std::string&)>& is_own) {

@@ -108,19 +108,6 @@ ModelFiles from_directory(const Path& directory, const std::string& where) {
   return {.weights = {directory / weights.front()}, .directory = directory, .listed = {}};
 }
 
-}  // namespace
-
-bool is_model_index(const std::string& path) { return path.ends_with("safetensors.index.json"); }
-
-ModelFiles model_files(const Path& path, const std::string& where) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) return from_directory(path, where);
-  if (path.extension() == ".json") return from_index(path, where);
-  return {.weights = {path}, .directory = path.parent_path(), .listed = {}};
-}
-
-namespace {
-
 // "transformer.h.12.attn" → "12": a suggestion must be of the same layer.
 std::string digits_of(std::string_view name) {
   std::string digits;
@@ -226,6 +213,15 @@ void refuse_unlisted(const SafetensorsEntry& entry, const std::filesystem::path&
 }
 
 }  // namespace
+
+bool is_model_index(const std::string& path) { return path.ends_with("safetensors.index.json"); }
+
+ModelFiles model_files(const Path& path, const std::string& where) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) return from_directory(path, where);
+  if (path.extension() == ".json") return from_index(path, where);
+  return {.weights = {path}, .directory = path.parent_path(), .listed = {}};
+}
 
 Weights::Weights(const ModelFiles& files, std::string where) : where_(std::move(where)) {
   const bool is_one = files.weights.size() == 1 && files.listed.empty();

@@ -255,17 +255,6 @@ namespace {
 constexpr const Operation* every_operation[] = {QKV_OPERATIONS};
 #undef QKV_OPERATION
 
-}  // namespace
-
-std::span<const Operation* const> catalogue() { return every_operation; }
-
-const Operation* find_operation(std::string_view name) {
-  const auto* found = std::ranges::find(every_operation, name, &Operation::name);
-  return found == std::end(every_operation) ? nullptr : *found;
-}
-
-namespace {
-
 std::string axis_text(std::string_view symbol, const Axis& axis) {
   if (!is_placeholder(symbol) || axis.name.empty()) return std::string(symbol);
   return axis.name;
@@ -314,6 +303,13 @@ bool may_share(const Form& form, const Axis& all, const Axis& few) {
 }
 
 }  // namespace
+
+std::span<const Operation* const> catalogue() { return every_operation; }
+
+const Operation* find_operation(std::string_view name) {
+  const auto* found = std::ranges::find(every_operation, name, &Operation::name);
+  return found == std::end(every_operation) ? nullptr : *found;
+}
 
 bool is_placeholder(std::string_view axis) {
   return axis == "row" || axis == "column" || axis == "inner";

@@ -74,25 +74,6 @@ std::vector<std::size_t> attention_to(std::size_t s, const Recipe& recipe, const
   }
 }
 
-}  // namespace
-
-Liveness::Liveness(const Recipe& recipe, const RequestedSteps& asked)
-    : needed(needed_steps(recipe, asked)), wanted(asked.begin(), asked.end()), kept(wanted) {
-  for (const std::string& name : asked) {
-    const auto step = step_index(recipe, name);
-    if (!step) continue;
-    wanted.insert(recipe.steps[*step].name);
-    kept.insert(recipe.steps[*step].name);
-    kept.insert(recipe.steps[*step].of.begin(), recipe.steps[*step].of.end());
-  }
-  for (std::size_t s = 0; s < recipe.steps.size(); ++s) {
-    if (!needed[s]) continue;
-    for (const std::string& name : recipe.steps[s].of) last_uses[name] = s;
-  }
-}
-
-namespace {
-
 // Returns the attentions of which only the result is needed, each as step indices in order.
 std::vector<std::vector<std::size_t>> fused_attentions(const Recipe& recipe,
                                                        const Liveness& liveness) {
@@ -396,6 +377,21 @@ class Evaluator {
 };
 
 }  // namespace
+
+Liveness::Liveness(const Recipe& recipe, const RequestedSteps& asked)
+    : needed(needed_steps(recipe, asked)), wanted(asked.begin(), asked.end()), kept(wanted) {
+  for (const std::string& name : asked) {
+    const auto step = step_index(recipe, name);
+    if (!step) continue;
+    wanted.insert(recipe.steps[*step].name);
+    kept.insert(recipe.steps[*step].name);
+    kept.insert(recipe.steps[*step].of.begin(), recipe.steps[*step].of.end());
+  }
+  for (std::size_t s = 0; s < recipe.steps.size(); ++s) {
+    if (!needed[s]) continue;
+    for (const std::string& name : recipe.steps[s].of) last_uses[name] = s;
+  }
+}
 
 std::optional<std::size_t> step_index(const Recipe& recipe, std::string_view name_or_number) {
   for (std::size_t s = 0; s < recipe.steps.size(); ++s) {

@@ -64,15 +64,6 @@ std::optional<Fault> too_deep_key_in(std::string_view toml) {
   return {};
 }
 
-}  // namespace
-
-std::optional<Fault> prescreen_toml(std::string_view toml) {
-  const auto bad = bad_byte_in(toml);
-  return bad ? bad : too_deep_key_in(toml);
-}
-
-namespace {
-
 std::optional<double> toml_number(const toml::node& node) {
   if (const auto* real = node.as_floating_point()) return real->get();
   if (const auto* whole = node.as_integer()) return static_cast<double>(whole->get());
@@ -80,6 +71,11 @@ std::optional<double> toml_number(const toml::node& node) {
 }
 
 }  // namespace
+
+std::optional<Fault> prescreen_toml(std::string_view toml) {
+  const auto bad = bad_byte_in(toml);
+  return bad ? bad : too_deep_key_in(toml);
+}
 
 Place TomlReader::place(const toml::node& node) {
   const toml::source_position& begin = node.source().begin;

@@ -138,21 +138,6 @@ std::size_t penalty(const Trace& trace) {
          zeros_in_examples(trace, {"Q", "K", "V", "scores"});
 }
 
-}  // namespace
-
-constinit const NewStyle classic_style{
-    .word = "classic",
-    .sizes = sizes_of,
-    .draw = drawn_givens,
-    .penalty = penalty,
-    .query = "Q",
-    .key = "K",
-    .most_draws = 3000,
-    .draws_per_penalty = 3000,
-};
-
-namespace {
-
 // d_k is even and at least 4: with only one rotated pair, neither base nor pairing would show. It
 // differs from the other sizes, so that dividing by a wrong one shows.
 std::size_t width_of_queries(std::size_t n, std::size_t d_model) {
@@ -235,6 +220,17 @@ std::size_t llama_penalty(const Trace& trace) {
 }
 
 }  // namespace
+
+constinit const NewStyle classic_style{
+    .word = "classic",
+    .sizes = sizes_of,
+    .draw = drawn_givens,
+    .penalty = penalty,
+    .query = "Q",
+    .key = "K",
+    .most_draws = 3000,
+    .draws_per_penalty = 3000,
+};
 
 constinit const NewStyle llama_style{
     .word = "llama",

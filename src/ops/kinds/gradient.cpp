@@ -73,27 +73,6 @@ constexpr Mistake accumulate_grad_mistakes[] = {
      "It was used more than once: every use sends a gradient back.", one_path},
 };
 
-}  // namespace
-
-constinit const Operation grad_seed_operation = operation_of<GradSeed>({
-    .name = backward_name,
-    .title = "Start the backward pass",
-    .says = "The gradient of the loss with respect to itself is 1.",
-    .notice = "Each gradient that follows is worked out from those before it.",
-});
-
-constinit const Operation accumulate_grad_operation = operation_of<AccumulateGrad>({
-    .name = backward_name,
-    .title = "Add up the gradients of all uses",
-    .says =
-        "A matrix that is used more than once gets a gradient from each use. They are added up.",
-    .notice = "Which use has the largest gradient?",
-    .max_operands = 1024,
-    .mistakes = accumulate_grad_mistakes,
-});
-
-namespace {
-
 bool repeats_along(std::size_t own, std::size_t whole) { return own == 1 && whole != 1; }
 
 // Calls `visit` with each cell of the whole gradient and its place in the operand's.
@@ -127,6 +106,23 @@ Tensor only(const Call& call, const Tensor& whole, std::size_t taken) {
 }
 
 }  // namespace
+
+constinit const Operation grad_seed_operation = operation_of<GradSeed>({
+    .name = backward_name,
+    .title = "Start the backward pass",
+    .says = "The gradient of the loss with respect to itself is 1.",
+    .notice = "Each gradient that follows is worked out from those before it.",
+});
+
+constinit const Operation accumulate_grad_operation = operation_of<AccumulateGrad>({
+    .name = backward_name,
+    .title = "Add up the gradients of all uses",
+    .says =
+        "A matrix that is used more than once gets a gradient from each use. They are added up.",
+    .notice = "Which use has the largest gradient?",
+    .max_operands = 1024,
+    .mistakes = accumulate_grad_mistakes,
+});
 
 Tensor broadcast_axes(const Call& call, const Form& form) {
   const Bindings bound = bind(call, form);
