@@ -271,6 +271,58 @@ std::string verdicts_of(const std::map<std::string, std::vector<double>>& arrays
 
 constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
 
+// A row of two numbers for each step, as a program stores it.
+Submission with_rows(const Task& task, const std::map<std::string, std::vector<double>>& rows) {
+  Texts texts;
+  for (const auto& [name, numbers] : rows) texts[name] = "0,0\n";
+  Submission work = submission_of(texts, task.trace);
+  for (SubmittedFile& file : work.files) {
+    file.written = array_of_values({1, 2}, rows.at(file.name), Precision::float32);
+  }
+  return work;
+}
+
+const Task& two_rows() {
+  static const Task task(R"(
+title = "Two rows"
+[[given]]
+name = "X"
+value = [[259, 3]]
+[[given]]
+name = "S"
+value = [[0, 1]]
+[[step]]
+name = "P"
+op = "relu"
+of = ["X"]
+[[step]]
+name = "W"
+op = "softmax"
+of = ["S"]
+)");
+  return task;
+}
+
+TEST_CASE("a program's type shows in one array for all that fit it") {
+  const auto of_p = [](double first, const std::vector<double>& weights) {
+    const Submission work = with_rows(two_rows(), {{"P", {first, 3}}, {"W", weights}});
+    return verdicts(check_submission(two_rows().lesson, two_rows().trace, work, {}), "P");
+  };
+  const std::vector<double> bfloat16 = {0.26953125, 0.73046875};  // of 0.26894142 and 0.73105858
+  CHECK(of_p(260, bfloat16) == "cc");
+  CHECK(of_p(264, bfloat16) == "wc");
+  CHECK(of_p(260, {0.26894142f, 0.73105858f}) == "wc");
+}
+
+TEST_CASE("what is no number was not rounded") {
+  const auto found = [](double first, double second) {
+    const Submission work = with_rows(two_rows(), {{"W", {first, second}}});
+    return mistakes(check_submission(two_rows().lesson, two_rows().trace, work, {}), "W");
+  };
+  CHECK(found(0, 1) == "slip.too-few-decimals");
+  CHECK(found(nan_value, 1).find("slip.too-few-decimals") == std::string::npos);
+}
+
 TEST_CASE("where nothing is there to round, a cell must be exact") {
   // 1 · 1 + 2 · 2 = 5; one decimal is more than it takes.
   CHECK(verdicts(checked(two_words(), {{"Q", "5.1,2\n5,1\n"}}), "Q") == "wc cc");
