@@ -142,21 +142,6 @@ struct GradKeys : ProductGradient<GradSecond<ScoreAxes>> {
       "A key that is hidden from every query gets 0."};
 };
 
-}  // namespace
-
-constinit const Operation score_operation = operation_of<Score>({
-    .name = "score",
-    .title = "Score every query with every key",
-    .says = "Each query is multiplied with each key, number by number, and the products are "
-            "added. This is a dot product. A large score means that the query matches the key.",
-    .notice = "Which key does each query match best?",
-    .operands = R"(["Q", "K"])",
-    .mistakes = score_mistakes,
-    .backward = backward_by<GradQueries, GradKeys>,
-});
-
-namespace {
-
 using WeightedSum = ProductMaths<WeightsTimesValues>;  // [query key]·[key d_v] → [query d_v]
 
 Versions transposed_weights(const StepView& step) { return {transposed(step.operand())}; }
@@ -244,6 +229,17 @@ struct GradValues : ProductGradient<GradSecond<WeightsTimesValues>> {
 };
 
 }  // namespace
+
+constinit const Operation score_operation = operation_of<Score>({
+    .name = "score",
+    .title = "Score every query with every key",
+    .says = "Each query is multiplied with each key, number by number, and the products are "
+            "added. This is a dot product. A large score means that the query matches the key.",
+    .notice = "Which key does each query match best?",
+    .operands = R"(["Q", "K"])",
+    .mistakes = score_mistakes,
+    .backward = backward_by<GradQueries, GradKeys>,
+});
 
 constinit const Operation weighted_sum_operation = operation_of<WeightedSum>({
     .name = "weighted_sum",
