@@ -161,6 +161,9 @@ std::string printable(std::string_view text);
 /// their decimals later, from resolve_precision.
 NumeralResult parse_cell(std::string_view text, DecimalMark mark = DecimalMark::point);
 
+/// True for a question mark or a dash, which stands for a number to come.
+bool stands_for_blank(std::string_view text);
+
 /// The decimal mark of a cell that has no other comma.
 DecimalMark decimal_mark_of(std::string_view cell);
 

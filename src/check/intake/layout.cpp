@@ -139,14 +139,11 @@ SubmittedArray put_together(const std::string& name, const Submission& submissio
 
 // Makes a question mark or a dash, which stands for a number to come, a blank.
 void clear_placeholders(ParsedArray& written) {
-  constexpr std::string_view placeholders[] = {"?", "-", "–", "—", "−"};
   if (written.bad_texts.empty()) return;
   for (Numeral& cell : written.cells.to_write()) {
     if (cell.bad_text == 0) continue;
     const std::string_view text = written.bad_texts[cell.bad_text - 1U];
-    if (std::ranges::find(placeholders, text) == std::end(placeholders)) continue;
-    cell.bad_text = 0;
-    cell.left_out = text != "?";
+    if (stands_for_blank(text)) cell = {.value = cell.value, .left_out = text != "?"};
   }
 }
 

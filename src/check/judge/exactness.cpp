@@ -76,12 +76,11 @@ std::vector<Decimal> Exactness::of_computed(const LearnerNode& node, int decimal
            maths.expression({cell}).kind() == Expression::Kind::cell;
   };
   std::vector<Decimal> cells(node.from_yours.values.size(), Decimal::unknown());
-  constexpr std::size_t operations = 64;
-  each_cell<Decimal>({{.call = &call, .output = &node.from_yours}, {}, operands}, operations,
+  each_cell<Decimal>({{.call = &call, .output = &node.from_yours}, {}, operands}, 64,
                      [&](const Cell<Decimal>& cell, std::size_t i) {
                        const Decimal number = maths.decimal(cell);
-                       const bool is_known = number.decimals() <= decimals || is_moved(cell);
-                       if (is_known && is_held(number.value(), type)) cells[i] = number;
+                       if (!is_held(number.value(), type)) return;
+                       if (number.decimals() <= decimals || is_moved(cell)) cells[i] = number;
                      });
   const bool exact = std::ranges::any_of(cells, [](Decimal cell) { return cell.is_exact(); });
   return exact ? cells : std::vector<Decimal>();

@@ -143,7 +143,9 @@ bool all_of_margins(const Table& table, const Rows& rows, const Holds& holds) {
 
 // True if the first cell is empty, and a word stands in the first row or column.
 bool has_words_in_margins(const Table& table, const Rows& rows) {
-  const auto is_no_word = [](const Field& field, std::size_t) { return !is_word(field); };
+  const auto is_no_word = [](const Field& field, std::size_t) {
+    return !is_word(field) || stands_for_blank(trimmed(field.text));
+  };
   return table.of(rows.front()).front().text.empty() && !all_of_margins(table, rows, is_no_word);
 }
 

@@ -267,6 +267,11 @@ bool is_control(std::string_view character) {
 
 }  // namespace
 
+bool stands_for_blank(std::string_view text) {
+  constexpr std::string_view placeholders[] = {"?", "-", "–", "—", "−"};
+  return std::ranges::find(placeholders, text) != std::end(placeholders);
+}
+
 NumeralResult parse_cell(std::string_view text, DecimalMark mark) {
   const NumeralResult result = read_in_any_way(text, mark);
   if (result.fault != NumeralError::not_a_number) return result;

@@ -100,6 +100,17 @@ TEST_CASE("the first row and column are labels where the first cell is empty and
   CHECK(written.column_labels == Texts{"the", "cat"});
 }
 
+TEST_CASE("a question mark or a dash beside an empty first cell is a blank and no label") {
+  for (const std::string blank : {"?", "-", "–"}) {
+    const auto text = ",4.25,6.1\n" + blank + ",10.3,12.7\n14.1,16.2,19.4\n";
+    const auto read_as = [&](Size size) {
+      return read_csv(text, "Z.csv", {.expected = size, .on_bad_cell = OnBadCell::kept});
+    };
+    CHECK(read_as({3, 3}).shape == Shape{3, 3});
+    CHECK(read_as({2, 2}).shape == Shape{2, 2});
+  }
+}
+
 TEST_CASE("labels in one direction are enough") {
   CHECK(read(",,\ncat,1,2\n").column_labels.empty());
   CHECK(read(",,\ncat,1,2\n").row_labels == Texts{"cat"});
