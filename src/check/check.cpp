@@ -138,8 +138,7 @@ std::optional<Region> region_worth_telling(const NodeDiagnosis& found) {
 void report_room(const LearnerNode& node, Room& room_of, StepReport& report) {
   report.tolerance = node.units.largest();
   if (node.room.empty() && report.cells.rounding == 0) return;
-  std::vector<double> typical;
-  if (report.cells.wrong > 0) typical = typical_numbers(node);
+  const auto typical = report.cells.wrong > 0 ? typical_numbers(node) : std::vector<double>();
   for (std::size_t i = 0; i < node.verdicts.size(); ++i) {
     if (node.verdicts[i] == Verdict::correct) continue;
     const double room = node.room.empty() ? 0 : node.room[i];

@@ -158,6 +158,10 @@ def right_arrays_pass(folder, ids):
             checked = qkv("check", "--model", place, "--ids", ",".join(map(str, ids)), *options, place / "dump.npz")
             equal(checked.returncode, 0, f"{kind} {scheme}: {checked.stdout}")
             assert checked.stdout.startswith(f"{scheme}: names of "), checked.stdout[:100]
+            if scheme == "transformerlens":  # the second sentence of a batch
+                both = {name: torch.cat([array * 2, array]) for name, array in arrays.items()}
+                done = compared(both, place, options, "--batch", "2", ids=ids)
+                equal((done.returncode, done.stderr), (0, ""), f"{kind}, of a batch: {done.stdout}")
             few = {name: array for name, array in arrays.items() if name.endswith(("0.attn.hook_q", "hook_pattern"))}
             if scheme == "transformerlens":
                 equal(compared(few, place, options, ids=ids).returncode, 0, f"{kind}, few")

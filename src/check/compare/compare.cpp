@@ -26,7 +26,7 @@ Submission program_submission(ComparedSide& program, const Trace& trace,
     submission.files.push_back({.file = matrix.name,
                                 .name = matrix.name,
                                 .written = std::move(written),
-                                .is_arranged = !matrix.layout.empty()});
+                                .is_arranged = matrix.is_arranged});
   }
   return submission;
 }

@@ -357,7 +357,8 @@ void match_layout(const ComparedSide& other, std::optional<std::size_t> batch, C
     }
     if (written.shape != shape) {
       const std::string_view heads = put_heads_first(shape, written);
-      if (!heads.empty()) said.emplace_back(heads);
+      matrix.is_arranged = !heads.empty();
+      if (matrix.is_arranged) said.emplace_back(heads);
     }
     Shape with_head = shape;  // n × 1 × d where there is one head of keys
     with_head.insert(with_head.end() - 1, 1);

@@ -16,6 +16,7 @@ struct ComparedMatrix {
   bool is_weight = false;          ///< a lesson's that stands in × out, or the gradient of one
   ParsedArray written = {};        ///< a dump's array as parsed
   std::string layout = {};         ///< how its axes were reordered; empty if they were not
+  bool is_arranged = false;        ///< its heads were put in front, as its sizes told
   bool last_row_only = false;      ///< a dump's array; the lesson's tensor is cut to fit
   std::size_t printed = 0;         ///< of a part: how many of its numbers are there; else 0
   std::optional<double> sum = {};  ///< of a part: what the program says all its numbers make

@@ -285,8 +285,7 @@ void find_head(SubmittedFile& file, const Trace& trace, std::vector<std::string>
 double squared_distance(double x, double right) {
   constexpr double far = 1e3;
   if (x == right || (x <= finite_mask && right == -infinity)) return 0;
-  const double gap = std::min(std::abs(x - right), far);
-  return std::isnan(x - right) ? 0 : gap * gap;
+  return std::isnan(x - right) ? 0 : std::pow(std::min(std::abs(x - right), far), 2);
 }
 
 }  // namespace

@@ -76,7 +76,8 @@ std::vector<Decimal> Exactness::of_computed(const LearnerNode& node, int decimal
            maths.expression({cell}).kind() == Expression::Kind::cell;
   };
   std::vector<Decimal> cells(node.from_yours.values.size(), Decimal::unknown());
-  each_cell<Decimal>({{.call = &call, .output = &node.from_yours}, {}, operands}, 64,
+  constexpr std::size_t operations = 64;
+  each_cell<Decimal>({{.call = &call, .output = &node.from_yours}, {}, operands}, operations,
                      [&](const Cell<Decimal>& cell, std::size_t i) {
                        const Decimal number = maths.decimal(cell);
                        if (!is_held(number.value(), type)) return;

@@ -17,8 +17,7 @@ std::size_t LearnerNode::wrong_cells() const {
 }
 
 std::size_t LearnerNode::unsettled_cells() const {
-  const auto undecided = std::count(verdicts.begin(), verdicts.end(), Verdict::undecided);
-  return wrong_cells() + static_cast<std::size_t>(undecided);
+  return wrong_cells() + static_cast<std::size_t>(std::ranges::count(verdicts, Verdict::undecided));
 }
 
 std::size_t Judgement::wrong_nodes() const {

@@ -232,9 +232,8 @@ void adopt_common_type(const Trace& trace, std::vector<SubmittedArray>& arrays) 
   for (const Coarser& kind : kinds) {
     const auto holds = [&](const SubmittedArray& array) {
       return (array.precision == Precision::float32 || array.precision == Precision::float64) &&
-             std::ranges::all_of(array.cells, [&](const Numeral& cell) {
-               return !std::isfinite(cell.value) || kind.holds(cell.value);
-             });
+             std::ranges::all_of(array.cells.values(),
+                                 [&](double x) { return !std::isfinite(x) || kind.holds(x); });
     };
     const auto shows = [&](const SubmittedArray& array) {
       return detect_precision(array, trace.at(array.name).values) == kind.precision;
