@@ -27,16 +27,8 @@ struct FileContext {
 
 namespace {
 
-/// The suffix for one of several matrices: ".head-1", ".batch-2.head-1".
-std::string exported_suffix(const Tensor& tensor, std::size_t index) {
-  std::string suffix;
-  const std::vector<std::size_t> leading = leading_index(tensor, index);
-  for (std::size_t a = 0; a < leading.size(); ++a) {
-    const std::string& axis = tensor.axes[a].name;
-    suffix += fmt::format(".{}-{}", axis.empty() ? "head" : axis, leading[a] + 1);
-  }
-  return suffix;
-}
+/// Of the names of files with one of several matrices: ".head-1", ".batch-2.head-1".
+constexpr std::string_view matrix_suffix = ".{}-{}";
 
 std::vector<ExportEntry> all_entries(const Trace& trace) {
   std::vector<ExportEntry> entries;
@@ -205,7 +197,7 @@ void tensor_csv(const ExportEntry& entry, const Trace& trace, const WorksheetCel
       if (uses[i] == CellUse::unused) return "-";
       return is_step ? given_text(value, style, is_blank) : shortest(value);
     };
-    take({entry.stem + exported_suffix(tensor, m) + ".csv",
+    take({entry.stem + leading_text(tensor, m, matrix_suffix) + ".csv",
           to_csv(csv_matrix(shown, m, full_labels(tensor, m, trace.token_layout)),
                  {.text = text_at})});
   }
@@ -247,7 +239,7 @@ void plan_entry(const ExportEntry& entry, const ExportFormat& format, FileContex
     return;
   }
   for (job.matrix = 0; job.matrix < entry.tensor->matrices(); ++job.matrix) {
-    const std::string stem = entry.stem + exported_suffix(*entry.tensor, job.matrix);
+    const std::string stem = entry.stem + leading_text(*entry.tensor, job.matrix, matrix_suffix);
     plan.push_back(planned(stem, format, job));
   }
 }

@@ -107,15 +107,13 @@ std::size_t leading_place(std::string_view index, const Axis& axis, const std::s
                                name, axis.size));
 }
 
+constexpr std::string_view leading_indices = "{} {},";  // before those of the row and the column
+
 // With the row and the column that were written, if only the head is missing.
 std::string example_of(const ReferenceText& text, const Tensor& tensor) {
-  std::string inside;
-  for (std::size_t a = 0; a < tensor.leading_axes(); ++a) {
-    inside += fmt::format("{} 1,", tensor.axes[a].name.empty() ? "head" : tensor.axes[a].name);
-  }
   const std::string cell =
       text.indices.size() == 2 ? fmt::format("{}", fmt::join(text.indices, ",")) : "1,1";
-  return fmt::format("{}[{}{}]", text.name, inside, cell);
+  return fmt::format("{}[{}{}]", text.name, leading_text(tensor, 0, leading_indices), cell);
 }
 
 // The label of index `i` in a reference, or its number if several indices share the label.
@@ -257,12 +255,8 @@ CellReference cell_at(std::string name, const Tensor& tensor, std::size_t index)
 
 std::string reference_text(const CellReference& cell, const Tensor& tensor,
                            TokenLayout token_layout) {
-  std::string inside;
+  const std::string inside = leading_text(tensor, cell.matrix, leading_indices);
   const std::vector<std::size_t> leading = leading_index(tensor, cell.matrix);
-  for (std::size_t a = 0; a < leading.size(); ++a) {
-    inside += fmt::format("{} {},", tensor.axes[a].name.empty() ? "head" : tensor.axes[a].name,
-                          leading[a] + 1);
-  }
   const std::size_t batch = leading.empty() ? cell.row : leading.front();
   const std::string column = index_word(tensor.axes.back(), cell.column, batch);
   if (tensor.rank() == 1) return fmt::format("{}[{}]", cell.name, column);

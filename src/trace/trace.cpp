@@ -378,15 +378,18 @@ std::optional<std::size_t> head_of(const Tensor& tensor, std::size_t index) {
   return {};
 }
 
-std::string matrix_name(const Tensor& tensor, std::size_t index) {
-  std::string name;
+std::string leading_text(const Tensor& tensor, std::size_t index, std::string_view pattern) {
+  std::string text;
   const std::vector<std::size_t> leading = leading_index(tensor, index);
   for (std::size_t a = 0; a < leading.size(); ++a) {
     const std::string& axis = tensor.axes[a].name;
-    name +=
-        fmt::format("{}{} {}", a == 0 ? "" : ", ", axis.empty() ? "head" : axis, leading[a] + 1);
+    text += fmt::format(fmt::runtime(pattern), axis.empty() ? "head" : axis, leading[a] + 1);
   }
-  return name;
+  return text;
+}
+
+std::string matrix_name(const Tensor& tensor, std::size_t index) {
+  return std::string(trimmed(leading_text(tensor, index, "{} {}, "), ", "));
 }
 
 }  // namespace qkv::inline trace

@@ -107,6 +107,10 @@ MatrixLabels labels_of_sentence(const Tensor& ids, std::size_t row);
 /// Returns the head of matrix `index`; nothing if the tensor has no heads.
 std::optional<std::size_t> head_of(const Tensor& tensor, std::size_t index);
 
+/// Returns the place of matrix `index` along each leading axis, from 1, as `pattern` has it: with
+/// "{} {}," it is "batch 1,head 2,". An axis without a name is one of heads.
+std::string leading_text(const Tensor& tensor, std::size_t index, std::string_view pattern);
+
 /// Returns "head 2" or "batch 1, head 2"; empty if the tensor is one matrix.
 std::string matrix_name(const Tensor& tensor, std::size_t index);
 
