@@ -33,12 +33,7 @@ std::string escaped_line(std::string_view text) {
 }
 
 std::string code(std::string_view lines) {
-  std::string text = "    ";
-  for (const char c : lines) {
-    text += c;
-    if (c == '\n') text += "    ";
-  }
-  return text + "\n";
+  return "    " + replace_all(lines, "\n", "\n    ") + "\n";
 }
 
 std::string row_text(const std::vector<std::string>& cells) {

@@ -7,16 +7,10 @@ namespace {
 
 // Allows breaks after the sign in a product of cells that is longer than a line.
 std::string with_breaks(const std::string& held, std::size_t columns) {
-  constexpr std::string_view times = "·";
   std::string text;
-  for (const std::string_view part : split(held, ' ')) {
-    std::string word(part);
-    if (width(word) > columns) {
-      for (std::size_t i = word.find(times); i != std::string::npos; i = word.find(times, i + 3)) {
-        word.insert(i + times.size(), " ");
-      }
-    }
-    text += word + ' ';
+  for (const std::string_view word : split(held, ' ')) {
+    text += width(word) > columns ? replace_all(word, "·", "· ") : std::string(word);
+    text += ' ';
   }
   text.pop_back();  // behind the last word
   return text;
@@ -49,13 +43,10 @@ std::vector<std::string> wrapped_arithmetic(std::string_view line, std::size_t c
 }
 
 std::vector<std::string> lines_of(std::string_view text) {
-  std::vector<std::string> lines;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    lines.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
+  if (text.empty()) return {};
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  const std::vector<std::string_view> lines = split(text, '\n');
+  return {lines.begin(), lines.end()};
 }
 
 std::string indented_lines(const std::vector<std::string>& lines, std::size_t blanks) {

@@ -4,6 +4,7 @@
 
 #include "text/json.hpp"
 #include "text/number.hpp"
+#include "text/strings.hpp"
 
 namespace qkv::inline text {
 namespace {
@@ -250,12 +251,9 @@ std::string sanitise_prose(std::string_view text) { return made_visible(text, La
 
 std::string sanitise_label(std::string_view text) {
   const std::size_t left = std::min(text.find_first_not_of(' '), text.size());
-  const std::size_t right = text.size() - std::max(left, text.find_last_not_of(' ') + 1);
-  std::string out;
-  for (std::size_t i = 0; i < left; ++i) out += "␣";
-  out += sanitise(text.substr(left, text.size() - left - right));
-  for (std::size_t i = 0; i < right; ++i) out += "␣";
-  return out;
+  const std::size_t right = std::max(left, text.find_last_not_of(' ') + 1);
+  return replace_all(text.substr(0, left), " ", "␣") + sanitise(text.substr(left, right - left)) +
+         replace_all(text.substr(right), " ", "␣");
 }
 
 void append_json_number(std::string& text, double value, std::optional<int> digits) {

@@ -56,14 +56,8 @@ std::string as_written(std::string_view shown) {
     std::string_view shown, written;
   };
   constexpr Picture pictures[] = {{"␣", " "}, {"␊", "\n"}, {"␉", "\t"}};
-  std::string text;
-  for (std::size_t at = 0; at < shown.size();) {
-    const auto* picture = std::ranges::find_if(
-        pictures, [&](const Picture& one) { return shown.substr(at).starts_with(one.shown); });
-    const bool is_plain = picture == std::end(pictures);
-    text += is_plain ? shown.substr(at, 1) : picture->written;
-    at += is_plain ? 1 : picture->shown.size();
-  }
+  std::string text(shown);
+  for (const Picture& one : pictures) text = replace_all(text, one.shown, one.written);
   return text;
 }
 

@@ -122,12 +122,7 @@ std::string label_cell(std::string_view label) {
   const bool has_marks = text.find_first_of(",;|\t\"\r\n") != std::string::npos;
   const bool blank_at_an_end = text.starts_with(' ') || text.ends_with(' ');
   if (!has_marks && !blank_at_an_end) return text;
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + '"';
+  return '"' + replace_all(text, "\"", "\"\"") + '"';
 }
 
 std::string label_of(std::string_view cell) {

@@ -206,16 +206,9 @@ class Splitter {
                                      "in the quotes and write \" inside them as \"\"",
                                      printable(inside)));
     }
-    return {.text = doubled ? undoubled(inside) : inside, .quoted = true};
-  }
-
-  std::string_view undoubled(std::string_view inside) {
-    std::string& result = table_.unquoted.emplace_back();
-    for (std::size_t i = 0; i < inside.size(); ++i) {
-      if (inside[i] == '"') ++i;
-      result += inside[i];
-    }
-    return result;
+    if (!doubled) return {.text = inside, .quoted = true};
+    table_.unquoted.push_back(replace_all(inside, "\"\"", "\""));
+    return {.text = table_.unquoted.back(), .quoted = true};
   }
 
   [[noreturn]] void refuse_line(std::size_t line, std::string_view why) const {
