@@ -3,7 +3,6 @@
 #include <fast_float/fast_float.h>
 
 #include <charconv>
-#include <cstdlib>
 
 #include "text/strings.hpp"
 #include "text/unicode.hpp"
@@ -204,11 +203,8 @@ std::optional<double> digits_value(std::string_view text, const Parts& parts, De
     if (parts.scientific) plain += fmt::format("e{}", parts.exponent);
     text = plain;
   }
-  double value = 0;
-  const auto error = std::from_chars(text.data(), text.data() + text.size(), value).ec;
-  // Outside of a double's range strtod gives infinity or 0.
-  if (error == std::errc::result_out_of_range)
-    value = std::strtod(std::string(text).c_str(), nullptr);
+  double value = 0;  // infinity or 0 for what is outside of a double's range
+  fast_float::from_chars(text.data(), text.data() + text.size(), value);
   return std::isinf(value) ? std::nullopt : std::optional(value);
 }
 
