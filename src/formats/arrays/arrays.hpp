@@ -95,8 +95,9 @@ std::vector<NamedArray> read_pytorch(std::string_view bytes, const std::string& 
 /// One tensor of a .safetensors file: its header entry and its bytes.
 struct SafetensorsEntry {
   std::string name;
-  std::string dtype;  ///< as the header spells it: "F32"; qkv may not know it
-  Shape shape;        ///< empty for a single number
+  std::string dtype;               ///< as the header spells it: "F32"; qkv may not know it
+  Shape shape;                     ///< empty for a single number
+  std::size_t begin = 0, end = 0;  ///< of its bytes among all numbers
   std::string_view data = {};
 };
 

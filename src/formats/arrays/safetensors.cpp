@@ -99,13 +99,7 @@ class SafetensorsHeader {
  public:
   explicit SafetensorsHeader(const std::string& where) : where_(where) {}
 
-  struct Offsets {
-    std::size_t begin = 0;
-    std::size_t end = 0;
-  };
-
   std::vector<SafetensorsEntry> tensors;
-  std::vector<Offsets> offsets;  ///< one for each of the tensors
   std::map<std::string, std::string> metadata;
 
   /// Returns false if the parser shall discard the value.
@@ -171,9 +165,11 @@ class SafetensorsHeader {
     if (dtype == entry.end() || !dtype->is_string()) broken(place() + " has no dtype");
     const std::vector<std::size_t> range = sizes(entry, "data_offsets");
     if (range.size() != 2) broken(place() + " needs two data_offsets, begin and end");
-    tensors.push_back(
-        {.name = name_, .dtype = dtype->get<std::string>(), .shape = sizes(entry, "shape")});
-    offsets.push_back({.begin = range[0], .end = range[1]});
+    tensors.push_back({.name = name_,
+                       .dtype = dtype->get<std::string>(),
+                       .shape = sizes(entry, "shape"),
+                       .begin = range[0],
+                       .end = range[1]});
   }
 
   const std::string& where_;
@@ -222,15 +218,14 @@ bool fits(const SafetensorsEntry& entry) {
                           : bytes_wanted(entry.shape, 1) / 8 <= entry.data.size();
 }
 
-void locate(SafetensorsEntry& entry, SafetensorsHeader::Offsets range, std::string_view data,
-            const std::string& where) {
+void locate(SafetensorsEntry& entry, std::string_view data, const std::string& where) {
   const std::string name = printable(entry.name);
-  if (range.begin > range.end || range.end > data.size()) {
+  if (entry.begin > entry.end || entry.end > data.size()) {
     refuse_damaged(where,
                    fmt::format("{} lies at bytes {} to {}, and there are {} bytes of numbers", name,
-                               range.begin, range.end, data.size()));
+                               entry.begin, entry.end, data.size()));
   }
-  entry.data = data.substr(range.begin, range.end - range.begin);
+  entry.data = data.substr(entry.begin, entry.end - entry.begin);
   if (!fits(entry)) {
     refuse_damaged(where, fmt::format("{} has {} bytes of numbers, which does not fit shape [{}] "
                                       "of {}",
@@ -240,25 +235,25 @@ void locate(SafetensorsEntry& entry, SafetensorsHeader::Offsets range, std::stri
 }
 
 /// Each byte must belong to exactly one tensor: overlaps could fill memory, holes hide other data.
-void refuse_overlaps_and_holes(const SafetensorsHeader& header, std::size_t size,
+void refuse_overlaps_and_holes(const std::vector<SafetensorsEntry>& tensors, std::size_t size,
                                const std::string& where) {
-  std::vector<std::size_t> by_place(header.tensors.size());
-  for (std::size_t i = 0; i < by_place.size(); ++i) by_place[i] = i;
-  std::ranges::sort(by_place, {}, [&](std::size_t i) {
-    return std::pair(header.offsets[i].begin, header.offsets[i].end);
+  std::vector<const SafetensorsEntry*> by_place;
+  for (const SafetensorsEntry& entry : tensors) by_place.push_back(&entry);
+  std::ranges::sort(by_place, {}, [](const SafetensorsEntry* entry) {
+    return std::pair(entry->begin, entry->end);
   });
   std::size_t end = 0;
   std::string before;
-  for (const std::size_t i : by_place) {
-    const std::string name = printable(header.tensors[i].name);
-    if (header.offsets[i].begin < end) {
+  for (const SafetensorsEntry* entry : by_place) {
+    const std::string name = printable(entry->name);
+    if (entry->begin < end) {
       refuse_damaged(where, fmt::format("{} and {} share bytes of the file", before, name));
     }
-    if (header.offsets[i].begin > end) {
-      refuse_damaged(where, fmt::format("{} bytes before {} belong to no tensor",
-                                        header.offsets[i].begin - end, name));
+    if (entry->begin > end) {
+      refuse_damaged(
+          where, fmt::format("{} bytes before {} belong to no tensor", entry->begin - end, name));
     }
-    end = header.offsets[i].end;
+    end = entry->end;
     before = name;
   }
   if (end < size) {
@@ -307,10 +302,8 @@ SafetensorsIndex safetensors_index(std::string_view bytes, const std::string& wh
   const std::size_t length = header_length(bytes, where);
   SafetensorsHeader header = read_header(bytes.substr(length_size, length), where);
   const std::string_view data = bytes.substr(length_size + length);
-  for (std::size_t i = 0; i < header.tensors.size(); ++i) {
-    locate(header.tensors[i], header.offsets[i], data, where);
-  }
-  refuse_overlaps_and_holes(header, data.size(), where);
+  for (SafetensorsEntry& entry : header.tensors) locate(entry, data, where);
+  refuse_overlaps_and_holes(header.tensors, data.size(), where);
   return {.tensors = std::move(header.tensors), .metadata = std::move(header.metadata)};
 }
 
