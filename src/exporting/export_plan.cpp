@@ -51,16 +51,13 @@ CsvMatrix csv_matrix(const Tensor& shown, std::size_t index, const MatrixLabels&
           .column_labels = {labels.columns.begin(), labels.columns.end()}};
 }
 
-/// A file's tensors in display layout. Only transposed ones are copied.
+/// A file's tensors in display layout.
 class Shown {
  public:
   explicit Shown(const FileContext& job) {
     for (const ExportEntry& entry : job.entries) {
-      const Tensor* tensor = entry.tensor;
-      if (is_shown_transposed(*tensor, job.trace->token_layout)) {
-        tensor = &transposed_.emplace_back(as_shown(*tensor, job.trace->token_layout));
-      }
-      tensors_.push_back({entry.name, tensor});
+      shown_.push_back(as_shown(*entry.tensor, job.trace->token_layout));
+      tensors_.push_back({entry.name, &shown_.back()});
     }
   }
 
@@ -68,7 +65,7 @@ class Shown {
   const Tensor& one() const { return *tensors_.front().tensor; }
 
  private:
-  std::deque<Tensor> transposed_;  // a deque never moves them
+  std::deque<Tensor> shown_;  // a deque never moves them
   std::vector<NamedTensor> tensors_;
 };
 

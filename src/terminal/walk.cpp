@@ -197,14 +197,9 @@ std::string text_of(const MatrixBlock& matrix_block, TokenLayout token_layout,
                     const std::string& whole, const WalkStyle& look, Content content) {
   const Tensor& tensor = *matrix_block.tensor;
   if (words_differ_by_row(tensor)) return sentences_text(tensor, whole, look);
-  // A large matrix is copied only if it must be transposed.
-  const bool is_transposed = is_shown_transposed(tensor, token_layout);
-  const Tensor transposed_tensor = is_transposed ? transposed(tensor) : Tensor{};
-  const Tensor transposed_before =
-      is_transposed && matrix_block.before ? transposed(*matrix_block.before) : Tensor{};
-  const Tensor& shown = is_transposed ? transposed_tensor : tensor;
-  const Tensor* before =
-      is_transposed && matrix_block.before ? &transposed_before : matrix_block.before.get();
+  const Tensor shown = as_shown(tensor, token_layout);
+  const Tensor before =
+      matrix_block.before ? as_shown(*matrix_block.before, token_layout) : Tensor{};
   const std::vector<std::size_t> wanted = wanted_matrices(tensor, matrix_block.head);
   const std::size_t count = wanted.size();
   const Selection selection = first_and_last(count > max_matrices ? shown_matrices : count, count);
@@ -222,7 +217,7 @@ std::string text_of(const MatrixBlock& matrix_block, TokenLayout token_layout,
                                     .columns = shown.columns(),
                                     .tensor = shown,
                                     .first = m * shown.rows() * shown.columns(),
-                                    .before = before,
+                                    .before = matrix_block.before ? &before : nullptr,
                                     .labels = own_labels(tensor, m, token_layout)},
                                    whole, look, content);
     text += sheet.text;
