@@ -38,11 +38,6 @@ CellReference representative_cell(const Trace& trace, const Step& step) {
 
 using Uses = std::vector<CellUse>;
 
-std::size_t index_of(const Tensor& tensor, std::size_t matrix, std::size_t row,
-                     std::size_t column) {
-  return (matrix * tensor.rows() + row) * tensor.columns() + column;
-}
-
 bool is_of_tokens(const Axis& axis) {
   constexpr std::string_view names[] = {"token", "query", "key", "position"};
   return !axis.labels.empty() || std::ranges::find(names, axis.name) != std::end(names);
@@ -119,7 +114,7 @@ class ReadCells : public ExpressionDigests {
 
   Digests of_cell(const CellPlace& place) override {
     const Tensor& operand = *call_.inputs[place.operand];
-    read_[place.operand][index_of(operand, place.matrix, place.row, place.column)] = true;
+    read_[place.operand][operand.index(place.matrix, place.row, place.column)] = true;
     return {};
   }
 
@@ -232,7 +227,7 @@ CellReference cell_of(const Lesson& lesson, const Trace& trace, const Step& step
 }
 
 bool is_masked_cell(const Trace& trace, const Step& step, const CellReference& cell) {
-  const std::size_t place = index_of(step.output, cell.matrix, cell.row, cell.column);
+  const std::size_t place = step.output.index(cell.matrix, cell.row, cell.column);
   if (step.output.values[place] == hidden) return !hides(trace, step, place);
   return std::ranges::any_of(step.of, [&](const std::string& name) {
     const Tensor& operand = trace.at(name);

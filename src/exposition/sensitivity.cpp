@@ -81,9 +81,7 @@ std::optional<Sensitivity> sensitivity_of(const LoadedLesson& loaded,
   const Step* step = trace.find_step(gradient.name);
   const std::string name = step ? differentiated_name(trace, *step) : "";
   if (!step || name.empty()) return {};
-  const Tensor& made = step->output;
-  const std::size_t index =
-      (gradient.matrix * made.rows() + gradient.row) * made.columns() + gradient.column;
+  const std::size_t index = step->output.index(gradient.matrix, gradient.row, gradient.column);
   const StepsBetween intermediates = between(loaded, name);
   if (intermediates.steps.empty() && intermediates.left_out == 0) return {};
   const CellReference cell = cell_at(name, trace.at(name), index);

@@ -163,10 +163,9 @@ std::vector<std::size_t> operands_of(const Step& step, const std::vector<TensorV
 
 // Marks a given's shown cells as read: each has a line of its own.
 void read_itself(const TensorView& view, std::vector<bool>& read) {
-  const Tensor& tensor = *view.tensor;
-  read.resize(tensor.values.size());
+  read.resize(view.tensor->values.size());
   for (const auto& [matrix, row, column] : view.cells()) {
-    read[(matrix * tensor.rows() + row) * tensor.columns() + column] = true;
+    read[view.tensor->index(matrix, row, column)] = true;
   }
 }
 
@@ -191,11 +190,11 @@ std::string up_to_member(const Json& object, std::string_view name) {
   return text.append(",\"").append(name).append("\":");
 }
 
-// Returns the givens that a page can edit live, because the browser can recompute all steps after
-// them. Those steps must be shown, be small enough for work by hand, and have the same trees for
-// all numbers. This excludes ids, given masks, the givens that these are computed from, and
-// functions that browsers lack.
-std::vector<std::string> live_inputs(const Trace& trace, const std::vector<TensorView>& views,
+// Returns the places of the givens that a page can edit live, because the browser can recompute all
+// steps after them. Those steps must be shown, be small enough for work by hand, and have the same
+// trees for all numbers. This excludes ids, given masks, the givens that these are computed from,
+// and functions that browsers lack.
+std::vector<std::size_t> live_inputs(const Trace& trace, const std::vector<TensorView>& views,
                                      const std::vector<CellTrees>& trees) {
   if (!is_small_enough(views)) return {};
   const NameSet ids = deciding(views, trees);
@@ -216,11 +215,11 @@ std::vector<std::string> live_inputs(const Trace& trace, const std::vector<Tenso
     if (!follows || fixed.contains(view.name))
       fixed.insert(view.step->of.begin(), view.step->of.end());
   }
-  std::vector<std::string> names;
-  for (const TensorView& view : views) {
-    if (!view.step && !fixed.contains(view.name)) names.push_back(view.name);
+  std::vector<std::size_t> places;
+  for (std::size_t v = 0; v < views.size(); ++v) {
+    if (!views[v].step && !fixed.contains(views[v].name)) places.push_back(v);
   }
-  return names;
+  return places;
 }
 
 Json map_data(const LessonMap& map) {
@@ -242,16 +241,12 @@ void write_report_data(const Trace& trace, const std::vector<TensorView>& views,
   TreeInputs needs;
   needs.all_functions = look.digits > same_in_every_browser;
   const std::vector<CellTrees> trees = trees_of(trace, views, needs);
-  const std::vector<std::string> live =
-      look.is_whole ? live_inputs(trace, views, trees) : std::vector<std::string>();
-  std::vector<std::size_t> changeable;
-  for (std::size_t v = 0; v < views.size(); ++v) {
-    if (std::ranges::find(live, views[v].name) != live.end()) changeable.push_back(v);
-  }
+  const std::vector<std::size_t> live =
+      look.is_whole ? live_inputs(trace, views, trees) : std::vector<std::size_t>();
   sink(up_to_member({{"digits", look.digits},
                      {"most_terms", look.max_terms},
                      {"asked", sanitise(look.asked)},
-                     {"changeable", changeable},
+                     {"changeable", live},
                      {"functions", functions_of(needs)},
                      {"map", map_data(look.map)}},
                     "tensors"));

@@ -1,6 +1,7 @@
 #include "page/pages.hpp"
 
 #include "exposition/arithmetic.hpp"
+#include "terminal/grid.hpp"
 #include "text/number.hpp"
 
 namespace qkv::inline page {
@@ -171,10 +172,9 @@ std::string rules(const WorksheetStyle& look, std::size_t asked) {
 
 std::string map_html(const Trace& trace) {
   constexpr std::size_t columns = 80;
-  const std::string map = map_text(map_of(trace), columns);
   std::string lines;
-  for (std::string_view rest = map; !rest.empty(); rest.remove_prefix(rest.find('\n') + 1)) {
-    lines += html_text(rest.substr(0, rest.find('\n'))) + "\n";
+  for (const std::string& line : lines_of(map_text(map_of(trace), columns))) {
+    lines += html_text(line) + "\n";
   }
   return fmt::format("<pre>\n{}</pre>\n", lines);
 }
@@ -241,9 +241,7 @@ class WorksheetWriter {
     CellReference cell = worked_cell.cell;
     const Tensor& tensor = trace_.at(cell.name);
     const std::vector<CellUse>& uses = cells_.uses.find(cell.name)->second;
-    const std::size_t place =
-        (cell.matrix * tensor.rows() + cell.row) * tensor.columns() + cell.column;
-    if (uses[place] != CellUse::asked) {
+    if (uses[tensor.index(cell.matrix, cell.row, cell.column)] != CellUse::asked) {
       const auto first = std::ranges::find(uses, CellUse::asked);
       cell = cell_at(cell.name, tensor, static_cast<std::size_t>(first - uses.begin()));
     }

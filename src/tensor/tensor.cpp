@@ -222,10 +222,6 @@ std::span<double> Tensor::mutable_cells(std::size_t matrix_index) {
   return values.mutable_span().subspan(matrix_index * size, size);
 }
 
-double Tensor::at(std::size_t matrix_index, std::size_t row, std::size_t column) const {
-  return values[(matrix_index * rows() + row) * columns() + column];
-}
-
 Tensor zeros(std::vector<Axis> axes) {
   Tensor tensor = uninitialised(std::move(axes));
   std::ranges::fill(tensor.values.mutable_span(), 0.0);

@@ -191,7 +191,13 @@ struct Tensor {
     return view_as<N>(values.mutable_span(), sizes<N>());
   }
 
-  double at(std::size_t matrix_index, std::size_t row, std::size_t column) const;
+  /// Return the index of a cell among the values, and its number.
+  std::size_t index(std::size_t matrix_index, std::size_t row, std::size_t column) const {
+    return (matrix_index * rows() + row) * columns() + column;
+  }
+  double at(std::size_t matrix_index, std::size_t row, std::size_t column) const {
+    return values[index(matrix_index, row, column)];
+  }
 
  private:
   template <std::size_t N>

@@ -272,8 +272,7 @@ void set_cell(Recipe& recipe, const std::string& change, const Trace& named, Set
     Tensor& tensor = given.tensor;
     const double value = set_value(change, std::string_view(change).substr(equals + 1));
     for (const CellReference& cell : resolve_all(text, named)) {
-      tensor.values.mutable_span()[(cell.matrix * tensor.rows() + cell.row) * tensor.columns() +
-                                   cell.column] = value;
+      tensor.values.mutable_span()[tensor.index(cell.matrix, cell.row, cell.column)] = value;
     }
   } catch (const InputError& error) {
     const std::string_view message = error.what();
