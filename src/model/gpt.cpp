@@ -149,25 +149,14 @@ std::size_t head_count(const Weights& weights, const Architecture& model, const 
   return heads;
 }
 
-std::map<std::string_view, Shape> shapes_of(const Architecture& model) {
+// The shapes of `parts`, in their order.
+std::vector<Shape> shapes_of(const Architecture& model) {
   const std::size_t d = model.d_model;
   const auto linear = [&](std::size_t in, std::size_t out) {
     return model.family->storage == Storage::out_in ? Shape{out, in} : Shape{in, out};
   };
-  return {
-      {"ln_1.weight", {d}},
-      {"ln_1.bias", {d}},
-      {"attn.c_attn.weight", linear(d, 3 * d)},
-      {"attn.c_attn.bias", {3 * d}},
-      {"attn.c_proj.weight", linear(d, d)},
-      {"attn.c_proj.bias", {d}},
-      {"ln_2.weight", {d}},
-      {"ln_2.bias", {d}},
-      {"mlp.c_fc.weight", linear(d, model.d_mlp)},
-      {"mlp.c_fc.bias", {model.d_mlp}},
-      {"mlp.c_proj.weight", linear(model.d_mlp, d)},
-      {"mlp.c_proj.bias", {d}},
-  };
+  return {{d}, {d}, linear(d, 3 * d),       {3 * d},       linear(d, d),           {d},
+          {d}, {d}, linear(d, model.d_mlp), {model.d_mlp}, linear(model.d_mlp, d), {d}};
 }
 
 // Returns the name of the first bias; empty if the model has none, as in nanoGPT.
@@ -198,17 +187,17 @@ void check_bias(const Weights& weights, const std::string& name, const Shape& sh
 
 // Only out × in files may lack biases, and then all of them.
 void check_tensors(const Weights& weights, const Architecture& model) {
-  const auto shapes = shapes_of(model);
+  const std::vector<Shape> shapes = shapes_of(model);
   const std::string sibling = first_bias(weights, model);
   const bool has_biases = model.family->storage == Storage::in_out || !sibling.empty();
   for (std::size_t layer = 0; layer < model.layers; ++layer) {
-    for (const std::string_view part : parts) {
-      const std::string name = fmt::format("{}h.{}.{}", model.prefix, layer, part);
-      if (!part.ends_with(".bias")) {
-        weights.checked(name, shapes.at(part));
+    for (std::size_t p = 0; p < shapes.size(); ++p) {
+      const std::string name = fmt::format("{}h.{}.{}", model.prefix, layer, parts[p]);
+      if (!name.ends_with(".bias")) {
+        weights.checked(name, shapes[p]);
       } else if (has_biases) {
-        check_bias(weights, name, shapes.at(part), sibling,
-                   fmt::format("{}h.0.{}", model.prefix, part));
+        check_bias(weights, name, shapes[p], sibling,
+                   fmt::format("{}h.0.{}", model.prefix, parts[p]));
       }
     }
   }

@@ -46,10 +46,6 @@ std::uint64_t plus(std::uint64_t a, std::uint64_t b, std::string_view what) {
   return total;
 }
 
-void refuse_zero(std::uint64_t size, std::string_view option) {
-  if (size == 0) throw InputError(fmt::format("{} is 0; write a number of 1 or more", option));
-}
-
 MatrixCount matrix(std::string name, std::string also, std::uint64_t rows, std::uint64_t columns) {
   return {std::move(name), std::move(also), rows, columns, times(rows, columns, "parameters")};
 }
@@ -152,11 +148,6 @@ std::string operations_text(std::size_t columns) {
 }
 
 StackCount parameters_of(const StackSizes& sizes) {
-  refuse_zero(sizes.d_model, "--d-model");
-  refuse_zero(sizes.d_k, "--d-k");
-  refuse_zero(sizes.d_v, "--d-v");
-  refuse_zero(sizes.heads, "--heads");
-  refuse_zero(sizes.layers, "--layers");
   StackCount count{.sizes = sizes, .matrices = {}};
   count.matrices = {
       matrix("W_Q", "", sizes.d_model, sizes.d_k),
@@ -172,7 +163,6 @@ StackCount parameters_of(const StackSizes& sizes) {
 }
 
 AttentionCells attention_cells(std::uint64_t context, const StackSizes& sizes) {
-  refuse_zero(context, "--context");
   AttentionCells count{.context = context};
   count.cells = times(context, context, "cells");
   count.all_cells = times(times(count.cells, sizes.heads, "cells"), sizes.layers, "cells");

@@ -238,14 +238,6 @@ struct GradMasked
     return hidden ? N(0.0) : c(grad_output)(c.row, c.column);
   }
 
-  static Tensor compute(const Call& call, Tensor whole) {
-    return by_rows(call, std::move(whole), 2, [&](const Operands& of, std::span<double> cells) {
-      thread_local Scratch changes, scores;
-      std::ranges::transform(of.row(grad_output, changes), of.row(saved_output, scores),
-                             cells.begin(), unless_hidden);
-    });
-  }
-
   static std::optional<InPlaceKernel> in_place(const Call& call) {
     const Tensor& masked = *call.inputs[saved_output];
     const Tensor& own = *call.inputs[self];
@@ -255,13 +247,11 @@ struct GradMasked
                        columns = masked.columns()](const RowPart& row) {
       thread_local Scratch scratch;
       const auto line = scores.read((row.matrix * rows + row.row) * columns, columns, scratch);
-      std::ranges::transform(row.cells, line.subspan(row.first), row.cells.begin(), unless_hidden);
+      std::ranges::transform(
+          row.cells, line.subspan(row.first), row.cells.begin(),
+          [](double change, double score) { return score == -infinity ? 0 : change; });
     };
     return InPlaceKernel{{.axes = own.axes, .values = {}}, work, true};
-  }
-
-  static double unless_hidden(double change, double score) {
-    return score == -infinity ? 0 : change;
   }
 };
 

@@ -120,11 +120,6 @@ struct AppendBackward {
   static auto cell(const auto& c) {
     return block_cell(c, grad_output, block(c.input(grad_output), c.input(self)));
   }
-
-  static Tensor compute(const Call& call, Tensor whole) {
-    const Tensor& change = *call.inputs[grad_output];
-    return block_of(change, std::move(whole), block(change, *call.inputs[self]));
-  }
 };
 
 struct GradPast : AppendBackward<false> {

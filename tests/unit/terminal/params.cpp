@@ -72,12 +72,6 @@ TEST_CASE("a count beyond 64 bits is refused, not wrapped around") {
                   qkv::InputError);
 }
 
-TEST_CASE("a size of 0 is refused by its option's name") {
-  CHECK_THROWS_WITH(parameters_of({.d_model = 4, .d_k = 2, .d_v = 2, .heads = 0}),
-                    "--heads is 0; write a number of 1 or more");
-  CHECK_THROWS_WITH(attention_cells(0, tiny), "--context is 0; write a number of 1 or more");
-}
-
 TEST_CASE("bytes are said in powers of 1024") {
   CHECK(bytes_text(0) == "0 B");
   CHECK(bytes_text(1023) == "1023 B");
