@@ -149,16 +149,6 @@ constexpr OptionRule layer_norm_options[] = {
      .numbers = OptionRule::Numbers::not_negative},
 };
 
-double mean_of(const ArrayView<1>& x) {
-  return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
-}
-
-double variance_of(const ArrayView<1>& x, double mean) {
-  const Vector distance = x - mean;
-  return std::inner_product(distance.begin(), distance.end(), distance.begin(), 0.0) /
-         static_cast<double>(x.size());
-}
-
 struct LayerNorm : FormByRows<"(each row of {0} − its mean) / √(its variance + ε) · {1} + {2}",
                               "row column", "row column", "1 column", "1 column"> {
   static std::string code_of(const Call& call) {
@@ -194,20 +184,7 @@ struct LayerNorm : FormByRows<"(each row of {0} − its mean) / √(its variance
     return range_by_rows(call, operands, result, cells_of_row);
   }
 
-  static Tensor compute(const Call& call) {
-    const double eps = eps_of(call);
-    constexpr std::size_t operations = 16;
-    return by_rows(call, output_of(call, form(call)), operations,
-                   [&](const Operands& of, std::span<double> cells) {
-                     const std::array width = {cells.size()};
-                     const auto x = view_as<1>(of.row(0), width);
-                     const double mean = mean_of(x);
-                     const double root = root_of(variance_of(x, mean) + eps);
-                     auto normed = view_as<1>(cells, width);
-                     xt::noalias(normed) = (x - mean) / root * view_as<1>(of.row(1), width) +
-                                           view_as<1>(of.row(2), width);
-                   });
-  }
+  static Tensor compute(const Call& call) { return normed_rows(call, form(call), Norm::layer); }
 };
 
 constexpr Mistake layer_norm_mistakes[] = {
@@ -239,6 +216,23 @@ constexpr Mistake layer_norm_mistakes[] = {
 };
 
 }  // namespace
+
+Tensor normed_rows(const Call& call, const Form& form, Norm norm) {
+  const double eps = eps_of(call);
+  const double offset = offset_of(call);
+  constexpr std::size_t operations = 16;
+  return by_rows(call, output_of(call, form), operations,
+                 [&](const Operands& of, std::span<double> cells) {
+                   const auto x = of.row(0);
+                   const auto gain = of.row(1);
+                   const RowNorm<double> row(
+                       x.size(), [&](std::size_t j) { return x[j]; }, norm, eps);
+                   for (std::size_t j = 0; j < x.size(); ++j)
+                     cells[j] = row(x[j]) * (offset + gain[j]);
+                   if (norm == Norm::layer)
+                     std::ranges::transform(cells, of.row(2), cells.begin(), std::plus());
+                 });
+}
 
 Versions unnormed_heads(const StepView& step) {
   const auto meets_others = [&](const StepView& later) {

@@ -57,6 +57,9 @@ N normed_cell(const Cell<N>& c, Norm norm) {
   return RowNorm<N>(x.columns, number, norm, eps_of(*c.call))(number(c.column));
 }
 
+/// Returns the first operand's rows, normalised, times the gain and plus the bias of layer norm.
+Tensor normed_rows(const Call& call, const Form& form, Norm norm);
+
 /// How a norm is computed, by a mistake in its place.
 struct NormVariant {
   double eps, offset;

@@ -79,20 +79,7 @@ struct RmsNorm {
     return range_by_rows(call, operands, result, cells_of_row);
   }
 
-  static Tensor compute(const Call& call) {
-    const double eps = eps_of(call);
-    const double offset = offset_of(call);
-    constexpr std::size_t operations = 8;
-    return by_rows(call, output_of(call, form(call)), operations,
-                   [&](const Operands& of, std::span<double> cells) {
-                     const std::array width = {cells.size()};
-                     const auto x = view_as<1>(of.row(0), width);
-                     const double squares = std::inner_product(x.begin(), x.end(), x.begin(), 0.0);
-                     const double root = root_of(squares / static_cast<double>(cells.size()) + eps);
-                     auto result = view_as<1>(cells, width);
-                     xt::noalias(result) = x / root * (offset + view_as<1>(of.row(1), width));
-                   });
-  }
+  static Tensor compute(const Call& call) { return normed_rows(call, form(call), Norm::rms); }
 };
 
 constexpr Mistake rms_norm_mistakes[] = {
