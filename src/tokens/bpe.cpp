@@ -177,8 +177,7 @@ BytePairEncoder::Symbol BytePairEncoder::symbol_of(const std::string& letters,
   const auto [found, is_new] = symbols_.emplace(letters, static_cast<Symbol>(pieces_.size()));
   if (!is_new) return found->second;
   const auto id = files.ids.find(letters);
-  pieces_.push_back({letters, id == files.ids.end() ? std::nullopt : std::optional(id->second),
-                     code_point_count(letters)});
+  pieces_.push_back({letters, id == files.ids.end() ? std::nullopt : std::optional(id->second)});
   return found->second;
 }
 

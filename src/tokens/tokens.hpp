@@ -132,7 +132,6 @@ class BytePairEncoder {
   struct Piece {  // the text of a symbol
     std::string letters;
     std::optional<double> id;
-    std::size_t bytes;
   };
   class Word;
   using Known = std::unordered_map<std::string, Symbols>;
