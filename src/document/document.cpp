@@ -37,9 +37,7 @@ std::string code(std::string_view lines) {
 }
 
 std::string row_text(const std::vector<std::string>& cells) {
-  std::string text = "|";
-  for (const std::string& cell : cells) text += fmt::format(" {} |", cell);
-  return text + "\n";
+  return fmt::format("| {} |\n", fmt::join(cells, " | "));
 }
 
 class MarkdownWriter {

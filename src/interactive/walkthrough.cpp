@@ -42,8 +42,7 @@ std::string changed_text(const Trace& before, const Trace& after) {
   if (steps.empty()) return "no step changes";
   constexpr std::size_t most = 8;
   const std::size_t shown = steps.size() <= most ? steps.size() : most - 1;
-  std::string text = "changed: ";
-  for (std::size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : ", ") + steps[i];
+  std::string text = fmt::format("changed: {}", fmt::join(std::span(steps).first(shown), ", "));
   if (shown < steps.size()) text += fmt::format(" and {} more", steps.size() - shown);
   return text;
 }

@@ -98,17 +98,13 @@ std::string_view Options::word(std::string_view name, std::string_view otherwise
 }
 
 std::string choices(const OptionRule& rule) {
-  std::string text;
-  const auto add = [&](std::string_view choice) {
-    text += text.empty() ? "" : " or ";
-    text += choice;
-  };
-  for (const std::string_view word : rule.list) add(fmt::format("\"{}\"", word));
-  if (rule.any_word && rule.list.empty()) add("a word in quotes");
-  if (const NumberRule* numbers = number_rule(rule)) add(numbers->help);
-  if (rule.flag) add("true or false");
-  if (rule.span) add("[from, to], counted from 1");
-  return text;
+  std::vector<std::string> all;
+  for (const std::string_view word : rule.list) all.push_back(fmt::format("\"{}\"", word));
+  if (rule.any_word && rule.list.empty()) all.emplace_back("a word in quotes");
+  if (const NumberRule* numbers = number_rule(rule)) all.emplace_back(numbers->help);
+  if (rule.flag) all.emplace_back("true or false");
+  if (rule.span) all.emplace_back("[from, to], counted from 1");
+  return fmt::format("{}", fmt::join(all, " or "));
 }
 
 std::string complaint(const OptionRule& rule, const OptionValue& value) {

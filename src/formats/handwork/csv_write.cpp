@@ -3,6 +3,7 @@
 #include "formats/handwork/csv.hpp"
 #include "tensor/resources.hpp"
 #include "text/number.hpp"
+#include "text/strings.hpp"
 #include "text/unicode.hpp"
 
 namespace qkv::inline formats {
