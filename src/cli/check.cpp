@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "check/compare/side.hpp"
 #include "check/intake/step_names.hpp"
 #include "cli/command.hpp"
 #include "cli/options.hpp"
@@ -91,7 +92,8 @@ std::vector<CheckedPath> check_all(const CheckCommandOptions& options, const Loa
     tried(path, [&] { places = submissions_in(path, loaded.trace, names); });
     for (const SubmissionPlace& place : places) {
       tried(place.path, [&] {
-        const Submission submission = read_submission(place, loaded.trace, names);
+        Submission submission = read_submission(place, loaded.trace, names);
+        if (!submission.scheme.empty()) arrange_program(loaded.trace, submission);
         used_maps.insert(submission.used_maps.begin(), submission.used_maps.end());
         read += submission.unreadable.empty() ? 1 : 0;
         progress.advance(matrices);

@@ -123,7 +123,7 @@ Sides read_sides(const CompareOptions& options) {
   align_names_and_layout(first, options, second);
   if (sides.actual.is_lesson == sides.desired.is_lesson) sides.lesson.reset();
   if (sides.lesson && sides.lesson->trace.token_layout == TokenLayout::rows) {
-    take_last_rows(tolerance_of(options), first, second);
+    take_last_rows(first, second);
   }
   return sides;
 }

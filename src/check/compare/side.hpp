@@ -1,5 +1,6 @@
 #pragma once
 
+#include "check/intake/submission.hpp"
 #include "check/tolerance/cell_tolerance.hpp"
 
 namespace qkv::inline check {
@@ -70,9 +71,14 @@ void map_names(const std::vector<NameMap>& maps, const ComparedSide& other, Comp
 void match_layout(const ComparedSide& other, std::optional<std::size_t> batch, ComparedSide& side);
 
 /// Takes the arrays of a program that dumps the last token's row alone for those rows, if the
-/// numbers of one of them are the lesson's, to three digits or within the requested tolerance. The
-/// lesson's tensors of these steps are cut.
-void take_last_rows(const ToleranceChoice& choice, ComparedSide& lesson, ComparedSide& program);
+/// numbers of one of them are much like the lesson's (cosine above 0.9). The lesson's tensors of
+/// these steps are cut.
+void take_last_rows(ComparedSide& lesson, ComparedSide& program);
+
+/// Lays out a submission whose names are a program's like the lesson: weights and their gradients
+/// that stand out × in are transposed, and rows of the last token alone are put in their place.
+/// Adds a note of what was done.
+void arrange_program(const Trace& trace, Submission& submission);
 
 /// Whether an array has the numbers of a step to about three digits, also if its heads are inside
 /// or side by side, or if it is the last row alone. An array that is the same everywhere is like

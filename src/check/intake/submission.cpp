@@ -116,6 +116,7 @@ class SubmissionReader {
       throw InputError(fmt::format("{}: there is no such file or directory", path_.string()));
     }
     for (const ListedFile& file : files) add_file(file);
+    add_named_by_program();
     const NamesByShape shapes = unmatched_files_.empty() ? NamesByShape() : names_by_shape();
     for (const ListedFile* file : unmatched_files_) add_unmatched(*file, shapes);
     note_nameless();
@@ -294,6 +295,33 @@ class SubmissionReader {
     add_matrix(std::move(file));
   }
 
+  // A directory may have a file for each array, with the name that a program has for it.
+  void add_named_by_program() {
+    std::vector<NamedArray> arrays;
+    for (const ListedFile* file : unmatched_files_) {
+      try {
+        refuse_too_large(*file);
+        std::vector<NamedArray> inside = file->read({.most = number_limit({})});
+        if (inside.size() != 1) continue;
+        arrays.push_back({file->path.stem().string(), std::move(inside.front().written)});
+      } catch (const InputError&) {  // no numbers: add_unmatched says so
+      }
+    }
+    std::set<std::string> renamed;
+    for (const NamedArray& array : arrays) renamed.insert(array.name);
+    adopt_names_of_program(arrays);
+    for (NamedArray& array : arrays) {
+      if (renamed.erase(array.name) > 0) continue;  // it keeps its name
+      take_matrix({.file = fmt::format("{}, {}", on_one_line(path_.string()), array.name),
+                   .path = path_,
+                   .name = array.name,
+                   .written = std::move(array.written)});
+    }
+    std::erase_if(unmatched_files_, [&](const ListedFile* file) {
+      return renamed.contains(file->path.stem().string());
+    });
+  }
+
   // A file with an unknown name may still match one step by its shape.
   void add_unmatched(const ListedFile& file, const NamesByShape& names) {
     const std::string place = on_one_line(file.path.string());
@@ -328,6 +356,13 @@ class SubmissionReader {
     return wanted;
   }
 
+  void adopt_names_of_program(std::vector<NamedArray>& arrays) {
+    const auto is_mapped = [](std::string_view) { return false; };
+    const auto wanted = submission_.scheme.empty() ? names_.scheme : std::nullopt;
+    const std::string scheme = adopt_scheme(wanted, trace_, is_mapped, arrays);
+    if (!scheme.empty()) submission_.scheme = scheme;
+  }
+
   void add_file(const ListedFile& found) {
     const std::string file = on_one_line(found.path.string());
     if (!is_readable(found.path)) {
@@ -348,11 +383,7 @@ class SubmissionReader {
     }
     for (NamedArray& matrix : matrices) matrix.name = renamed(std::move(matrix.name));
     const bool alone = matrices.size() == 1;
-    if (!alone || names_.scheme) {
-      const auto is_mapped = [](std::string_view) { return false; };
-      const std::string scheme = adopt_scheme(names_.scheme, trace_, is_mapped, matrices);
-      if (!scheme.empty()) submission_.scheme = scheme;
-    }
+    if (!alone || names_.scheme || !matrices.front().name.empty()) adopt_names_of_program(matrices);
     for (NamedArray& matrix : matrices) {
       try {
         const std::string array = fmt::format("{}, {}", file, printable(matrix.name));
