@@ -45,22 +45,23 @@ Piece inside_piece(const SubmittedFile& file, const Tensor& tensor, TokenLayout 
                    const Layout& layout) {
   Piece piece{.shape = without_leading_ones(file.written.shape, tensor.rank()),
               .cells = file.written.cells};
-  // A batch of one may omit its axis.
-  if (file.leading.empty() && tensor.rank() > 2 &&
-      piece.shape == without_leading_ones(tensor.shape(), 2)) {
-    piece.shape = tensor.shape();
-  }
   // If tokens are columns, a column of tokens is not read as a row.
   piece.has_one_axis = piece.shape.size() < 2;
   piece.may_lie = !layout.transposed || piece.has_one_axis || tensor.rank() < 2;
   if (piece.has_one_axis && tensor.rank() >= 2) piece.shape.insert(piece.shape.begin(), 1);
   const bool lies =
       is_shown_transposed(tensor, token_layout) != (layout.transposed && tensor.rank() >= 2);
-  if (!lies || piece.shape.size() < 2) return piece;
-  std::size_t& rows = piece.shape[piece.shape.size() - 2];
-  std::size_t& columns = piece.shape.back();
-  piece.cells = with_axes_swapped(piece.cells, rows, columns, 1);
-  std::swap(rows, columns);
+  if (lies && piece.shape.size() >= 2) {
+    std::size_t& rows = piece.shape[piece.shape.size() - 2];
+    std::size_t& columns = piece.shape.back();
+    piece.cells = with_axes_swapped(piece.cells, rows, columns, 1);
+    std::swap(rows, columns);
+  }
+  // A batch of one may omit its axis.
+  const bool is_whole = file.leading.empty() && tensor.rank() > 2;
+  if (is_whole && piece.shape == without_leading_ones(tensor.shape(), 2)) {
+    piece.shape = tensor.shape();
+  }
   return piece;
 }
 

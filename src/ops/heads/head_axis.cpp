@@ -193,6 +193,12 @@ Versions with_other_heads(const StepView& step) {
   return results;
 }
 
+Tensor dealt_out_to_heads(const Tensor& joined, const Tensor& heads) {
+  const auto [batch, h, n, d] = heads.array<4>().shape();
+  const auto columns = view_as<4>(joined.values, {batch, n, d, h});
+  return with_numbers(heads, xt::transpose(columns, {0, 3, 1, 2}));
+}
+
 Tensor reshape_only(const Tensor& numbers, Tensor shape) {
   shape.values = numbers.values;
   return shape;

@@ -52,7 +52,16 @@ inline constexpr Mistake other_heads{
 /// of programs that split features into heads, `x.view(heads, n, d_k)`, or join them.
 Tensor reshape_only(const Tensor& numbers, Tensor shape);
 
-/// The message and the hint for it where heads are split.
+/// Returns the columns of `joined` dealt out in turn: feature j of head k is column j · heads + k.
+/// `heads` has the shape and the right numbers.
+Tensor dealt_out_to_heads(const Tensor& joined, const Tensor& heads);
+
+inline constexpr std::string_view dealt_out_in_turn =
+    "The features were dealt out in turn instead of cut into blocks.";
+inline constexpr std::string_view first_block_first =
+    "Head 1 takes the first block of columns, whole.";
+
+/// The message and the hint for `reshape_only` where heads are split.
 inline constexpr std::string_view only_reshaped_into_heads =
     "The numbers were counted off into heads row by row (a reshape alone).";
 inline constexpr std::string_view cut_columns_into_heads =

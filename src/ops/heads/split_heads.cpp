@@ -321,12 +321,12 @@ struct SplitHeads {
 // Feature j of head k is column j · heads + k; row i of head k is row i · heads + k.
 Versions interleaved(const StepView& step) {
   const Tensor right = SplitHeads::compute(call_of(step));
-  const auto [batch, h, n, d] = right.array<4>().shape();
-  const Values& whole = step.operand().values;
   if (cuts_rows(call_of(step))) {
-    return {with_numbers(right, xt::transpose(view_as<4>(whole, {batch, n, h, d}), {0, 2, 1, 3}))};
+    const auto [batch, h, n, d] = right.array<4>().shape();
+    const auto whole = view_as<4>(step.operand().values, {batch, n, h, d});
+    return {with_numbers(right, xt::transpose(whole, {0, 2, 1, 3}))};
   }
-  return {with_numbers(right, xt::transpose(view_as<4>(whole, {batch, n, d, h}), {0, 3, 1, 2}))};
+  return {dealt_out_to_heads(step.operand(), right)};
 }
 
 Versions reversed(const StepView& step) {
@@ -341,8 +341,7 @@ Versions only_reshaped(const StepView& step) {
 }
 
 constexpr Mistake split_heads_mistakes[] = {
-    {"heads.interleaved", "The features were dealt out in turn instead of cut into blocks.",
-     "Head 1 takes the first block of columns, whole.", interleaved},
+    {"heads.interleaved", dealt_out_in_turn, first_block_first, interleaved},
     {"heads.interleaved", only_reshaped_into_heads, cut_columns_into_heads, only_reshaped},
     {"heads.reversed", "The heads stand in reverse order.", "Head 1 takes the first block.",
      reversed},

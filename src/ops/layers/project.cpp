@@ -137,14 +137,44 @@ Versions output_skipped(const StepView& step) {
 }
 
 // With a weight for each head, programs compute all heads in one product and then split it.
-Versions heads_reshaped(const StepView& step) {
+struct Fused {
+  Tensor heads, joined;
+};
+
+std::optional<Fused> fused(const StepView& step) {
   if (step.operand(1).matrices() < 2) return {};
   Call call = call_of(step);
-  const Tensor heads = Project::compute(call);
+  Tensor heads = Project::compute(call);
   if (heads.matrices() == call.inputs[0]->matrices()) return {};
   call.inputs = {&heads};
   call.names = {step.name};
-  return {reshape_only(concat_heads_operation.compute(call), heads)};
+  Tensor joined = concat_heads_operation.compute(call);
+  return Fused{std::move(heads), std::move(joined)};
+}
+
+Versions heads_reshaped(const StepView& step) {
+  const auto all = fused(step);
+  return all ? Versions{reshape_only(all->joined, all->heads)} : Versions();
+}
+
+Versions heads_interleaved(const StepView& step) {
+  const auto all = fused(step);
+  return all ? Versions{dealt_out_to_heads(all->joined, all->heads)} : Versions();
+}
+
+// The weight for all heads is one matrix in programs, and may be square.
+Versions fused_weight_transposed(const StepView& step) {
+  const Tensor& weights = step.operand(1);
+  const std::size_t size = weights.rows(), width = weights.columns();
+  if (weights.matrices() < 2 || weights.matrices() * width != size) return {};
+  Tensor turned = uninitialised(weights.axes);
+  const std::span<double> cells = turned.values.mutable_span();
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const std::size_t row = i / width % size;
+    const std::size_t column = i / width / size * width + i % width;  // among those of all heads
+    cells[i] = weights.values[(row / width * size + column) * width + row % width];
+  }
+  return {std::move(turned)};
 }
 
 // A bias that is not in the lesson: how far each column is off, on average over the rows.
@@ -227,9 +257,13 @@ Versions unnormed(const StepView& step) {
 constexpr Mistake project_mistakes[] = {
     {"project.transposed-weight", "The weight was transposed.",
      "Which way round is the weight: a row for each feature that goes in?", With{"layout"}},
+    {"project.transposed-weight", "The weight of all heads was transposed.",
+     "Which way round is the weight: a row for each feature that goes in?",
+     Operand{1, fused_weight_transposed}},
     {"project.missing-bias", "The bias was left out.", "After the product comes + b.",
      SkipOperand{2}},
     {"heads.interleaved", only_reshaped_into_heads, cut_columns_into_heads, heads_reshaped},
+    {"heads.interleaved", dealt_out_in_turn, first_block_first, heads_interleaved},
     {"output.skipped", "The output weight W_O was left out.",
      "What the heads found is still to be multiplied by W_O.", output_skipped},
     {"project.unknown-offset", "Every row is off by the same: a bias that is not the lesson's.",
