@@ -158,6 +158,7 @@ def right_arrays_pass(folder, ids):
             checked = qkv("check", "--model", place, "--ids", ",".join(map(str, ids)), *options, place / "dump.npz")
             equal(checked.returncode, 0, f"{kind} {scheme}: {checked.stdout}")
             assert checked.stdout.startswith(f"{scheme}: names of "), checked.stdout[:100]
+            checked_in_other_forms(arrays, place, options, ids)
             if scheme == "transformerlens":  # the second sentence of a batch
                 both = {name: torch.cat([array * 2, array]) for name, array in arrays.items()}
                 done = compared(both, place, options, "--batch", "2", ids=ids)
@@ -165,6 +166,26 @@ def right_arrays_pass(folder, ids):
             few = {name: array for name, array in arrays.items() if name.endswith(("0.attn.hook_q", "hook_pattern"))}
             if scheme == "transformerlens":
                 equal(compared(few, place, options, ids=ids).returncode, 0, f"{kind}, few")
+
+
+def checked_in_other_forms(arrays, place, options, ids):
+    """check takes a directory with a file for each array, and where heads are not apart the last row alone."""
+    own = ("--model", place, "--ids", ",".join(map(str, ids)), *options)
+    files = place / f"files{len(ids)}"
+    files.mkdir(exist_ok=True)
+    for file in files.iterdir():
+        file.unlink()
+    for name, array in arrays.items():
+        np.save(files / f"{name}.npy", array.numpy())
+    equal(qkv("check", *own, files).returncode, 0, f"{files}")
+    last = {name: array[..., -1:, :] for name, array in arrays.items() if name.endswith(("_proj", "layernorm", "lm_head"))}
+    np.savez(place / "last.npz", **{name: array.numpy() for name, array in last.items()})
+    if last:
+        equal(qkv("check", *own, place / "last.npz").returncode, 0, f"{place}, last rows")
+        name = sorted(last)[0]
+        last[name] = last[name] * 1.01
+        np.savez(place / "last.npz", **{name: array.numpy() for name, array in last.items()})
+        equal(qkv("check", *own, place / "last.npz").returncode, 1, f"{place}, last row of {name}")
 
 
 def wrong_arrays_are_found(folder):
@@ -304,12 +325,15 @@ def weights_pass_as_pytorch_stores_them(folder):
         equal((done.returncode, done.stderr), (0, ""), f"{kind}: {done.stdout}")
         equal("out × in, as PyTorch stores weights: transposed" in " ".join(done.stdout.split()), layout != "in-out")
         assert "each array fits a step" in done.stdout or "lm_head.weight" in done.stdout, (kind, done.stdout)
+        check = ("check", "--model", place, "--ids", ",".join(map(str, IDS)), *options, place / "dump.npz")
+        equal(qkv(*check).returncode, 0, f"{kind}, checked")
         for name in (square, other):
             for wrong in (weights[name].T, weights[name] * 1.01, weights[name].flip(0),
                           torch.randn(weights[name].shape)):
                 done = compared(weights | {name: wrong}, place, options)
                 equal(done.returncode, 1, f"{kind} {name}: {done.stdout}")
                 equal(len(re.findall(r"DIFFERS|OTHER SHAPE", done.stdout)), 1, f"{kind} {name}: {done.stdout}")
+                equal(qkv(*check).returncode, 1, f"{kind} {name}, checked")
         if layout == "out-in":  # alone, a square one may be transposed by mistake
             equal(compared({square: weights[square]}, place, options).returncode, 1)
             equal(compared({other: weights[other]}, place, options).returncode, 0)

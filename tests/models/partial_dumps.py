@@ -90,6 +90,13 @@ def wrong_last_rows_differ(folder):
                     continue
                 status, said = models.compared(family, rows | {name: wrong}, "--json")
                 equal((status, said["first"]), (1, name), f"{family} {name}")
+    row = steps["logits"][-1].copy()
+    for held in (torch.bfloat16, torch.float16):  # of a program that computes in it and stores float32
+        short = torch.from_numpy(row).to(held).float().numpy()
+        equal(models.compared(family, {"logits": short})[0], 0, f"{held}")
+    row[3] += 1
+    status, said = models.compared(family, {"logits": row}, "--json")
+    equal((status, [step["verdict"] for step in said["steps"] if step["step"] == "logits"]), (1, ["differs"]))
     for wrong in (np.zeros(23), steps["logits"][0], steps["logits"].mean(0), np.full(23, np.nan)):
         status, said = models.compared(family, {"logits": wrong.astype(np.float32)}, "--json")
         (verdict,) = [step["verdict"] for step in said["steps"] if step["step"] == "logits"]

@@ -83,7 +83,7 @@ std::optional<Rows> rows_of_size(const Table& table, std::span<const Row> rows, 
 
 // In a file of one column an empty line may be a blank cell. The expected number of rows decides;
 // without it, only lines between two numbers are cells.
-Rows without_blank_lines(const Table& table, std::optional<Size> expected) {
+Rows without_blank_lines(const Table& table, std::optional<Size> expected, std::size_t stacked) {
   Rows rows = table.rows;
   const auto is_blank = [&](const Row& row) {
     return row.size == 1 && is_empty_field(table.fields[row.first]);
@@ -92,7 +92,8 @@ Rows without_blank_lines(const Table& table, std::optional<Size> expected) {
   const bool one_column = std::ranges::all_of(rows, [](const Row& row) { return row.size == 1; });
   // A single row may stand upright.
   const std::size_t due = !expected ? 0 : expected->rows == 1 ? expected->columns : expected->rows;
-  if (!one_column || rows.size() - blank_rows == due) {
+  const std::size_t count = rows.size() - blank_rows;
+  if (!one_column || count == due || count == due * stacked) {
     std::erase_if(rows, is_blank);
     return rows;
   }
@@ -325,7 +326,7 @@ class TableReader {
   }
 
   ParsedArray read() {
-    const Rows rows = without_blank_lines(table_, expected_);
+    const Rows rows = without_blank_lines(table_, expected_, wanted_.stacked);
     refuse_empty_table(rows);
     auto good = read_of_expected_size(without_empty_edges(table_, rows, 0));
     if (!good && !first_) good = read_of_expected_size(rows);
@@ -352,7 +353,6 @@ class TableReader {
     const Size size{expected_->rows * matrices, expected_->columns};
     const Rows kept = matrices > 1 ? without_repeated_names(table_, rows, matrices) : rows;
     for (Reading* const reading : readings) {
-      if (reading == decimal_commas && matrices > 1) continue;
       auto layout = reading(table_, kept, size);
       if (!layout) continue;
       auto written = cells_.read(*layout, {});

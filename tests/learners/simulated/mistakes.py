@@ -58,7 +58,13 @@ def of_project(case):
     if bias:
         yield "project.missing-bias", case.again(x, w)
     if case.right.shape[:-2] != x.shape[:-2]:  # one product for all heads, cut without the transpose
-        yield "heads.interleaved", np.swapaxes(case.right, -2, -3).reshape(case.right.shape)
+        *batch, h, n, d = case.right.shape
+        joined = np.swapaxes(case.right, -2, -3)
+        yield "heads.interleaved", joined.reshape(case.right.shape)
+        yield "heads.interleaved", np.moveaxis(joined.reshape(*batch, n, d, h), -1, -3)
+        if w.ndim == 3 and w.shape[-2] == h * d:  # the square weight of all heads, transposed
+            fused = np.concatenate(list(w), axis=-1).T
+            yield "project.transposed-weight", case.again(x, np.stack(np.split(fused, h, axis=-1)), *bias)
     if case.behind(case.step.of[0], "weighted_sum"):
         yield "output.skipped", x
 

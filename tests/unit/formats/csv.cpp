@@ -425,6 +425,12 @@ TEST_CASE("empty rows at the ends are no matrix of a stack") {
   CHECK(values(read_as(",,\n1,2,\n3,4,\n,,\n", {2, 2}, 2)) == Values{1, 2, 3, 4});
 }
 
+TEST_CASE("matrices of one column may stand one below the other") {
+  CHECK(values(read_as("1\n2\n\n3\n4\n", {2, 1}, 2)) == Values{1, 2, 3, 4});
+  CHECK(values(read_as("1,5\n2,5\n3,5\n4,5\n", {2, 1}, 2)) == Values{1.5, 2.5, 3.5, 4.5});
+  CHECK(read_as("1\n\n3\n", {3, 1}, 2).shape == Shape{3, 1});
+}
+
 TEST_CASE("a row of numbers after a word is no row of names") {
   CHECK(read_as("fat,0.5,1.5\ncat,1.5,2.5\n", {1, 2}).shape == Shape{2, 3});
   CHECK(read_as("token,0,1\ncat,1.5,2.5\n", {1, 2}).column_labels == Texts{"0", "1"});
