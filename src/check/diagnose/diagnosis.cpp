@@ -216,7 +216,7 @@ std::optional<Diagnosis> exchanged_file(const LearnerNode& node, const Judgement
   return Diagnosis{.id = "slip.files-exchanged",
                    .says = fmt::format("These are the numbers of {0}, and {0} has those of {1}.",
                                        other->name, node.name),
-                   .hint = "Were the two files exchanged?",
+                   .hint = "Were the two files exchanged, or what they were computed from?",
                    .cells = node.wrong_cells()};
 }
 
@@ -282,12 +282,14 @@ std::vector<Diagnosis> diagnoses_of(const std::vector<Explanation>& explanations
     std::string says = words_of(candidate, candidate.says, judgement, trace);
     const std::string detail = candidate.detail ? candidate.detail(explanation.first) : "";
     if (!detail.empty()) says = fmt::format("{}: {}.", says.substr(0, says.size() - 1), detail);
-    const std::string& step = judgement.nodes[candidate.step].name;
+    const LearnerNode& made = judgement.nodes[candidate.step];
+    const std::string& step = made.name;
     if (candidate.also_in) {
       says = fmt::format("In {} and {}, which were not submitted: {}",
                          judgement.nodes[*candidate.also_in].name, step, says);
     } else if (candidate.step != index) {
-      says = fmt::format("In {}, which was not submitted: {}", step, says);
+      const std::string_view why = made.wrong_shape_array ? "" : ", which was not submitted";
+      says = fmt::format("In {}{}: {}", step, why, says);
     }
     found.push_back({.id = candidate.id,
                      .says = std::move(says),

@@ -200,9 +200,11 @@ void part_stacked(SubmittedFile& file, const Tensor& tensor, TokenLayout token_l
 }
 
 // Puts the rows, or the columns, in the order of the step's labels, and reports labels that the
-// step does not have. A transposed matrix has the labels of `other`.
+// step does not have; over a line that the lesson does not name they are the learner's own, unless
+// they are its numbers. A transposed matrix has the labels of `other`.
 void sort_by_labels(SubmittedFile& file, std::string_view line, const std::vector<std::string>& own,
-                    const std::vector<std::string>& other, std::vector<std::string>& notes) {
+                    const std::vector<std::string>& other, bool are_named,
+                    std::vector<std::string>& notes) {
   const bool are_rows = line == "row";
   auto& written = are_rows ? file.written.row_labels : file.written.column_labels;
   std::vector<std::size_t> places = places_of(own, written);
@@ -210,7 +212,7 @@ void sort_by_labels(SubmittedFile& file, std::string_view line, const std::vecto
   std::set<std::string_view> known(own.begin(), own.end());
   known.insert(other.begin(), other.end());
   std::vector<std::string> unknown;
-  for (const std::string& label : written) {
+  for (const std::string& label : are_named ? written : std::vector<std::string>()) {
     const bool is_known = label.empty() || !places.empty() || known.contains(label);
     if (!is_known) unknown.push_back(printable(label));
   }
@@ -237,9 +239,8 @@ void sort_by_labels(SubmittedFile& file, const Trace& trace, std::vector<std::st
   const std::size_t index = matrix_index_of(file, tensor);
   const MatrixLabels own = own_labels(tensor, index, trace.token_layout);
   const MatrixLabels full = full_labels(tensor, index, trace.token_layout);
-  // Headings over a line that the lesson does not name are the learner's own.
-  if (!own.rows.empty()) sort_by_labels(file, "row", full.rows, full.columns, notes);
-  if (!own.columns.empty()) sort_by_labels(file, "column", full.columns, full.rows, notes);
+  sort_by_labels(file, "row", full.rows, full.columns, !own.rows.empty(), notes);
+  sort_by_labels(file, "column", full.columns, full.rows, !own.columns.empty(), notes);
 }
 
 // A file with a single row that has a label of the step is that row; the others are left out.

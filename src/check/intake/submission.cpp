@@ -365,6 +365,7 @@ class SubmissionReader {
 
   void add_file(const ListedFile& found) {
     const std::string file = on_one_line(found.path.string());
+    if (!found.path.has_filename()) return;  // an empty folder
     if (!is_readable(found.path)) {
       return note("{} was not read: qkv reads {}", file, fmt::join(readable_extensions(), " "));
     }

@@ -43,6 +43,10 @@ bool is_file(const fs::directory_entry& entry) {
   return entry.is_regular_file(ignored) || (entry.is_symlink(ignored) && !entry.exists(ignored));
 }
 
+bool has_archive_extension(const fs::path& path) {
+  return ascii_lowercase(path.extension().string()) == ".zip";
+}
+
 std::vector<ListedFile> files_of_directory(const fs::path& directory) {
   std::vector<ListedFile> files;
   std::error_code error;
@@ -52,7 +56,11 @@ std::vector<ListedFile> files_of_directory(const fs::path& directory) {
     if (++seen > max_files) refuse_many(directory);
     const bool is_hidden = is_system_file(entry->path().filename());
     if (is_hidden || entry.depth() >= max_folder_depth) entry.disable_recursion_pending();
-    if (!is_hidden && is_file(*entry)) files.push_back({.path = entry->path()});
+    if (is_hidden) continue;
+    if (is_file(*entry)) files.push_back({.path = entry->path()});
+    std::error_code ignored;
+    const bool is_empty = entry->is_directory(ignored) && fs::is_empty(entry->path(), ignored);
+    if (is_empty) files.push_back({.path = entry->path() / ""});
   }
   if (error) {
     throw InputError(fmt::format("{} can't be read: {}", directory.string(), error.message()));
@@ -60,29 +68,42 @@ std::vector<ListedFile> files_of_directory(const fs::path& directory) {
   return files;
 }
 
-std::vector<ListedFile> files_of_archive(const fs::path& archive) {
-  const auto mapped = std::make_shared<const MappedFile>(archive);
-  std::vector<ListedFile> files;
-  std::size_t total = 0;
-  for (const ZipEntry& entry : zip_entries(mapped->bytes(), archive.string(), zip_messages)) {
+// Adds the files of an archive, which `owner` holds, and of archives in it. Throws InputError if
+// all files have more bytes than are read.
+void add_files_of_archive(std::string_view bytes, const std::shared_ptr<const void>& owner,
+                          const fs::path& archive, bool is_outer, std::size_t& total,
+                          std::vector<ListedFile>& files) {
+  for (const ZipEntry& entry : zip_entries(bytes, archive.string(), zip_messages)) {
     const fs::path inside = fs::path(entry.name).lexically_normal();
-    const bool is_folder = entry.name.ends_with('/');
-    if (is_folder || std::ranges::any_of(inside, is_system_file)) continue;
+    if (std::ranges::any_of(inside, is_system_file)) continue;
     if (files.size() == max_files) refuse_many(archive);
-    ListedFile& file = files.emplace_back(ListedFile{.path = archive / inside.relative_path()});
-    if (!is_readable(inside)) continue;
-    file.size = entry.unpacked;
-    total += entry.unpacked;
-    if (total > max_unpacked_bytes) {
-      refuse(archive.string(), fmt::format("its files have more than {} bytes, the most that is "
-                                           "read",
-                                           max_unpacked_bytes));
+    ListedFile file{.path = archive / inside.relative_path()};
+    const bool is_inner = is_outer && has_archive_extension(inside);
+    if (is_readable(inside) || is_inner) {
+      file.size = entry.unpacked;
+      total += entry.unpacked;
+      if (total > max_unpacked_bytes) {
+        refuse(archive.string(), fmt::format("its files have more than {} bytes, the most that is "
+                                             "read",
+                                             max_unpacked_bytes));
+      }
+      file.unpack = [owner, entry, place = archive.string()] {
+        return unpacked(entry, place, zip_messages);
+      };
     }
-    file.unpack = [mapped, entry, place = archive.string()] {
-      return unpacked(entry, place, zip_messages);
-    };
+    if (!is_inner) {
+      files.push_back(std::move(file));
+      continue;
+    }
+    const std::size_t before = files.size();
+    try {
+      const auto inner = std::make_shared<const std::string>(file.unpack());
+      add_files_of_archive(*inner, inner, file.path, false, total, files);
+    } catch (const InputError&) {  // a damaged one: a submission that cannot be read
+      files.resize(before);
+      files.push_back({.path = file.path});
+    }
   }
-  return files;
 }
 
 std::string_view strip_leading_number(std::string_view stem) {
@@ -312,12 +333,18 @@ bool agree(const ParsedArray& one, const NumeralCells& cells, const ParsedArray&
 
 bool is_archive(const fs::path& path) {
   std::error_code ignored;
-  return ascii_lowercase(path.extension().string()) == ".zip" && !fs::is_directory(path, ignored);
+  return has_archive_extension(path) && !fs::is_directory(path, ignored);
 }
 
 std::vector<ListedFile> list_files(const fs::path& place) {
-  std::vector<ListedFile> files =
-      is_archive(place) ? files_of_archive(place) : files_of_directory(place);
+  std::vector<ListedFile> files;
+  if (is_archive(place)) {
+    const auto mapped = std::make_shared<const MappedFile>(place);
+    std::size_t total = 0;
+    add_files_of_archive(mapped->bytes(), mapped, place, true, total, files);
+  } else {
+    files = files_of_directory(place);
+  }
   std::ranges::sort(files, {}, &ListedFile::path);
   return files;
 }

@@ -149,9 +149,10 @@ struct ListedFile {
 /// True if the path has the extension of a zip archive.
 bool is_archive(const std::filesystem::path& path);
 
-/// Returns the files of a directory or zip archive and its subfolders, sorted by name. Files of
-/// systems and editors are skipped, and links to directories are not followed. Throws InputError if
-/// it cannot be read or has too many files.
+/// Returns the files of a directory or zip archive, its subfolders and the archives in an archive,
+/// sorted by name; an empty folder is listed with a slash at its end. Files of systems and editors
+/// are skipped, and links to directories are not followed. Throws InputError if it cannot be read
+/// or has too many files.
 std::vector<ListedFile> list_files(const std::filesystem::path& place);
 
 /// The parts of a file's stem: "06-scores.batch-2.head-1" holds matrix 2, 1 of "scores".

@@ -131,7 +131,10 @@ class Splitter {
   void add_words(std::string_view line) {
     while (!line.empty()) {
       const std::size_t stop = std::min(line.find(' '), line.size());
-      if (stop > 0) add_field({.text = line.substr(0, stop)});
+      const std::string_view word = line.substr(0, stop);
+      const bool is_quoted = word.size() > 1 && word.starts_with('"') && word.ends_with('"');
+      if (is_quoted) add_field({.text = word.substr(1, stop - 2), .quoted = true});
+      if (stop > 0 && !is_quoted) add_field({.text = word});
       line.remove_prefix(std::min(stop + 1, line.size()));
     }
   }

@@ -68,6 +68,14 @@ Versions of_operands(const StepView& step, const Tensor& q, const Tensor& k) {
   return {Score::compute(call)};
 }
 
+Versions not_transposed(const StepView& step) {
+  const Tensor k = keys(step).front();
+  Call call = call_of(step);
+  call.inputs[1] = &k;
+  if (k.rows() != step.operand(0).columns()) return {};
+  return {matmul_operation.compute(call)};
+}
+
 Versions swapped(const StepView& step) {
   return of_operands(step, keys(step).front(), step.operand(0));
 }
@@ -106,7 +114,7 @@ Versions values_of_scores(const StepView& step) {
 
 constexpr Mistake score_mistakes[] = {
     {"score.not-transposed", "{0} was multiplied by {1} instead of {1}ᵀ.",
-     "A score is a row of queries times a row of keys.", Instead{&matmul_operation}},
+     "A score is a row of queries times a row of keys.", not_transposed},
     {"score.swapped", "This is {1}·{0}ᵀ: queries and keys are swapped.",
      "Rows of the scores belong to queries, columns to keys.", swapped},
     {"score.same-operand", "The queries were multiplied with themselves: {0}·{0}ᵀ.",
