@@ -41,7 +41,11 @@ std::string percentage(const SlipContext& c, std::size_t, std::size_t cell) {
   return c.are_shares && factor > 50 && factor < 200 ? "a percentage needs its sign, %" : "";
 }
 
-std::vector<CandidateValues> transposes(const SlipContext& c) { return {transposed(*c.right)}; }
+std::vector<CandidateValues> transposes(const SlipContext& c) {
+  std::vector<CandidateValues> results = {transposed(*c.right)};
+  for (Tensor& whole : transposed_side_by_side(*c.right)) results.emplace_back(std::move(whole));
+  return results;
+}
 
 // The order (tokens, heads, features), as programs hold them before heads go first.
 std::vector<CandidateValues> rows_before_heads(const SlipContext& c) {

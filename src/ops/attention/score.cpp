@@ -154,11 +154,14 @@ using WeightedSum = ProductMaths<WeightsTimesValues>;  // [query key]·[key d_v]
 
 Versions transposed_weights(const StepView& step) { return {transposed(step.operand())}; }
 
-// The queries or the keys of the scores behind the weights.
+// The queries or the keys of the scores behind the weights, rotated or not.
 template <std::size_t k>
 Versions factor_of_scores(const StepView& step) {
   const StepView* scores = upstream(step.inputs[0], score_operation);
-  return scores ? Versions{scores->operand(k)} : Versions();
+  if (!scores) return {};
+  Versions results = without_upstream(*scores->inputs[k], rope_operation);
+  results.push_back(scores->operand(k));
+  return results;
 }
 
 Versions values(const StepView& step) { return {step.operand(1)}; }

@@ -132,7 +132,7 @@ using Add = Pairwise<"{0} + {1}", std::plus<>{}>;
 
 // A matrix of an earlier step, the nearest first, in place of an operand of its size.
 Versions wrong_operand(const StepView& step) {
-  constexpr std::size_t most = 32;
+  constexpr std::size_t most = 160;  // of twelve layers
   Versions results;
   const auto here = std::ranges::find_if(step.all, [&](const StepView& v) { return &v == &step; });
   for (auto at = here; at != step.all.begin() && results.size() < most;) {

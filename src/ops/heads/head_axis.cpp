@@ -193,6 +193,19 @@ Versions with_other_heads(const StepView& step) {
   return results;
 }
 
+Versions transposed_side_by_side(const Tensor& heads) {
+  const std::size_t size = heads.rows(), width = heads.columns();
+  if (heads.matrices() < 2 || heads.matrices() * width != size) return {};
+  Tensor result = heads;
+  const std::span<double> cells = result.values.mutable_span();
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const std::size_t row = i / width % size;
+    const std::size_t column = i / width / size * width + i % width;  // among those of all heads
+    cells[i] = heads.values[(row / width * size + column) * width + row % width];
+  }
+  return {std::move(result)};
+}
+
 Tensor dealt_out_to_heads(const Tensor& joined, const Tensor& heads) {
   const auto [batch, h, n, d] = heads.array<4>().shape();
   const auto columns = view_as<4>(joined.values, {batch, n, d, h});

@@ -52,6 +52,10 @@ inline constexpr Mistake other_heads{
 /// of programs that split features into heads, `x.view(heads, n, d_k)`, or join them.
 Tensor reshape_only(const Tensor& numbers, Tensor shape);
 
+/// Returns the heads of the transpose of the matrix that they make side by side, as programs hold a
+/// weight of all heads; empty if that is not square.
+Versions transposed_side_by_side(const Tensor& heads);
+
 /// Returns the columns of `joined` dealt out in turn: feature j of head k is column j · heads + k.
 /// `heads` has the shape and the right numbers.
 Tensor dealt_out_to_heads(const Tensor& joined, const Tensor& heads);

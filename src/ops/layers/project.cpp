@@ -162,19 +162,8 @@ Versions heads_interleaved(const StepView& step) {
   return all ? Versions{dealt_out_to_heads(all->joined, all->heads)} : Versions();
 }
 
-// The weight for all heads is one matrix in programs, and may be square.
 Versions fused_weight_transposed(const StepView& step) {
-  const Tensor& weights = step.operand(1);
-  const std::size_t size = weights.rows(), width = weights.columns();
-  if (weights.matrices() < 2 || weights.matrices() * width != size) return {};
-  Tensor turned = uninitialised(weights.axes);
-  const std::span<double> cells = turned.values.mutable_span();
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const std::size_t row = i / width % size;
-    const std::size_t column = i / width / size * width + i % width;  // among those of all heads
-    cells[i] = weights.values[(row / width * size + column) * width + row % width];
-  }
-  return {std::move(turned)};
+  return transposed_side_by_side(step.operand(1));
 }
 
 // A bias that is not in the lesson: how far each column is off, on average over the rows.
