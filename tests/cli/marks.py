@@ -6,6 +6,7 @@ import io
 import json
 import pathlib
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -198,12 +199,14 @@ def a_folder_of_archives_is_a_class(folder):
         with zipfile.ZipFile(group / f"{name}.zip", "w") as archive:
             archive.writestr(inside, "1,3\n4,2\n")
     (group / "dee.zip").write_text("no archive")
-    done = run("check", lesson, group, "--summary", "csv")
-    rows = list(csv.DictReader(io.StringIO(done.stdout)))
-    assert [(row["submission"].split("class/")[1], row["verdict"]) for row in rows] == [
-        ("ann.zip", "incomplete"), ("bob.zip", "incomplete"), ("cyd.zip/work", "incomplete"),
-        ("dee.zip", "unreadable")], rows
-    assert done.returncode == 2 and "dee.zip" in rows[3]["reason"], done
+    (group / "eve").mkdir()
+    for path in (group, shutil.make_archive(group, "zip", folder, "class")):
+        done = run("check", lesson, path, "--summary", "csv")
+        rows = list(csv.DictReader(io.StringIO(done.stdout)))
+        assert [(row["submission"].split("class/")[1], row["verdict"]) for row in rows] == [
+            ("ann.zip", "incomplete"), ("bob.zip", "incomplete"), ("cyd.zip/work", "incomplete"),
+            ("dee.zip", "unreadable"), ("eve", "unreadable")], rows
+        assert done.returncode == 2 and "dee.zip" in rows[3]["reason"], done
 
 
 def what_is_no_work_earns_nothing(folder):

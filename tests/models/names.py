@@ -4,6 +4,7 @@
     names.py QKV
 """
 
+import json
 import random
 import re
 import sys
@@ -345,6 +346,29 @@ def weights_pass_as_pytorch_stores_them(folder):
             equal(compared({square: weights[square] * 1.01}, place, options).returncode, 1, kind)
 
 
+def far_mistakes_have_their_names(folder):
+    """Of six layers: a residual of the first one, keys before their rotation mixed, a square weight transposed.
+
+    There are as many tokens as numbers in a key, so that keys can be multiplied without a transpose.
+    """
+    ids = [*IDS, 5]
+    config = llama.config_of("llama", hidden_size=48, num_hidden_layers=6, num_key_value_heads=2)
+    weights = llama.random_weights(config)
+    llama.write(folder, config, weights)
+    known = llama.forward(weights, ids, config)
+    flat_q = known["h5.norm1"] @ weights["model.layers.5.self_attn.q_proj.weight"].double()
+    wrong = {
+        "h5.residual1": (known["X"] + known["h5.output"], "add.wrong-operand"),
+        "h3.scores": (known["h3.Q_rope"] @ known["h3.K_rope"].repeat_interleave(3, 0), "score.not-transposed"),
+        "h4.context": (known["h4.attention_weights"] @ known["h4.K"].repeat_interleave(3, 0), "weighted-sum.keys"),
+        "h5.Q": (flat_q.view(len(ids), 6, 8).transpose(0, 1), "project.transposed-weight")}
+    for name, (numbers, mistake) in wrong.items():
+        steps = llama.forward(weights, ids, config, instead={name: lambda _, numbers=numbers: numbers})
+        done = compared(steps, folder, (), "--json", ids=ids)
+        found = {step["step"]: step for step in json.loads(done.stdout)["steps"]}[name]
+        equal([one["id"] for one in found["mistakes"]], [mistake], name)
+
+
 def every_bias_has_a_name(folder):
     config = llama.config_of("llama", attention_bias=True, mlp_bias=True, num_key_value_heads=1)
     weights = llama.random_weights(config)
@@ -399,6 +423,7 @@ CLAIMS = [
     kqv_out_is_before_the_output_weight_beside_attn_out,
     queries_and_keys_may_have_the_columns_of_a_gguf,
     weights_pass_as_pytorch_stores_them,
+    far_mistakes_have_their_names,
     every_bias_has_a_name,
     a_scheme_may_be_named_and_must_fit,
     maps_come_first_and_stars_cross_no_dot,

@@ -120,15 +120,10 @@ Tensor with_base(const Operation& operation, Call call, double to) {
   return operation.compute(call);
 }
 
-// m + ln l with ln l = ln 2 · log₂ l.
+// A logarithm to base 2, times ln 2.
 Tensor times_ln_2(const Operation& operation, Call call, double to) {
-  const Tensor largest =
-      call.inputs.size() > 1 ? *call.inputs.front() : row_max_operation.compute(call);
   Tensor result = operation.compute(call);
-  const std::span<double> cells = result.values.mutable_span();
-  for (std::size_t i = 0; i < cells.size(); ++i)
-    if (cells[i] != largest.values[i])
-      cells[i] += (cells[i] - largest.values[i]) * (to / std::numbers::ln2 - 1);
+  for (double& x : result.values.mutable_span()) x *= to / std::numbers::ln2;
   return result;
 }
 

@@ -437,6 +437,19 @@ TEST_CASE("one digit may be that of a neighbouring cell by chance") {
   CHECK(found_at(number, "S").front().sure);
 }
 
+TEST_CASE("a step of the wrong shape was submitted") {
+  const Task task(
+      lesson_of(given("A", "[[0.5, 0.5], [0.25, 0.75]]") + given("K", "[[1, 2], [3, 5]]") +
+                given("V", "[[1, 2, 4], [8, 3, 5]]") + step("S", "score", R"(["A", "K"])") +
+                step("C", "weighted_sum", R"(["A", "V"])") + step("T", "transpose", R"(["C"])")));
+  // A·K, 2 × 2, and its transpose
+  const auto report = checked(task, {{"C", "2,3.5\n2.5,4.25\n"}, {"T", "2,2.5\n3.5,4.25\n"}});
+  for (const char* name : {"C", "T"}) {
+    for (const Diagnosis& one : found_at(report, name))
+      CHECK(one.says.find("not submitted") == std::string::npos);
+  }
+}
+
 TEST_CASE("weights that are all 0 may not have been filled in") {
   const Task task(
       lesson_of(given("S", "[[0, 0], [0, 0], [0, 0]]") + step("A", "softmax", R"(["S"])")));

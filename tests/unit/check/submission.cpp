@@ -239,6 +239,16 @@ TEST_CASE("rows and columns are put in the order of their labels") {
   CHECK(submission.notes.size() == 2);
 }
 
+TEST_CASE("columns that the lesson does not name go by their numbers") {
+  const auto read = [](const std::string& heading) {
+    const Directory directory(Files{{"Q.csv", heading + "\n1,1,2\n2,3,4\n"}});
+    return numbers(read_submission(directory.path(), two_words().trace).files.front());
+  };
+  CHECK(read(",2,1") == std::vector<double>{2, 1, 4, 3});
+  CHECK(read(",1,2") == std::vector<double>{1, 2, 3, 4});
+  CHECK(read(",1,0") == std::vector<double>{1, 2, 3, 4});
+}
+
 TEST_CASE("a label that the lesson does not have is reported") {
   const Directory directory(Files{{"Q.csv", ",up,down\nfat,1,2\ndog,3,4\n"}});
   const Submission submission = read_submission(directory.path(), labelled().trace);

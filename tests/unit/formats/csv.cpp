@@ -425,6 +425,11 @@ TEST_CASE("empty rows at the ends are no matrix of a stack") {
   CHECK(values(read_as(",,\n1,2,\n3,4,\n,,\n", {2, 2}, 2)) == Values{1, 2, 3, 4});
 }
 
+TEST_CASE("quoted cells may stand alone on their lines") {
+  CHECK(values(read_as("\"3.5\"\n\"-7,5\"\n", {2, 1})) == Values{3.5, -7.5});
+  CHECK(values(read_as("\"1.5\" \"2\"\n\"3\" 4\n", {2, 2})) == Values{1.5, 2, 3, 4});
+}
+
 TEST_CASE("matrices of one column may stand one below the other") {
   CHECK(values(read_as("1\n2\n\n3\n4\n", {2, 1}, 2)) == Values{1, 2, 3, 4});
   CHECK(values(read_as("1,5\n2,5\n3,5\n4,5\n", {2, 1}, 2)) == Values{1.5, 2.5, 3.5, 4.5});
