@@ -106,7 +106,8 @@ bool is_right(Verdict verdict) {
   return verdict == Verdict::correct || verdict == Verdict::rounding;
 }
 
-// True if known mistakes explain most wrong cells. Zeros are no evidence.
+// True if known mistakes explain most wrong cells. Zeros are no evidence, and a slip of the pen that
+// is not sure may fit noise by chance.
 bool is_explained(const StepReport& step) {
   std::size_t telling = 0;
   for (std::size_t i = 0; i < step.verdicts.size(); ++i) {
@@ -114,7 +115,8 @@ bool is_explained(const StepReport& step) {
     telling += step.verdicts[i] == Verdict::wrong && std::isfinite(x) && x != 0 ? 1 : 0;
   }
   std::size_t explained = 0;
-  for (const Diagnosis& mistake : step.mistakes) explained += mistake.cells;
+  for (const Diagnosis& mistake : step.mistakes)
+    explained += mistake.is_slip && !mistake.sure ? 0 : mistake.cells;
   if (step.verdict == Verdict::shape) return !step.mistakes.empty() || step.only_shape_differs;
   return telling > 0 && 2 * explained >= step.cells.wrong;
 }

@@ -79,4 +79,19 @@ TEST_CASE("what depends on a changed given earns no share") {
   CHECK(marks.taken == 0);
 }
 
+// Numbers drawn from 0 to 1: three cells of S fit swapped rows, and one a dropped term.
+TEST_CASE("slips that may fit noise by chance earn nothing for what follows") {
+  const Task task(
+      "title = \"t\"\n[[given]]\nname = \"A\"\n"
+      "value = [[-0.3, -0.2], [-1.6, -0.6], [1.4, 1.2], [-0.6, 0.9]]\n"
+      "[[given]]\nname = \"W\"\nvalue = [[1.67, 0.01], [-0.8, -1.06]]\n"
+      "[[step]]\nname = \"S\"\nop = \"sigmoid\"\nof = [\"A\"]\n"
+      "[[step]]\nname = \"G\"\nop = \"gelu\"\nof = [\"S\"]\nform = \"erf\"\n"
+      "[[step]]\nname = \"C\"\nop = \"matmul\"\nof = [\"G\", \"W\"]\n");
+  const CheckReport report = checked(task, {{"S", "0.4,0.4\n0.2,0.8\n1.0,0.8\n0.2,0.4\n"},
+                                            {"G", "0.8,0.9\n0.1,0.6\n0.2,0.9\n0.9,0.4\n"},
+                                            {"C", "0.7,0.5\n0.3,1.0\n0.5,0.4\n1.0,0.0\n"}});
+  CHECK(Rubric(task.lesson, task.trace).of(report).total.marks == 0);
+}
+
 }  // namespace check_marks_tests
