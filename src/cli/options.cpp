@@ -55,6 +55,7 @@ void add_maps_of(const std::string& file, std::vector<NameMap>& maps) {
 }  // namespace
 
 void add_name_options(CLI::App& app, NameChoice& choice) {
+  const std::vector<std::string> schemes = scheme_names();
   app.add_option(
          "--map", choice.maps,
          "Rename arrays: THEIRS=OURS, or a file of such lines; * stands for text without a dot")
@@ -63,8 +64,9 @@ void add_name_options(CLI::App& app, NameChoice& choice) {
       ->allow_extra_args(false);
   app.add_option("--names", choice.scheme,
                  fmt::format("The scheme of the arrays' names: {} (found automatically)",
-                             fmt::join(scheme_names(), ", ")))
-      ->type_name("SCHEME");
+                             fmt::join(schemes, ", ")))
+      ->type_name("SCHEME")
+      ->check(one_of(schemes));
 }
 
 NameOptions names_of(const NameChoice& choice) {

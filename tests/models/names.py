@@ -395,7 +395,7 @@ def a_scheme_may_be_named_and_must_fit(folder):
     equal(done.returncode, 2)
     assert "no array has a name of llama.cpp's tensors" in done.stderr, done.stderr
     done = compared(arrays, place, options, "--names", "gtp2")
-    equal((done.returncode, done.stderr), (2, 'qkv: --names: there is no scheme "gtp2"; did you mean "gpt2"?\n'))
+    equal((done.returncode, done.stderr), (2, 'qkv: --names: "gtp2" is not possible; did you mean "gpt2"? (qkv compare --help shows examples)\n'))
 
 
 def maps_come_first_and_stars_cross_no_dot(folder):

@@ -260,15 +260,6 @@ std::size_t explained(const Names& names) {
       std::ranges::count_if(names, [](const auto& ours) { return !ours.empty(); }));
 }
 
-const NameScheme* scheme_called(const std::string& wanted) {
-  const auto* found = std::ranges::find(schemes, wanted, &NameScheme::name);
-  if (found != std::end(schemes)) return found;
-  const std::vector<std::string_view> names = scheme_names();
-  throw InputError(
-      fmt::format("--names: there is no scheme \"{}\"; {}", wanted,
-                  did_you_mean(wanted, names, fmt::format("write {}", fmt::join(names, ", ")))));
-}
-
 // How far an array is from a step's numbers; the nearest sentence of a batch counts. NaN if it has
 // another size, or heads, which may be laid out otherwise.
 double distance_from(const Tensor& right, const ParsedArray& array) {
@@ -338,12 +329,17 @@ std::optional<MappedName> mapped(const std::vector<NameMap>& maps, std::string_v
   return {};
 }
 
-std::vector<std::string_view> scheme_names() { return NameViews(schemes, &NameScheme::name); }
+std::vector<std::string> scheme_names() {
+  std::vector<std::string> names;
+  for (const NameScheme& scheme : schemes) names.emplace_back(scheme.name);
+  return names;
+}
 
 std::string adopt_scheme(const std::optional<std::string>& wanted, const Trace& trace,
                          const std::function<bool(std::string_view)>& mapped,
                          std::vector<NamedArray>& arrays) {
-  const NameScheme* best = wanted ? scheme_called(*wanted) : nullptr;
+  const NameScheme* best =
+      wanted ? std::ranges::find(schemes, *wanted, &NameScheme::name) : nullptr;
   const auto names_by = [&](const NameScheme& scheme) {
     Names names;
     for (const NamedArray& array : arrays) {
