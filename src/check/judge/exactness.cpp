@@ -61,10 +61,18 @@ bool hides_line(const Judgement& judgement, const LearnerNode& node, std::size_t
 
 }  // namespace
 
-std::vector<Decimal> Exactness::of_computed(const LearnerNode& node, int decimals, Precision type) {
+// True if a number has no more digits than a learner writes down.
+bool Exactness::Digits::hold(const Decimal& number) const {
+  if (number.decimals() > decimals) return false;
+  const double unit = std::pow(10.0, -number.decimals());
+  return significant == 0 || std::abs(number.value()) < unit * std::pow(10.0, significant);
+}
+
+std::vector<Decimal> Exactness::of_computed(const LearnerNode& node, Digits digits,
+                                            Precision type) {
   if (!node.step || node.from_yours.values.empty()) return {};
   std::vector<std::span<const Decimal>> operands;
-  for (const std::size_t input : node.inputs) operands.push_back(entering(input, decimals, type));
+  for (const std::size_t input : node.inputs) operands.push_back(entering(input, digits, type));
   // A program has large matrices: nothing is worked out where an operand has no exact cell.
   const auto is_empty = [](std::span<const Decimal> cells) { return cells.empty(); };
   if (type != Precision::digits && std::ranges::any_of(operands, is_empty)) return {};
@@ -81,26 +89,27 @@ std::vector<Decimal> Exactness::of_computed(const LearnerNode& node, int decimal
                      [&](const Cell<Decimal>& cell, std::size_t i) {
                        const Decimal number = maths.decimal(cell);
                        if (!is_held(number.value(), type)) return;
-                       if (number.decimals() <= decimals || is_moved(cell)) cells[i] = number;
+                       if (digits.hold(number) || is_moved(cell)) cells[i] = number;
                      });
   const bool exact = std::ranges::any_of(cells, [](Decimal cell) { return cell.is_exact(); });
   return exact ? cells : std::vector<Decimal>();
 }
 
-// In e-notation each cell has its own decimals.
+// In e-notation each cell has its own decimals, and numbers on the way to it have its digits.
 std::vector<Decimal> Exactness::expected(const LearnerNode& node) {
   if (!node.units.are_written())
-    return of_computed(node, rule_of(Precision::float64).decimals, node.units.precision);
+    return of_computed(node, {rule_of(Precision::float64).decimals}, node.units.precision);
   if (node.units.basis == ToleranceBasis::other_matrices)
-    return of_computed(node, 0);  // whole numbers
-  if (node.units.basis != ToleranceBasis::exponents) return of_computed(node, node.units.decimals);
+    return of_computed(node, {0});  // whole numbers
+  if (node.units.basis != ToleranceBasis::exponents)
+    return of_computed(node, {node.units.decimals});
   const NumeralCells& written = node.submitted->cells;
   const auto decimals = [&](std::size_t i) {
     return written[i].scientific ? written[i].decimals : node.units.decimals;
   };
   int most = 0;
   for (std::size_t i = 0; i < written.size(); ++i) most = std::max(most, decimals(i));
-  std::vector<Decimal> cells = of_computed(node, most);
+  std::vector<Decimal> cells = of_computed(node, {most, node.units.significant});
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (cells[i].decimals() > decimals(i)) cells[i] = Decimal::unknown();
   }
@@ -130,7 +139,7 @@ std::vector<Decimal> Exactness::of_given(const LearnerNode& node, Precision type
 }
 
 // Returns the cells as written, if that is the exact value; blanks are computed.
-std::vector<Decimal> Exactness::of_submitted(const LearnerNode& node, int decimals) {
+std::vector<Decimal> Exactness::of_submitted(const LearnerNode& node, Digits digits) {
   std::vector<Decimal> cells = expected(node);
   if (cells.empty()) return {};
   const bool any_blank = std::ranges::find(node.verdicts, Verdict::blank) != node.verdicts.end();
@@ -138,7 +147,7 @@ std::vector<Decimal> Exactness::of_submitted(const LearnerNode& node, int decima
   const bool is_fine = node.units.are_written() || node.units.precision == Precision::float64;
   const double slack = is_fine ? node.units.floor : 0;
   const std::vector<Decimal> blanks =
-      any_blank ? of_computed(node, decimals) : std::vector<Decimal>();
+      any_blank ? of_computed(node, digits) : std::vector<Decimal>();
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (node.verdicts[i] == Verdict::blank) {
       cells[i] = blanks.empty() ? Decimal::unknown() : blanks[i];
@@ -152,15 +161,15 @@ std::vector<Decimal> Exactness::of_submitted(const LearnerNode& node, int decima
   return cells;
 }
 
-std::span<const Decimal> Exactness::entering(std::size_t index, int decimals, Precision type) {
+std::span<const Decimal> Exactness::entering(std::size_t index, Digits digits, Precision type) {
   const LearnerNode& node = judgement_.nodes[index];
-  const std::tuple key{index, node.step ? decimals : 0, type};
+  const std::tuple key{index, node.step ? digits : Digits{0}, type};
   const auto found = known_.find(key);
   if (found != known_.end()) return found->second;
   std::vector<Decimal> cells = !node.step               ? of_given(node, type)
-                               : node.submitted         ? of_submitted(node, decimals)
+                               : node.submitted         ? of_submitted(node, digits)
                                : node.wrong_shape_array ? std::vector<Decimal>()
-                                                        : of_computed(node, decimals, type);
+                                                        : of_computed(node, digits, type);
   return known_.emplace(key, std::move(cells)).first->second;
 }
 

@@ -18,20 +18,28 @@ class Exactness {
   /// decimals written; empty if none is exact.
   std::vector<Decimal> expected(const LearnerNode& node);
 
-  /// Returns the cells of a matrix as operands of later steps with so many decimals, or of a binary
+  /// How many digits numbers have that were not submitted.
+  struct Digits {
+    int decimals = 0;
+    int significant = 0;  ///< the most, in e-notation; else 0
+    bool hold(const Decimal& number) const;
+    auto operator<=>(const Digits&) const = default;
+  };
+
+  /// Returns the cells of a matrix as operands of later steps with such digits, or of a binary
   /// type, which must hold them; empty if none is exact.
-  std::span<const Decimal> entering(std::size_t node, int decimals,
+  std::span<const Decimal> entering(std::size_t node, Digits digits,
                                     Precision type = Precision::digits);
 
  private:
-  std::vector<Decimal> of_computed(const LearnerNode& node, int decimals,
+  std::vector<Decimal> of_computed(const LearnerNode& node, Digits digits,
                                    Precision type = Precision::digits);
   std::vector<Decimal> of_given(const LearnerNode& node, Precision type) const;
-  std::vector<Decimal> of_submitted(const LearnerNode& node, int decimals);
+  std::vector<Decimal> of_submitted(const LearnerNode& node, Digits digits);
 
   const Judgement& judgement_;
   const Trace& trace_;
-  std::map<std::tuple<std::size_t, int, Precision>, std::vector<Decimal>> known_;
+  std::map<std::tuple<std::size_t, Digits, Precision>, std::vector<Decimal>> known_;
 };
 
 /// The cells that one softmax weighs: a row, or a column where queries run across.

@@ -181,7 +181,7 @@ class Room::Stretch {
   // type.
   std::span<const Decimal> exact(std::size_t index) {
     if (operands_ == Operands::lessons || !units_.are_written()) return {};
-    return room_.exactness_.entering(index, units_.decimals);
+    return room_.exactness_.entering(index, {units_.decimals, units_.significant});
   }
 
   bool is_missing(std::size_t index) {
@@ -209,7 +209,8 @@ class Room::Stretch {
     for (std::size_t i = 0; i < own.values.size(); ++i) {
       moves.push_back(node.has_number(i) ? node.units.of(i)
                       : error            ? std::max(intermediate, error(call, own, i))
-                                         : intermediate);
+                      : intermediate > 0 ? units_.unsubmitted_cell(intermediate, own.values[i])
+                                         : 0);
     }
     return moves;
   }
@@ -300,8 +301,12 @@ class Room::Stretch {
 
   Rounding rounding() const {
     const bool written = units_.are_written();
-    return {written, written ? units_.unsubmitted({}) : units_.intermediate.value_or(0),
-            units_.precision, units_.decimals, operands_};
+    return {written,
+            written ? units_.unsubmitted({}) : units_.intermediate.value_or(0),
+            units_.precision,
+            units_.decimals,
+            units_.significant,
+            operands_};
   }
 
   Room& room_;

@@ -36,7 +36,7 @@ class Room {
   using Steps = std::set<std::size_t>;
   using Tensors = std::map<std::size_t, Tensor>;
   // What intermediate numbers are rounded to, and whose numbers they are.
-  using Rounding = std::tuple<bool, double, Precision, int, Operands>;
+  using Rounding = std::tuple<bool, double, Precision, int, int, Operands>;
 
   const Judgement& judgement_;
   const Trace& trace_;

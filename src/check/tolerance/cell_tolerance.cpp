@@ -107,6 +107,14 @@ void take_exponents(const SubmittedArray& submitted, const Expected& expected, i
     units.of_cell.push_back(has_exponent ? std::max(units.floor, own) : units.plain);
   }
   units.intermediate = intermediate_unit(submitted, units);
+  const auto is_plain = [](const Numeral& cell) {
+    return !cell.scientific && std::isfinite(cell.value);
+  };
+  if (std::ranges::any_of(submitted.cells, is_plain)) return;
+  for (const Numeral& cell : submitted.cells) {
+    if (cell.value != 0 && std::isfinite(cell.value))
+      units.significant = std::max(units.significant, significant_digits(cell));
+  }
 }
 
 }  // namespace
@@ -126,6 +134,11 @@ double MatrixTolerance::unsubmitted(std::span<const double> numbers) const {
     return on_the_way_to_whole;
   if (are_written()) return intermediate.value_or(largest());
   return std::max(unit_of_program(precision, numbers), intermediate.value_or(0));
+}
+
+double MatrixTolerance::unsubmitted_cell(double unit, double x) const {
+  if (significant == 0 || x == 0 || !std::isfinite(x)) return unit;
+  return std::max(unit, std::pow(10.0, std::floor(std::log10(std::abs(x))) + 1 - significant));
 }
 
 int MatrixTolerance::unsubmitted_decimals() const {

@@ -31,6 +31,7 @@ struct MatrixTolerance {
   /// The unit of intermediate numbers in e-notation, where one outlier does not make them coarse,
   /// and of a program that rounded.
   std::optional<double> intermediate = {};
+  int significant = 0;  ///< the most significant digits, if all numbers are in e-notation; else 0
 
   double of(std::size_t cell) const { return of_cell.empty() ? plain : of_cell[cell]; }
   /// Returns the cell's unit, with slack for an inclusive comparison.
@@ -42,6 +43,9 @@ struct MatrixTolerance {
   /// Returns the unit of an intermediate matrix that was not submitted: from the same decimals, or
   /// the same program.
   double unsubmitted(std::span<const double> numbers) const;
+  /// Returns the unit of a cell of such a matrix, whose unit is that: a large number in e-notation
+  /// has fewer decimals.
+  double unsubmitted_cell(double unit, double x) const;
   /// Returns the decimals of such a matrix. If a program rounds nothing, more than are ever used.
   int unsubmitted_decimals() const;
 };

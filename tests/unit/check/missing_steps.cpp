@@ -272,6 +272,19 @@ TEST_CASE("the tolerance of a report is the one that was used") {
   CHECK(far_off.steps.front().tolerance == Approx(0.1));
 }
 
+// P = A + B = -11.647, 0.544, 123.4, of three digits -11.6, 0.544, 123; half of them; and of the
+// true ones.
+TEST_CASE("numbers of three digits in e-notation follow from a missing step of three digits") {
+  const Task task(
+      "title = \"t\"\n[[given]]\nname = \"A\"\nvalue = [[-11.6, 0.5, 120]]\n"
+      "[[given]]\nname = \"B\"\nvalue = [[-0.047, 0.044, 3.4]]\n"
+      "[[step]]\nname = \"P\"\nop = \"add\"\nof = [\"A\", \"B\"]\n"
+      "[[step]]\nname = \"S\"\nop = \"scale\"\nof = [\"P\"]\nby = 2\n");
+  CHECK(verdicts(checked(task, {{"S", "-5.80e+00,2.72e-01,6.15e+01"}}), "S") == "rcr");
+  CHECK(verdicts(checked(task, {{"S", "-5.82e+00,2.72e-01,6.17e+01"}}), "S") == "ccc");
+  CHECK(verdicts(checked(task, {{"S", "-5.70e+00,2.72e-01,6.05e+01"}}), "S") == "wcw");
+}
+
 TEST_CASE("files that were exchanged do not make later numbers wrong") {
   // Q·Kᵀ of the lesson is right, though Q and K stand under each other's name.
   const auto& task = two_words();
