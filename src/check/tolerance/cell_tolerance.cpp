@@ -70,25 +70,28 @@ int significant_digits(const Numeral& cell) {
   return cell.decimals + static_cast<int>(std::floor(std::log10(std::abs(cell.value)))) + 1;
 }
 
-// Returns the unit of the plain numbers, or of those with the most digits.
-double intermediate_unit(const SubmittedArray& submitted, const MatrixTolerance& units) {
+// Sets the unit of intermediate numbers: of the plain numbers, or of those with the most digits.
+void take_intermediate(const SubmittedArray& submitted, MatrixTolerance& units) {
   const auto is_plain = [](const Numeral& cell) {
-    return !cell.scientific && std::isfinite(cell.value);
+    return !cell.scientific && std::isfinite(cell.value) && cell.value != 0;
   };
   const auto is_decimal = [](const Numeral& cell) { return !cell.scientific && cell.decimals > 0; };
-  if (std::ranges::any_of(submitted.cells, is_decimal)) return units.plain;
-  if (std::ranges::any_of(submitted.cells, is_plain)) return on_the_way_to_whole;
-  int most = 0;
-  double unit = units.plain;
+  units.intermediate = units.plain;
+  if (std::ranges::any_of(submitted.cells, is_decimal)) return;
+  if (std::ranges::any_of(submitted.cells, is_plain)) {
+    units.intermediate = on_the_way_to_whole;
+    return;
+  }
   for (std::size_t i = 0; i < units.of_cell.size(); ++i) {
     const Numeral& cell = submitted.cells[i];
-    if (!cell.scientific || cell.value == 0 || !std::isfinite(cell.value)) continue;
+    if (cell.value == 0 || !std::isfinite(cell.value)) continue;
     const int digits = significant_digits(cell);
-    if (digits < most) continue;
-    unit = digits > most ? units.of_cell[i] : std::max(unit, units.of_cell[i]);
-    most = digits;
+    if (digits < units.significant) continue;
+    units.intermediate = digits > units.significant
+                             ? units.of_cell[i]
+                             : std::max(*units.intermediate, units.of_cell[i]);
+    units.significant = digits;
   }
-  return unit;
 }
 
 // Sets the units of cells in e-notation, between `units.floor` and half of the largest expected
@@ -106,15 +109,7 @@ void take_exponents(const SubmittedArray& submitted, const Expected& expected, i
     const bool has_exponent = cell.scientific && cell.value != 0;
     units.of_cell.push_back(has_exponent ? std::max(units.floor, own) : units.plain);
   }
-  units.intermediate = intermediate_unit(submitted, units);
-  const auto is_plain = [](const Numeral& cell) {
-    return !cell.scientific && std::isfinite(cell.value);
-  };
-  if (std::ranges::any_of(submitted.cells, is_plain)) return;
-  for (const Numeral& cell : submitted.cells) {
-    if (cell.value != 0 && std::isfinite(cell.value))
-      units.significant = std::max(units.significant, significant_digits(cell));
-  }
+  take_intermediate(submitted, units);
 }
 
 }  // namespace
