@@ -116,9 +116,7 @@ class SubmissionReader {
       throw InputError(fmt::format("{}: there is no such file or directory", path_.string()));
     }
     for (const ListedFile& file : files) add_file(file);
-    add_named_by_program();
-    const NamesByShape shapes = unmatched_files_.empty() ? NamesByShape() : names_by_shape();
-    for (const ListedFile* file : unmatched_files_) add_unmatched(*file, shapes);
+    add_unmatched_files();
     note_nameless();
     refuse_without_numbers();
     note_doubt();
@@ -295,55 +293,56 @@ class SubmissionReader {
     add_matrix(std::move(file));
   }
 
-  // A directory may have a file for each array, with the name that a program has for it.
-  void add_named_by_program() {
-    std::vector<NamedArray> arrays;
+  // Files whose names fit no step: a program may have one for each array, and any may match one
+  // step by its shape.
+  void add_unmatched_files() {
+    if (unmatched_files_.empty()) return;
+    std::vector<NamedArray> arrays;  // each with its file's name
+    std::multimap<std::string, const ListedFile*> files;
     for (const ListedFile* file : unmatched_files_) {
+      const std::string stem = file->path.stem().string();
+      std::vector<NamedArray> inside;
+      std::string why;
       try {
         refuse_too_large(*file);
-        std::vector<NamedArray> inside = file->read({.most = number_limit({})});
-        if (inside.size() != 1) continue;
-        arrays.push_back({file->path.stem().string(), std::move(inside.front().written)});
-      } catch (const InputError&) {  // no numbers: add_unmatched says so
+        inside = file->read({.most = number_limit({})});
+      } catch (const InputError&) {  // not numbers, such as notes, or no bytes at all
+        why = why_unreadable(*file);
+      }
+      if (inside.size() == 1) {
+        arrays.push_back({stem, std::move(inside.front().written)});
+        files.emplace(stem, file);
+      } else if (!why.empty()) {
+        submission_.notes.push_back(why);
+      } else {
+        note_unmatched(UnmatchedKind::file, stem, on_one_line(file->path.string()));
       }
     }
-    std::set<std::string> renamed;
-    for (const NamedArray& array : arrays) renamed.insert(array.name);
     adopt_names_of_program(arrays);
+    const NamesByShape names = names_by_shape();
     for (NamedArray& array : arrays) {
-      if (renamed.erase(array.name) > 0) continue;  // it keeps its name
-      take_matrix({.file = fmt::format("{}, {}", on_one_line(path_.string()), array.name),
-                   .path = path_,
-                   .name = array.name,
-                   .written = std::move(array.written)});
+      const auto own = files.find(array.name);
+      if (own == files.end()) {
+        take_matrix({.file = fmt::format("{}, {}", on_one_line(path_.string()), array.name),
+                     .path = path_,
+                     .name = array.name,
+                     .written = std::move(array.written)});
+      } else {
+        add_by_shape(own->second->path, names, std::move(array.written));
+        files.erase(own);
+      }
     }
-    std::erase_if(unmatched_files_, [&](const ListedFile* file) {
-      return renamed.contains(file->path.stem().string());
-    });
   }
 
-  // A file with an unknown name may still match one step by its shape.
-  void add_unmatched(const ListedFile& file, const NamesByShape& names) {
-    const std::string place = on_one_line(file.path.string());
-    std::vector<NamedArray> matrices;
-    try {
-      refuse_too_large(file);
-      matrices = file.read({.most = number_limit({})});
-    } catch (const InputError&) {  // not numbers, such as notes, or no bytes at all
-      const std::string why = why_unreadable(file);
-      if (!why.empty()) return submission_.notes.push_back(why);
-    }
-    const std::string name =
-        matrices.size() == 1 ? only_one_of(matrices.front().written.shape, names) : "";
-    if (name.empty()) {
-      return note_unmatched(UnmatchedKind::file, file.path.stem().string(), place);
-    }
-    ParsedArray& written = matrices.front().written;
+  void add_by_shape(const fs::path& path, const NamesByShape& names, ParsedArray written) {
+    const std::string place = on_one_line(path.string());
+    const std::string name = only_one_of(written.shape, names);
+    if (name.empty()) return note_unmatched(UnmatchedKind::file, path.stem().string(), place);
     written.remark = fmt::format(
         "its name fits no step; taken for {}, the only one of its shape that is not there "
         "otherwise",
         name);
-    take_matrix({.file = place, .path = file.path, .name = name, .written = std::move(written)});
+    take_matrix({.file = place, .path = path, .name = name, .written = std::move(written)});
   }
 
   // Returns the options for reading a file whose name means a step.
