@@ -51,23 +51,9 @@ MatrixCount matrix(std::string name, std::string also, std::uint64_t rows, std::
 }
 
 // Aligned columns: the first on the left, the others on the right.
-std::string table(const std::vector<std::vector<std::string>>& lines) {
-  std::vector<std::size_t> widths;
-  for (const auto& line : lines) {
-    widths.resize(std::max(widths.size(), line.size()));
-    for (std::size_t c = 0; c < line.size(); ++c) widths[c] = std::max(widths[c], width(line[c]));
-  }
-  std::string text;
-  for (const auto& line : lines) {
-    text += " ";
-    for (std::size_t c = 0; c < line.size(); ++c) {
-      text +=
-          c == 0 ? " " + padded_right(line[c], widths[c]) : "  " + padded_left(line[c], widths[c]);
-    }
-    while (text.ends_with(' ')) text.pop_back();
-    text += "\n";
-  }
-  return text;
+std::string table(std::vector<std::vector<std::string>> lines) {
+  for (auto& line : lines) line.front().insert(0, "  ");
+  return aligned_columns(lines, {0});
 }
 
 std::vector<std::string> counted(std::string what, std::string size, std::uint64_t count) {

@@ -144,6 +144,11 @@ std::size_t width(std::string_view text);
 std::string padded_left(std::string_view text, std::size_t columns);   ///< blanks on its left
 std::string padded_right(std::string_view text, std::size_t columns);  ///< blanks on its right
 
+/// Returns a line for each row of sanitised texts, in columns two blanks apart: those with an index
+/// in `left` on their left, the others on their right.
+std::string aligned_columns(const std::vector<std::vector<std::string>>& rows,
+                            const std::set<std::size_t>& left);
+
 /// Truncates sanitised text to `columns` at a cluster boundary; `…` replaces the rest.
 std::string shortened(std::string_view text, std::size_t columns);
 

@@ -226,6 +226,25 @@ std::string padded_right(std::string_view text, std::size_t columns) {
   return std::string(text) + std::string(room(text, columns), ' ');
 }
 
+std::string aligned_columns(const std::vector<std::vector<std::string>>& rows,
+                            const std::set<std::size_t>& left) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], width(row[c]));
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      const auto padded = left.contains(c) ? padded_right : padded_left;
+      text += (c == 0 ? "" : "  ") + padded(row[c], widths[c]);
+    }
+    while (text.ends_with(' ')) text.pop_back();
+    text += "\n";
+  }
+  return text;
+}
+
 std::string shortened(std::string_view text, std::size_t columns) {
   if (width(text) <= columns) return std::string(text);
   if (columns == 0) return {};

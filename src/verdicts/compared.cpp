@@ -216,21 +216,7 @@ std::string table_text(const Comparison& comparison, bool all) {
                     std::string(sameness_label(step.agreement).in_text) +
                         (step.finite_masks > 0 ? " but for the mask" : "") + printed_note(step)});
   }
-  std::vector<std::size_t> widths(rows.front().size(), 0);
-  for (const auto& row : rows) {
-    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], width(row[c]));
-  }
-  std::string text;
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t c = 0; c < row.size(); ++c) {
-      const bool is_number = c == 2 || c == 3;
-      line += (c == 0 ? "" : "  ") +
-              (is_number ? padded_left(row[c], widths[c]) : padded_right(row[c], widths[c]));
-    }
-    while (line.ends_with(' ')) line.pop_back();
-    text += line + "\n";
-  }
+  const std::string text = aligned_columns(rows, {0, 1, 4});
   if (spared == 0) return text;
   return text + fmt::format("and {} that only one side has (--all lists {})\n", spared,
                             spared == 1 ? "it" : "them");
