@@ -108,15 +108,20 @@ template <class N>
 void each_cell(const Cell<N>& first, std::size_t operations,
                const std::function<void(const Cell<N>& cell, std::size_t place)>& use);
 
+/// Returns the expression of term(0), term(1), …; a single one stays as it is.
+template <class Term>
+Expression expression_of(Expression::Kind kind, std::size_t count, const Term& term) {
+  std::vector<Expression> terms;
+  terms.reserve(count);
+  for (std::size_t t = 0; t < count; ++t) terms.push_back(term(t));
+  return terms.size() == 1 ? terms.front() : Expression::of(kind, terms);
+}
+
 /// Returns term(0) + term(1) + …, added from left to right.
 template <class N, class Term>
 N sum(std::size_t count, Term term) {
   if constexpr (std::is_same_v<N, Expression>) {
-    std::vector<Expression> terms;
-    terms.reserve(count);
-    for (std::size_t t = 0; t < count; ++t) terms.push_back(term(t));
-    if (terms.size() == 1) return terms.front();
-    return Expression::of(Expression::Kind::sum, terms);
+    return expression_of(Expression::Kind::sum, count, term);
   } else {
     N total = 0.0;
     for (std::size_t t = 0; t < count; ++t) {
@@ -137,8 +142,9 @@ using Bindings = std::map<std::string, Axis, std::less<>>;
 /// `scores: d_k is 2 in Q (7×2) but 3 in K (7×3)`
 Bindings bind(const Call& call, const Form& form);
 
-/// Returns the axes of a call's result as `output_of` does, without values.
-Tensor frame_of(const Call& call, const Form& form);
+/// Returns the axes of a call's result as `output_of` does, or with other leading ones, without
+/// values.
+Tensor frame_of(const Call& call, const Form& form, std::optional<std::vector<Axis>> leading = {});
 
 /// Returns a tensor with the form's output axes, uninitialised, with the operands' labels. Leading
 /// axes broadcast as in NumPy (sizes equal, 1, or missing). Throws InputError as `bind`.

@@ -61,11 +61,10 @@ const OptionValue* Options::find(std::string_view name) const {
 }
 
 void Options::rename(const Options& written, std::string_view from, std::string_view to) {
-  const OptionValue* value = written.find(from);
-  if (value) {
+  if (const OptionValue* value = written.find(from)) {
     set(std::string(to), *value);
-  } else if (const auto found = values_.find(to); found != values_.end()) {
-    values_.erase(found);
+  } else {
+    values_.erase(std::string(to));
   }
 }
 
@@ -360,9 +359,9 @@ std::vector<Axis> leading_axes(const Call& call, const Form& form) {
   return axes;
 }
 
-Tensor frame_of(const Call& call, const Form& form) {
+Tensor frame_of(const Call& call, const Form& form, std::optional<std::vector<Axis>> leading) {
   const Bindings bound = bind(call, form);
-  std::vector<Axis> axes = leading_axes(call, form);
+  std::vector<Axis> axes = leading ? *std::move(leading) : leading_axes(call, form);
   const auto [rows, columns] = axis_names(form.output);
   for (const std::string_view axis : {rows, columns}) {
     axes.push_back(axis == "1" ? Axis{.name = "", .size = 1} : bound.find(axis)->second);

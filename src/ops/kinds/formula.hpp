@@ -46,10 +46,7 @@ inline Decimal nan_max(const Decimal& a, const Decimal& b) {
 template <class N, class Term>
 N nan_max_of(std::size_t count, Term term) {
   if constexpr (std::is_same_v<N, Expression>) {
-    std::vector<Expression> terms;
-    for (std::size_t t = 0; t < count; ++t) terms.push_back(term(t));
-    if (terms.size() == 1) return terms.front();
-    return Expression::of(Expression::Kind::maximum, terms);
+    return expression_of(Expression::Kind::maximum, count, term);
   } else {
     N top = term(0);
     for (std::size_t t = 1; t < count; ++t) top = nan_max(top, term(t));

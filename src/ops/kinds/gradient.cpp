@@ -125,15 +125,9 @@ constinit const Operation accumulate_grad_operation = operation_of<AccumulateGra
 });
 
 Tensor broadcast_axes(const Call& call, const Form& form) {
-  const Bindings bound = bind(call, form);
-  const Tensor& gradient = *call.inputs[grad_output];
-  std::vector<Axis> axes(gradient.axes.begin(),
-                         gradient.axes.begin() + static_cast<long>(gradient.leading_axes()));
-  const auto [rows, columns] = axis_names(form.output);
-  for (const std::string_view axis : {rows, columns}) {
-    axes.push_back(axis == "1" ? Axis{.name = "", .size = 1} : bound.find(axis)->second);
-  }
-  return {.axes = std::move(axes), .values = {}};
+  std::vector<Axis> leading = call.inputs[grad_output]->axes;
+  leading.resize(call.inputs[grad_output]->leading_axes());
+  return frame_of(call, form, std::move(leading));
 }
 
 BackwardRule no_backward(const OperandRef&) { return {}; }
