@@ -84,7 +84,7 @@ std::string translated(std::string text) {
 class CodeWriter {
  public:
   CodeWriter(const Call& call, const Tensor& result, Library library)
-      : call_(call), result_(result), library_(library) {
+      : call_(call), result_(result), is_numpy_(library == Library::numpy) {
     for (const Tensor* input : call.inputs) heads_ = std::max(heads_, head_count(*input));
   }
 
@@ -92,7 +92,7 @@ class CodeWriter {
   std::string from_template(std::string text) {
     const auto both = text.find('\n');
     if (both != text.npos) {
-      text = library_ == Library::numpy ? text.substr(0, both) : text.substr(both + 1);
+      text = is_numpy_ ? text.substr(0, both) : text.substr(both + 1);
     }
     in_rows_ = text.find("{r") != text.npos;
     return expanded(text);
@@ -138,9 +138,9 @@ class CodeWriter {
 
   std::string transposed(const std::string& value) const {
     const bool is_name = value.find_first_of(" (") == value.npos;
-    return library_ == Library::numpy ? fmt::format("np.swapaxes({}, -1, -2)", value)
-           : is_name                  ? value + ".transpose(-2, -1)"
-                                      : fmt::format("({}).transpose(-2, -1)", value);
+    return is_numpy_ ? fmt::format("np.swapaxes({}, -1, -2)", value)
+           : is_name ? value + ".transpose(-2, -1)"
+                     : fmt::format("({}).transpose(-2, -1)", value);
   }
 
   // An operand's name. Heads that several others share are repeated.
@@ -150,9 +150,8 @@ class CodeWriter {
     const std::size_t heads = head_count(tensor);
     if (heads > 1 && heads < heads_ && heads_ % heads == 0) {
       const std::size_t times = heads_ / heads;
-      text = library_ == Library::numpy
-                 ? fmt::format("np.repeat({}, {}, axis=-3)", text, times)
-                 : fmt::format("{}.repeat_interleave({}, dim=-3)", text, times);
+      text = is_numpy_ ? fmt::format("np.repeat({}, {}, axis=-3)", text, times)
+                       : fmt::format("{}.repeat_interleave({}, dim=-3)", text, times);
     }
     if (rows && is_shown_transposed(tensor, call_.token_layout)) return transposed(text);
     if (are_matrices_ && columns() && tensor.rank() == 1) return text + "[:, None]";
@@ -164,8 +163,7 @@ class CodeWriter {
     for (const std::string_view maker : {"arange", "zeros", "array"}) {
       if (!word.starts_with(maker) || word.substr(maker.size(), 1) != " ") continue;
       const std::string_view what = word.substr(maker.size() + 1);
-      const bool numpy = library_ == Library::numpy;
-      if (numpy) return fmt::format("np.{}({})", maker, what);
+      if (is_numpy_) return fmt::format("np.{}({})", maker, what);
       return fmt::format("torch.{}({}, dtype=torch.double)", maker == "array" ? "tensor" : maker,
                          what);
     }
@@ -174,11 +172,10 @@ class CodeWriter {
 
   std::string along_line(bool keep) const {
     const int axis = is_columnwise(call_) != (columns() && !in_rows_) ? -2 : -1;
-    const bool numpy = library_ == Library::numpy;
-    return fmt::format("{}={}{}", numpy ? "axis" : "dim", axis,
-                       !keep   ? ""
-                       : numpy ? ", keepdims=True"
-                               : ", keepdim=True");
+    return fmt::format("{}={}{}", is_numpy_ ? "axis" : "dim", axis,
+                       !keep       ? ""
+                       : is_numpy_ ? ", keepdims=True"
+                                   : ", keepdim=True");
   }
 
   std::string replacement(std::string_view word) const {
@@ -189,7 +186,7 @@ class CodeWriter {
     if (const auto array = array_of(word)) return *array;
     const auto* known = std::ranges::find(code_words, word, &CodeWord::name);
     if (known != std::end(code_words)) {
-      return std::string(library_ == Library::numpy ? known->numpy : known->pytorch);
+      return std::string(is_numpy_ ? known->numpy : known->pytorch);
     }
     const bool rows = word.starts_with('r');
     return operand(static_cast<std::size_t>(std::stoul(std::string(word.substr(rows ? 1 : 0)))),
@@ -239,7 +236,7 @@ class CodeWriter {
 
   const Call& call_;
   const Tensor& result_;
-  Library library_;
+  const bool is_numpy_;
   std::size_t heads_ = 1;
   bool in_rows_ = false;       // the template's operands are transposed to rows
   bool are_matrices_ = false;  // a vector stands beside matrices

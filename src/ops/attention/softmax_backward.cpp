@@ -147,7 +147,7 @@ struct GradNormalised {
     const Line<N> change = line_of(c, grad_output);
     const Line<N> numbers = line_of(c, self);
     const Line<N> shares = line_of(c, saved_output);
-    const N total = sum<N>(numbers.size(), [&](std::size_t j) { return numbers(j); });
+    const N total = sum<N>(numbers.size(), numbers);
     if constexpr (!std::is_same_v<N, Interval>) {
       if (as_double(total) == 0) return 0.0;  // a line of zeros has no shares
     }
@@ -189,7 +189,7 @@ struct GradSinks
              const std::size_t m = t / lines * heads + head;
              const Line<N> line{c.of(saved_output, m), t % lines, down};
              const Line<N> change{c.of(grad_output, m), t % lines, down};
-             const N kept = sum<N>(line.size(), [&](std::size_t j) { return line(j); });
+             const N kept = sum<N>(line.size(), line);
              const N all = sum<N>(line.size(), [&](std::size_t j) { return line(j) * change(j); });
              return (N(1.0) - kept) * all;
            });

@@ -221,7 +221,7 @@ struct Normalise {
         // The whole sum, if not rounded to 0. NOLINTNEXTLINE(cppcoreguidelines-slicing)
         if (is_alone(c, 0) && line_of(Cell<double>{c})(i) >= 0.5) return 1.0;
       }
-      const N total = sum<N>(line.size(), [&](std::size_t j) { return line(j); });
+      const N total = sum<N>(line.size(), line);
       if constexpr (std::is_same_v<N, double>) return share(line(i), total);
       if (as_double(total) == 0 && as_double(line(i)) == 0) return line(i);  // as share() has it
       return line(i) / total;

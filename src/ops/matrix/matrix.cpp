@@ -55,7 +55,7 @@ Form form_of_statistic(const Call& call, std::string_view what) {
 
 template <class N>
 N sum_of(const Line<N>& line) {
-  return sum<N>(line.size(), [&](std::size_t i) { return line(i); });
+  return sum<N>(line.size(), line);
 }
 
 // One number for each line, by `statistic` of whole matrices.
