@@ -321,36 +321,27 @@ bool is_cut_short(const Comparison& comparison, const ComparedSide& actual,
   });
 }
 
-// Which of some steps each of them follows from, itself included; they stand in the lesson's order.
-std::vector<std::vector<bool>> ancestors_of(const std::vector<const Step*>& steps) {
-  std::map<std::string_view, std::size_t> places;
-  std::vector<std::vector<bool>> ancestors;
-  for (const Step* step : steps) {
-    std::vector<bool> own(steps.size());
-    own[ancestors.size()] = true;
-    for (const std::string& input : step->of) {
-      const auto place = places.find(input);
-      if (place == places.end()) continue;
-      const std::vector<bool>& before = ancestors[place->second];
-      for (std::size_t i = 0; i < before.size(); ++i) own[i] = own[i] || before[i];
-    }
-    places.emplace(step->name, ancestors.size());
-    ancestors.push_back(std::move(own));
-  }
-  return ancestors;
-}
-
-// Returns the step that leaves the fewest to search, whether it agrees or not.
+// Returns the step that leaves the fewest to search, whether it agrees or not. The steps stand in
+// the lesson's order.
 std::string halving_step(const std::vector<const Step*>& steps) {
   std::string best;
   std::size_t most = 0;
-  const auto ancestors = ancestors_of(steps);
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    const auto before = static_cast<std::size_t>(std::ranges::count(ancestors[i], true));
-    const std::size_t left_out = std::min(before, steps.size() + 1 - before);
-    if (left_out < most) continue;
-    most = left_out;
-    best = steps[i]->name;
+  std::map<std::string_view, std::vector<bool>> ancestors;  // of each step, itself included
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    std::vector<bool> own(steps.size());
+    own[s] = true;
+    for (const std::string& input : steps[s]->of) {
+      const auto before = ancestors.find(input);
+      if (before == ancestors.end()) continue;
+      for (std::size_t i = 0; i < s; ++i) own[i] = own[i] || before->second[i];
+    }
+    const auto count = static_cast<std::size_t>(std::ranges::count(own, true));
+    const std::size_t left_out = std::min(count, steps.size() + 1 - count);
+    if (left_out >= most) {
+      most = left_out;
+      best = steps[s]->name;
+    }
+    ancestors.emplace(steps[s]->name, std::move(own));
   }
   return best;
 }
@@ -451,7 +442,6 @@ Comparison compare(const ComparedSide& actual, const ComparedSide& desired,
   for (const ComparedSide* side : {&actual, &desired}) {
     if (side->incomplete_export) comparison.incomplete_exports.push_back(side->name);
   }
-  bool in_common = false;
   bool after_mask = false;
   std::size_t longest_axis = 0;
   for (const std::string& name : names_of(actual_index, desired_index)) {
@@ -461,7 +451,6 @@ Comparison compare(const ComparedSide& actual, const ComparedSide& desired,
                                                           : FiniteMasks::none;
     comparison.steps.push_back(
         compared(name, actual_index, desired_index, choice, may_mask, longest_axis));
-    in_common = in_common || !is_missing(comparison.steps.back().agreement);
   }
   if (checked) {
     for (ComparedStep& step : comparison.steps) {
@@ -473,7 +462,8 @@ Comparison compare(const ComparedSide& actual, const ComparedSide& desired,
   comparison.first = first_difference(comparison, both_whole);
   comparison.cut_short = is_cut_short(comparison, actual, desired);
   comparison.maps = suggested_maps(comparison, actual.is_lesson);
-  if (!in_common) refuse_unknown_tensors(actual_index, desired_index, comparison.maps);
+  if (std::ranges::all_of(comparison.steps, is_missing, &ComparedStep::agreement))
+    refuse_unknown_tensors(actual_index, desired_index, comparison.maps);
   refuse_unused_tolerances(choice, comparison);
   return comparison;
 }
