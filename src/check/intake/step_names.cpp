@@ -82,11 +82,8 @@ LoadedLesson laid_out(LoadedLesson loaded, const BackwardSpec& backward,
 constexpr std::string_view all_digits = "0123456789";
 constexpr std::string_view separators = " ._-(";
 
-struct AxisWord {
-  std::string_view word;
-  std::string_view axis;
-};
-constexpr AxisWord axis_words[] = {
+// What file names may call an axis.
+constexpr std::pair<std::string_view, std::string_view> axis_words[] = {
     {"head", "head"}, {"batch", "batch"}, {"h", "head"}, {"b", "batch"}};
 
 // Returns the lesson's name for it: the same, or the only similar one.
@@ -119,11 +116,11 @@ std::optional<std::pair<std::string, std::size_t>> take_place(std::string_view& 
   const std::string_view number = whole.substr(before.size());
   const auto value = parse_number<std::size_t>(number);
   if (!value) return {};
-  const std::string_view word = without_last(before, separators);
-  for (const AxisWord& axis : axis_words) {
-    if (!loose_name(word).ends_with(axis.word)) continue;
-    text = without_last(word.substr(0, word.size() - axis.word.size()), separators);
-    return std::pair(std::string(axis.axis), *value);
+  const std::string_view words = without_last(before, separators);
+  for (const auto& [word, axis] : axis_words) {
+    if (!loose_name(words).ends_with(word)) continue;
+    text = without_last(words.substr(0, words.size() - word.size()), separators);
+    return std::pair(std::string(axis), *value);
   }
   return {};
 }
@@ -214,9 +211,8 @@ std::optional<std::string_view> name_of_gradient(std::string_view name, const Tr
 }
 
 std::vector<std::string_view> names_in(const Trace& trace) {
-  std::vector<std::string_view> names;
-  for (const Given& given : trace.givens) names.push_back(given.name);
-  for (const Step& step : trace.steps) names.push_back(step.name);
+  NameViews names(trace.givens, &Given::name);
+  names.add(trace.steps, &Step::name);
   return names;
 }
 

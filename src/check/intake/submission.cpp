@@ -266,9 +266,8 @@ class SubmissionReader {
   // have. An array that the lesson does not know may turn out to be any step.
   NumberLimit number_limit(const std::optional<StepName>& own) const {
     std::size_t largest = 0;
-    for (const Given& given : trace_.givens)
-      largest = std::max(largest, given.tensor.values.size());
-    for (const Step& step : trace_.steps) largest = std::max(largest, step.output.values.size());
+    for (const std::string_view name : names_in(trace_))
+      largest = std::max(largest, trace_.at(name).values.size());
     return [this, largest, stem = own ? own->name : ""](const std::string& name) {
       const Tensor* step = trace_.find(name.empty() ? stem : file_stem(name).name);
       return surplus_factor * (step ? step->values.size() : largest);
