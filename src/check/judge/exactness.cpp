@@ -3,15 +3,15 @@
 namespace qkv::inline check {
 namespace {
 
-bool is_same(double x, double y, double floor) { return x == y || std::abs(x - y) <= floor; }
+bool is_near(double x, double y, double tolerance) {
+  return x == y || std::abs(x - y) <= tolerance;
+}
 
 Line line_through(const Tensor& tensor, std::size_t cell, bool down) {
   const std::size_t columns = tensor.columns();
   const std::size_t matrix = cell / (tensor.rows() * columns);
   return line_at(tensor, down ? matrix * columns + cell % columns : cell / columns, down);
 }
-
-bool is_near(double x, double y, double tolerance) { return std::abs(x - y) <= tolerance; }
 
 // True if a low number is near the expected one.
 bool is_score(const LearnerNode& node, std::size_t i, double value) {
@@ -129,7 +129,7 @@ std::vector<Decimal> Exactness::of_given(const LearnerNode& node, Precision type
     const bool blank = !node.has_number(i);
     const double own = blank ? truth : std::as_const(node.own.values)[i];
     const bool wrong = !blank && node.verdicts[i] == Verdict::wrong;
-    const bool copied = blank || is_same(own, truth, node.units.floor);
+    const bool copied = blank || is_near(own, truth, node.units.floor);
     cells.push_back(wrong ? Decimal(own) : copied ? Decimal(truth) : Decimal::unknown());
     any = any || cells.back().is_exact();
     const bool is_program = type != Precision::digits;
@@ -152,7 +152,7 @@ std::vector<Decimal> Exactness::of_submitted(const LearnerNode& node, Digits dig
     if (node.verdicts[i] == Verdict::blank) {
       cells[i] = blanks.empty() ? Decimal::unknown() : blanks[i];
     } else if (node.verdicts[i] == Verdict::wrong ||
-               !is_same(std::as_const(node.own.values)[i], cells[i].value(), slack)) {
+               !is_near(std::as_const(node.own.values)[i], cells[i].value(), slack)) {
       cells[i] = Decimal::unknown();
     } else {
       cells[i] = cells[i].written();

@@ -247,7 +247,7 @@ Interpretation best_interpretation(const Lesson& lesson, const Trace& lesson_tra
   const std::shared_ptr<const Trace> trace(std::shared_ptr<void>(), &lesson_trace);
   Interpreter interpret{lesson, trace, submission, std::move(options)};
   Interpretation plain = interpret({}, trace);
-  if (plain.judgement.wrong_cells() == 0 || interpret.options.strict) return plain;
+  if (plain.judgement.wrong_nodes() == 0 || interpret.options.strict) return plain;
   interpret.options.on_matrix = {};  // progress was already reported
   for (const auto layout_of : {as_columns, with_heads_inside}) {
     if (auto other = layout_of(interpret, plain)) {

@@ -25,12 +25,6 @@ std::size_t Judgement::wrong_nodes() const {
   return static_cast<std::size_t>(std::ranges::count_if(nodes, is_wrong));
 }
 
-std::size_t Judgement::wrong_cells() const {
-  std::size_t count = 0;
-  for (const LearnerNode& node : nodes) count += node.wrong_cells();
-  return count;
-}
-
 std::optional<Tensor> result_of(const Step& step, const Call& call) try {
   return step.operation->compute(call);
 } catch (const InputError&) {
@@ -50,14 +44,6 @@ constexpr double no_bound = std::numeric_limits<double>::quiet_NaN();
 bool within(double x, double y, double tolerance) {
   // Equal infinities match at any tolerance, and NaN matches an expected NaN.
   return x == y || std::abs(x - y) <= tolerance || (std::isnan(x) && std::isnan(y));
-}
-
-// Computes the step from the learner's own numbers, if possible.
-Tensor recomputed_from_own(const Judgement& judgement, const Trace& trace, LearnerNode& node) {
-  if (node.is_lessons) return *node.truth;
-  auto result = result_of(*node.step, own_call(judgement, trace, node));
-  node.has_lessons_inputs = !result;
-  return result ? *std::move(result) : *node.truth;
 }
 
 // Finds the cells of a step that use a wrong or carried cell: those are NaN in the operands, and so
@@ -174,10 +160,13 @@ class Judge {
     });
   }
 
-  // The steps after the last submitted one are the lesson's: nothing is judged from them.
+  // Computes the step from the learner's own numbers, if possible. The steps after the last
+  // submitted one are the lesson's: nothing is judged from them.
   Tensor from_own(LearnerNode& node) const {
-    const bool is_used = node.step && submitted_so_far_ < submitted_.size();
-    return is_used ? recomputed_from_own(judgement_, trace_, node) : *node.truth;
+    if (node.is_lessons || !node.step || submitted_so_far_ == submitted_.size()) return *node.truth;
+    auto result = result_of(*node.step, own_call(judgement_, trace_, node));
+    node.has_lessons_inputs = !result;
+    return result ? *std::move(result) : *node.truth;
   }
 
   void take_numbers(LearnerNode& node, Tensor from_yours) {

@@ -56,7 +56,6 @@ struct Judgement {
   std::vector<LearnerNode> nodes;  ///< the givens, then the steps
   bool given_up = false;           ///< stopped early: too many wrong cells
 
-  std::size_t wrong_cells() const;
   std::size_t wrong_nodes() const;  ///< with a wrong cell or a wrong shape
 };
 

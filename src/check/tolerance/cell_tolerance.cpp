@@ -181,9 +181,8 @@ MatrixTolerance matrix_tolerance(const SubmittedArray& submitted, const Expected
     units.decimals = is_coarse ? *rounded : rule_of(units.precision).decimals;
   }
   const bool is_program = units.precision != Precision::digits;
-  const double scale = is_program ? 1 : scale_of(submitted, right);
   units.floor = is_program ? unit_where_seen(units.precision, expected)
-                           : rule_of(units.precision).floor * scale;
+                           : rule_of(units.precision).floor * scale_of(submitted, right);
   if (units.basis == ToleranceBasis::whole) units.floor = std::min(units.floor, half_of_one);
   units.plain = std::max(units.floor, plain_unit(units.basis, units.decimals, right));
   if (units.basis == ToleranceBasis::exponents)
