@@ -274,7 +274,8 @@ AnswerReport judge_answer(const Trace& trace, const CellReference& cell, const N
   }
   if (report.is_right()) return report;
   const auto index = static_cast<std::size_t>(node - judgement.nodes.begin());
-  report.mistakes = diagnose(judgement, trace, index);
+  DiagnosisBudget budget(trace);
+  report.mistakes = diagnose(judgement, trace, index, budget).mistakes;
   return report;
 }
 

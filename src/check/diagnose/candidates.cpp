@@ -46,10 +46,10 @@ double distance(const HeadCells& cells, const CellValue& other, std::span<const 
   return sum;
 }
 
-// Returns the result with each part taken from the nearest head; nothing if no head is nearer.
-std::optional<Tensor> nearest_heads(
-    const Tensor& right, std::span<const double> written, std::size_t heads,
-    const std::function<double(std::size_t head, std::size_t cell)>& of) {
+// Adds the result with each part taken from the nearest head, unless no head is nearer.
+void add_nearest_heads(const Tensor& right, std::span<const double> written, std::size_t heads,
+                       const std::function<double(std::size_t head, std::size_t cell)>& of,
+                       std::vector<Tensor>& results) {
   Tensor result = right;
   const std::span<double> numbers = result.values.mutable_span();
   bool any = false;
@@ -70,7 +70,7 @@ std::optional<Tensor> nearest_heads(
       numbers[i] = of(best_head, i);
     }
   }
-  return any ? std::optional(std::move(result)) : std::nullopt;
+  if (any) results.push_back(std::move(result));
 }
 
 // Returns the step's results where heads use other heads' numbers, each the nearest to those
@@ -82,15 +82,13 @@ std::vector<Tensor> with_nearest_heads(const StepView& step) {
   const std::span<const double> written = step.written->values;
   const std::size_t heads = comparable_heads(right);
   std::vector<Tensor> results;
-  const auto add = [&](std::optional<Tensor> made) {
-    if (made) results.push_back(*std::move(made));
-  };
   if (heads > 1) {
     const std::size_t size = right.rows() * right.columns();
-    add(nearest_heads(right, written, heads, [&](std::size_t head, std::size_t i) {
+    const auto of_head = [&](std::size_t head, std::size_t i) {
       const std::size_t m = i / size;
       return numbers[(m - m % heads + head) * size + i % size];
-    }));
+    };
+    add_nearest_heads(right, written, heads, of_head, results);
   }
   constexpr std::size_t many = std::size_t{1} << 16;  // larger: only a program's whole heads
   for (std::size_t k = 0; k < step.inputs.size() && numbers.size() <= many; ++k) {
@@ -98,9 +96,10 @@ std::vector<Tensor> with_nearest_heads(const StepView& step) {
     for (Tensor& other : others) other = with_operand(step, k, other);
     const bool fit = others.size() > 1 && others.front().values.size() == numbers.size();
     if (!fit) continue;
-    add(nearest_heads(right, written, others.size(), [&](std::size_t head, std::size_t i) {
+    const auto of_other = [&](std::size_t head, std::size_t i) {
       return std::as_const(others[head]).values[i];
-    }));
+    };
+    add_nearest_heads(right, written, others.size(), of_other, results);
   }
   return results;
 }

@@ -401,9 +401,4 @@ NodeDiagnosis diagnose(const Judgement& judgement, const Trace& trace, std::size
   return result;
 }
 
-std::vector<Diagnosis> diagnose(const Judgement& judgement, const Trace& trace, std::size_t index) {
-  DiagnosisBudget budget(trace);
-  return diagnose(judgement, trace, index, budget).mistakes;
-}
-
 }  // namespace qkv::inline check

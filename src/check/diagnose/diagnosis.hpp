@@ -80,7 +80,4 @@ struct NodeDiagnosis {
 NodeDiagnosis diagnose(const Judgement& judgement, const Trace& trace, std::size_t node,
                        DiagnosisBudget& budget);
 
-/// Returns the mistakes alone, with a budget for this node.
-std::vector<Diagnosis> diagnose(const Judgement& judgement, const Trace& trace, std::size_t node);
-
 }  // namespace qkv::inline check

@@ -287,13 +287,9 @@ class Matcher {
     const auto yields = [&](const Match& fit) {
       return candidates_[fit.candidate].evidence.yields;
     };
-    const auto wins_over = [&](SlipScope own) {
-      return std::ranges::any_of(fits, [&](const Match& fit) {
-        return !yields(fit) && (own == SlipScope::line || scope(fit) == SlipScope::anything);
-      });
-    };
-    const bool over_lines = wins_over(SlipScope::line);
-    const bool over_all = wins_over(SlipScope::anything);
+    const bool over_lines = !std::ranges::all_of(fits, yields);
+    const bool over_all = std::ranges::any_of(
+        fits, [&](const Match& fit) { return !yields(fit) && scope(fit) == SlipScope::anything; });
     std::erase_if(fits, [&](const Match& fit) {
       return yields(fit) && (scope(fit) == SlipScope::line ? over_lines : over_all);
     });

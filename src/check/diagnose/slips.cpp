@@ -8,10 +8,8 @@ namespace {
 
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
 
-Tensor filled(const Tensor& right, double number) {
-  Tensor result = uninitialised_like(right);
-  std::ranges::fill(result.values.mutable_span(), number);
-  return result;
+Tensor unknown_like(const Tensor& right) {
+  return with_numbers(right, nothing * xt::ones_like(right.array()));
 }
 
 std::vector<CandidateValues> signs(const SlipContext& c) {
@@ -67,7 +65,7 @@ std::vector<CandidateValues> neighbours(const SlipContext& c) {
   constexpr std::pair<std::ptrdiff_t, std::ptrdiff_t> directions[] = {
       {0, 1}, {0, -1}, {1, 0}, {-1, 0}};
   for (const auto& [down, along] : directions) {
-    Tensor result = filled(*c.right, nothing);
+    Tensor result = unknown_like(*c.right);
     for (std::ptrdiff_t i = 0; i < std::ssize(right); ++i) {
       const std::ptrdiff_t row = i / m % n + down, column = i % m + along;
       if (row < 0 || row >= n || column < 0 || column >= m) continue;
@@ -117,7 +115,7 @@ std::vector<CandidateValues> by_digits(const SlipContext& c) {
   for (const Quantiser& quantise : quantisers_for(c.decimals)) {
     for (std::size_t place = 0; place < most_digits; ++place) {
       bool any = false;
-      Tensor result = filled(*c.right, nothing);
+      Tensor result = unknown_like(*c.right);
       for (std::size_t i = 0; i < result.values.size(); ++i) {
         if (!c.near_wrong[i]) continue;
         const double x = quantise(std::as_const(*c.right).values[i]);
@@ -225,7 +223,7 @@ void add_written_row(const SlipContext& c, std::size_t row,
     if (std::ranges::binary_search(c.wrong, start + k) && apart < range) chance *= apart / range;
   }
   if (!(chance < likely)) return;
-  Tensor result = filled(*c.right, nothing);
+  Tensor result = unknown_like(*c.right);
   std::ranges::copy(*found, result.values.mutable_span().begin() + std::ptrdiff_t(start));
   results.emplace_back(std::move(result));
 }
@@ -291,7 +289,7 @@ std::vector<CandidateValues> slips_in_terms(const SlipContext& c) {
     std::vector<const Expression*> terms;
     add_terms(arithmetic, max_terms, terms);
     if (terms.size() > max_terms) continue;
-    while (results.size() < terms.size()) results.push_back(filled(*c.right, nothing));
+    while (results.size() < terms.size()) results.push_back(unknown_like(*c.right));
     for (std::size_t t = 0; t < terms.size(); ++t) {
       std::size_t count = 0;
       results[t].values.mutable_span()[i] = value_with(slip, arithmetic, t, count);
@@ -339,7 +337,7 @@ std::vector<CandidateValues> other_row_in_term(const SlipContext& c) {
         made.push_back(sum.value() - own.value() + (factor == 0 ? 0 : factor * other));
       }
     }
-    if (!variants.empty()) add_written_row(c, row, variants, results);
+    add_written_row(c, row, variants, results);
   }
   return results;
 }
