@@ -84,7 +84,7 @@ std::string verdict_legend(const StepReport& step, const CheckStyle& style);
 /// large for the screen or has more than `max_rows`, lines with errors come first, and a note says
 /// what is left out. `own` is the lesson with the learner's numbers.
 std::string marked_grid(const StepReport& step, const Trace& own, std::size_t index,
-                        const CheckStyle& style, std::size_t max_rows = 24);
+                        const CheckStyle& style, std::size_t max_rows);
 
 /// Returns a cell's position, counted from 1: its head and batch, its row and its column.
 nlohmann::ordered_json cell_json(const CellReference& cell, const Tensor& tensor,

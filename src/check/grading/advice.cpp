@@ -13,16 +13,6 @@ struct WrongVersion {
   Tensor numbers;
 };
 
-std::vector<WrongVersion> wrong_versions(const StepView& step) {
-  std::vector<WrongVersion> versions;
-  for (const Mistake& mistake : step.operation->mistakes) {
-    for (Tensor& made : versions_of(mistake.change, step)) {
-      versions.push_back({mistake.id, std::move(made)});
-    }
-  }
-  return versions;
-}
-
 bool look_alike(const Tensor& a, const Tensor& b, double unit) {
   const auto are_alike = [&](double x, double y) { return is_close(x, y, {.absolute = unit}); };
   return a.rows() == b.rows() && a.columns() == b.columns() &&
@@ -80,14 +70,15 @@ std::vector<IndistinguishablePair> indistinguishable_mistakes(const Trace& trace
   };
   for (const StepView& step : std::span(all).subspan(trace.givens.size())) {
     const std::string name(step.name);
-    const std::vector<WrongVersion> candidates = wrong_versions(step);
-    for (std::size_t v = 0; v < candidates.size(); ++v) {
-      const WrongVersion& candidate = candidates[v];
-      if (look_alike(candidate.numbers, *step.tensor, unit)) add_once({name, candidate.id, {}});
-      for (std::size_t w = 0; w < v; ++w) {
-        if (candidates[w].id == candidate.id) continue;
-        if (!look_alike(candidate.numbers, candidates[w].numbers, unit)) continue;
-        add_once({name, candidate.id, candidates[w].id});
+    std::vector<WrongVersion> known;
+    for (const Mistake& mistake : step.operation->mistakes) {
+      for (Tensor& made : versions_of(mistake.change, step)) {
+        if (look_alike(made, *step.tensor, unit)) add_once({name, mistake.id, {}});
+        for (const WrongVersion& other : known) {
+          if (other.id != mistake.id && look_alike(made, other.numbers, unit))
+            add_once({name, mistake.id, other.id});
+        }
+        known.push_back({mistake.id, std::move(made)});
       }
     }
   }
