@@ -195,7 +195,8 @@ int run(const CompareOptions& options, const CommonOptions& common) {
   }
   Comparison comparison = compare(sides.actual, sides.desired, tolerance, std::move(checked));
   if (options.strict && sides.lesson) refuse_coarser_types(program.whole, comparison);
-  require(required_of(options), reference_side(sides.actual, sides.desired), comparison);
+  const ComparedSide& ours = sides.actual.is_lesson ? sides.actual : sides.desired;
+  require(required_of(options), ours, comparison);
   if (options.bisect) comparison.bisection = bisect(comparison, sides.lesson->trace);
   for (const ComparedSide* side : {&sides.actual, &sides.desired}) print_notes(*side);
   if (options.json) {

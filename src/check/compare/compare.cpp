@@ -189,17 +189,16 @@ void compare_numbers(ComparedStep& step, const ToleranceChoice& choice, bool two
   step.precision = coarser(step.actual->precision, step.desired->precision);
   const auto asked = choice.of(step.name);
   const std::size_t added = terms_of(step, longest);
-  if (step.actual->tensor.values.size() != step.desired->tensor.values.size()) {
+  const Tensor& actual = step.actual->tensor;
+  const Tensor& desired = step.desired->tensor;
+  if (actual.values.size() != desired.values.size()) {
     step.agreement = Agreement::other_shape;
     return;
   }
-  const std::span<const double> numbers = step.desired->tensor.values;
   step.tolerance = asked         ? *asked
-                   : two_lessons ? tolerance_of_lessons(numbers)
-                                 : tolerance_of_dumps(step.precision, numbers, added);
+                   : two_lessons ? tolerance_of_lessons(desired.values)
+                                 : tolerance_of_dumps(step.precision, desired.values, added);
   if (!asked && !two_lessons) step.terms = added;
-  const Tensor& actual = step.actual->tensor;
-  const Tensor& desired = step.desired->tensor;
   if (without_leading_ones(actual.shape()) != without_leading_ones(desired.shape())) {
     step.agreement = Agreement::other_shape;
     step.only_shape_differs = are_same_in_order(step);
@@ -256,12 +255,6 @@ void judge_sum(ComparedStep& step) {
   if (!std::isfinite(sum) || std::abs(given - sum) <= allowed) return;
   step.agreement = Agreement::differs;
   step.expected_sum = sum;
-}
-
-bool counts(Agreement agreement, bool both_whole) {
-  if (is_missing(agreement)) return both_whole;
-  return agreement == Agreement::differs || agreement == Agreement::other_shape ||
-         agreement == Agreement::undecided;
 }
 
 // True if a step sets cells to -inf, by its operation or, without a lesson, by its name.
@@ -397,13 +390,12 @@ std::optional<CheckReport> check_program(const Lesson& lesson, const Trace& trac
 
 std::optional<std::size_t> first_difference(const Comparison& comparison, bool both_whole) {
   for (std::size_t i = 0; i < comparison.steps.size(); ++i) {
-    if (counts(comparison.steps[i].agreement, both_whole)) return i;
+    const Agreement agreement = comparison.steps[i].agreement;
+    const bool is_other = agreement == Agreement::differs || agreement == Agreement::other_shape ||
+                          agreement == Agreement::undecided;
+    if (is_missing(agreement) ? both_whole : is_other) return i;
   }
   return {};
-}
-
-const ComparedSide& reference_side(const ComparedSide& actual, const ComparedSide& desired) {
-  return actual.is_lesson ? actual : desired;
 }
 
 std::size_t printed_of(const ComparedStep& step) {
@@ -437,7 +429,6 @@ Comparison compare(const ComparedSide& actual, const ComparedSide& desired,
   const ComparedSideIndex desired_index(desired);
   refuse_unreadable_files(actual, desired_index);
   refuse_unreadable_files(desired, actual_index);
-  const bool both_whole = actual.whole && desired.whole;
   Comparison comparison;
   for (const ComparedSide* side : {&actual, &desired}) {
     if (side->incomplete_export) comparison.incomplete_exports.push_back(side->name);
@@ -459,7 +450,7 @@ Comparison compare(const ComparedSide& actual, const ComparedSide& desired,
     comparison.own = std::move(checked->own);
   }
   std::ranges::for_each(comparison.steps, judge_sum);
-  comparison.first = first_difference(comparison, both_whole);
+  comparison.first = first_difference(comparison, actual.whole && desired.whole);
   comparison.cut_short = is_cut_short(comparison, actual, desired);
   comparison.maps = suggested_maps(comparison, actual.is_lesson);
   if (std::ranges::all_of(comparison.steps, is_missing, &ComparedStep::agreement))

@@ -104,9 +104,6 @@ std::optional<Bisection> bisect(const Comparison& comparison, const Trace& trace
 /// Returns the first of these maps as options of a command.
 std::string map_options(const std::vector<std::string>& maps);
 
-/// Returns the side that defines the expected steps: a lesson or model, else `desired`.
-const ComparedSide& reference_side(const ComparedSide& actual, const ComparedSide& desired);
-
 /// Reports a required step without an array as the first difference, unless an earlier step
 /// differs. Throws InputError for a name that neither side has.
 void require(const Required& required, const ComparedSide& ours, Comparison& comparison);
