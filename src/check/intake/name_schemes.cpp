@@ -211,16 +211,10 @@ std::vector<std::string> ours_of(const NameScheme& scheme, const NamedArray& arr
   return {};
 }
 
-// Cuts one axis of an array into parts of these sizes.
+// Cuts the last axis of an array, or the last but one, into parts of these sizes.
 std::vector<ParsedArray> cut(const ParsedArray& whole, std::size_t axis,
                              const std::vector<std::size_t>& sizes) {
-  const auto product = [&](std::size_t from, std::size_t to) {
-    return std::accumulate(whole.shape.begin() + static_cast<std::ptrdiff_t>(from),
-                           whole.shape.begin() + static_cast<std::ptrdiff_t>(to), std::size_t{1},
-                           std::multiplies<>());
-  };
-  const std::size_t lines = product(0, axis);
-  const std::size_t step = product(axis + 1, whole.shape.size());
+  const std::size_t step = axis + 1 < whole.shape.size() ? whole.shape.back() : 1;
   std::vector<ParsedArray> parts;
   std::size_t from = 0;
   for (const std::size_t size : sizes) {
@@ -228,6 +222,7 @@ std::vector<ParsedArray> cut(const ParsedArray& whole, std::size_t axis,
     part.shape = whole.shape;
     part.shape[axis] = size;
     if (!whole.cells.empty()) {
+      const std::size_t lines = whole.cells.size() / (whole.shape[axis] * step);
       part.cells = whole.cells.runs(lines, size * step, [&](std::size_t line) {
         return (line * whole.shape[axis] + from) * step;
       });

@@ -419,9 +419,8 @@ class SubmissionReader {
           fmt::format("{}: there is nothing to check; name each file after its step, as in {}",
                       path_.string(), example_name(UnmatchedKind::file, trace_.steps.back().name)));
     }
-    const auto is_attempted = [](const Numeral& cell) { return !cell.is_blank(); };
-    if (std::ranges::none_of(submission_.files, [&](const SubmittedFile& file) {
-          return std::ranges::any_of(file.written.cells, is_attempted);
+    if (std::ranges::all_of(submission_.files, [](const SubmittedFile& file) {
+          return std::ranges::all_of(file.written.cells, &Numeral::is_blank);
         })) {
       throw InputError(fmt::format("{}: there is no number in it, so there is nothing to check",
                                    path_.string()));
