@@ -75,7 +75,6 @@ int decimals_needed(const SubmittedArray& submitted) {
 struct Coarser {
   Precision precision;
   bool (*holds)(double);
-  int bits;  ///< of a number's fraction
 };
 
 bool is_float32(double x) { return static_cast<double>(static_cast<float>(x)) == x; }
@@ -93,9 +92,9 @@ bool is_float16(double x) {
   return std::abs(single) <= 65504 && bits == std::trunc(bits);
 }
 
-constexpr Coarser kinds[] = {{Precision::bfloat16, is_bfloat16, 8},
-                             {Precision::float16, is_float16, 11},
-                             {Precision::float32, is_float32, 24}};
+constexpr Coarser kinds[] = {{Precision::bfloat16, is_bfloat16},
+                             {Precision::float16, is_float16},
+                             {Precision::float32, is_float32}};
 
 // True if a number is evidence of its type; halves and quarters are in all types.
 bool is_evidence_of_type(double x) {
@@ -122,7 +121,8 @@ bool have_a_floating_point(const SubmittedArray& submitted, const Coarser& kind)
         std::min(finest, std::ldexp(1.0, exponent - std::numeric_limits<float>::digits + zeros));
     largest = std::max(largest, x);
   }
-  return different.size() >= enough_numbers && largest >= std::ldexp(finest, kind.bits + further);
+  return different.size() >= enough_numbers &&
+         largest * rule_of(kind.precision).nearness >= std::ldexp(finest, further);
 }
 
 // True if at least two numbers, or the only one, fit the type and can't do so by chance, one of
