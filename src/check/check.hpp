@@ -56,6 +56,7 @@ struct StepReport {
   bool only_shape_differs = false;  ///< the numbers are right, in order; no mistake explains more
 
   bool is_wrong() const { return verdict == Verdict::wrong || verdict == Verdict::shape; }
+  bool is_unfinished() const { return cells.blank > left_out; }  ///< cells are still to be filled
   /// The mistakes that right cells do not refute; the others stand last.
   std::span<const Diagnosis> likely_mistakes() const {
     const auto refuted = std::ranges::find(mistakes, true, &Diagnosis::is_refuted);

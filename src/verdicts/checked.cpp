@@ -352,8 +352,7 @@ std::string tolerances_text(const CheckReport& report, const CheckStyle& style) 
   const Steps steps_with_numbers =
       steps_that(report, [is_part = is_a_part(report)](const StepReport& step) {
         // Of an unfinished step in a part, the numbers may be the worksheet's own.
-        return step.cells.blank < step.verdicts.size() &&
-               !(is_part && step.cells.blank > step.left_out);
+        return step.cells.blank < step.verdicts.size() && !(is_part && step.is_unfinished());
       });
   Steps tolerant = steps_with_numbers;
   std::erase_if(tolerant, [](const StepReport* step) { return is_nearly_exact(*step); });
@@ -387,7 +386,7 @@ std::string verdict_line(const CheckReport& report, Verdict verdict, std::string
                          const CheckStyle& style) {
   std::vector<std::string> names;
   for (const StepReport& step : report.steps) {
-    const bool goes_on = verdict != Verdict::carried && step.cells.blank > step.left_out;
+    const bool goes_on = verdict != Verdict::carried && step.is_unfinished();
     // Of a step in a part, the numbers so far may be the worksheet's own.
     if (step.verdict != verdict || (goes_on && is_a_part(report))) continue;
     names.push_back(step.step + (goes_on ? " so far" : ""));
@@ -440,8 +439,8 @@ std::string others_text(const CheckReport& report, const CheckStyle& style) {
 
 // A new worksheet for a part has blank cells among dashes in every matrix, and may have numbers.
 bool is_new_worksheet(const CheckReport& report) {
-  const auto is_open = [](const StepReport& step) { return step.cells.blank > step.left_out; };
-  return report.outcome == Outcome::incomplete && std::ranges::all_of(report.steps, is_open) &&
+  return report.outcome == Outcome::incomplete &&
+         std::ranges::all_of(report.steps, &StepReport::is_unfinished) &&
          std::ranges::any_of(report.steps, [](const StepReport& step) {
            return step.left_out > 0 && step.verdict == Verdict::blank;
          });
@@ -450,12 +449,8 @@ bool is_new_worksheet(const CheckReport& report) {
 // Counts the numbers where a part is filled in: what is right is not all of the lesson.
 std::string incomplete_text(const CheckReport& report) {
   std::size_t numbers = 0;
-  bool is_open = false;
-  for (const StepReport& step : report.steps) {
-    numbers += step.verdicts.size() - step.cells.blank;
-    is_open = is_open || step.cells.blank > step.left_out;
-  }
-  if (!is_open && is_a_part(report)) {
+  for (const StepReport& step : report.steps) numbers += step.verdicts.size() - step.cells.blank;
+  if (std::ranges::none_of(report.steps, &StepReport::is_unfinished) && is_a_part(report)) {
     return fmt::format("every number on this sheet is right ({}, a part of the lesson)",
                        pluralise(numbers, "number"));
   }

@@ -176,7 +176,7 @@ std::string verdict_legend(const StepReport& step, const CheckStyle& style) {
   for (const VerdictSign& mark : marks) {
     const bool is_shown =
         mark.verdict == Verdict::blank
-            ? step.cells.blank > step.left_out
+            ? step.is_unfinished()
             : std::ranges::find(step.verdicts, mark.verdict) != step.verdicts.end();
     if (!is_shown) continue;
     const std::string one = fmt::format("{} {}", mark.sign, mark.meaning);
