@@ -369,6 +369,34 @@ def far_mistakes_have_their_names(folder):
         equal([one["id"] for one in found["mistakes"]], [mistake], name)
 
 
+def a_last_row_does_not_say_where_the_heads_are(folder):
+    config = llama.config_of("llama", num_attention_heads=2)
+    weights = llama.random_weights(config)
+    llama.write(folder, config, weights)
+    steps = llama.forward(weights, IDS[:2], config)  # as many tokens as heads
+    values, context = (tokens_first(steps[name])[None] for name in ("h0.V", "h0.context"))
+    arrays = {"blocks.0.attn.hook_v": values, "blocks.0.attn.hook_z": context[:, -1:]}
+    equal(compared(arrays, folder, (), ids=IDS[:2]).returncode, 0)
+    arrays["blocks.0.attn.hook_v"] = values * 1.01
+    equal(compared(arrays, folder, (), ids=IDS[:2]).returncode, 1)
+
+
+def a_dump_may_have_the_weights_too(folder):
+    """A safetensors file of weights and results is no model."""
+    _, steps, layers, options, place, _ = next(one for one in models(folder) if one[0] == "llama")
+    weights = llama.random_weights(llama.config_of("llama"))
+    arrays = weights | hugging_face_llama(steps, layers, "llama")
+    dump = folder / "dump.safetensors"
+
+    def status():
+        gpt.write_safetensors(dump, {name: array.double().contiguous() for name, array in arrays.items()}, dtype="F64")
+        return qkv("compare", dump, "--model", place, "--ids", ",".join(map(str, IDS)), *options).returncode
+
+    equal(status(), 0)
+    arrays["lm_head"] = arrays["lm_head"] * 1.01
+    equal(status(), 1)
+
+
 def every_bias_has_a_name(folder):
     config = llama.config_of("llama", attention_bias=True, mlp_bias=True, num_key_value_heads=1)
     weights = llama.random_weights(config)
@@ -424,6 +452,8 @@ CLAIMS = [
     queries_and_keys_may_have_the_columns_of_a_gguf,
     weights_pass_as_pytorch_stores_them,
     far_mistakes_have_their_names,
+    a_last_row_does_not_say_where_the_heads_are,
+    a_dump_may_have_the_weights_too,
     every_bias_has_a_name,
     a_scheme_may_be_named_and_must_fit,
     maps_come_first_and_stars_cross_no_dot,

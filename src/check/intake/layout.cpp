@@ -343,6 +343,7 @@ std::set<std::string, std::less<>> nearer_with_heads_inside(
     const bool is_told = one.heads_inside || one.is_arranged;
     is_shown = is_shown || is_told;
     if (!one.fits || is_told || !one.in_one_file || !may_have_heads_inside(truth)) continue;
+    if (std::ranges::any_of(one.cells, &Numeral::is_blank)) continue;  // the last row alone, say
     const std::size_t width = truth.columns(), heads = truth.rows();
     double as_it_is = 0, as_inside = 0;                  // squared distances
     squares += truth.axes.back().name == "key" ? 0 : 1;  // scores often have their heads first

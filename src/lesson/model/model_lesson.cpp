@@ -212,9 +212,16 @@ bool is_model_file(const std::string& name_or_path) {
 
 bool is_model(const std::string& path) {
   const Weights weights(model_files(path, path), path);
-  return std::ranges::any_of(weights.tensors(), [](const SafetensorsEntry& entry) {
+  const auto is_table = [](const SafetensorsEntry& entry) {
     return entry.name.ends_with("wte.weight") || entry.name.ends_with("embed_tokens.weight");
-  });
+  };
+  const auto is_result = [](const SafetensorsEntry& entry) {
+    const std::string_view last = std::string_view(entry.name).substr(entry.name.rfind('.') + 1);
+    return last != "weight" && !last.ends_with("bias") && last != "inv_freq";
+  };
+  const auto& tensors = weights.tensors();
+  return std::ranges::any_of(tensors, is_table) &&
+         4 * std::ranges::count_if(tensors, is_result) <= std::ssize(tensors);
 }
 
 namespace {

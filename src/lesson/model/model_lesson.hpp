@@ -38,8 +38,8 @@ struct ModelInput {
 /// True if this names a file of trained weights, to be shown as a lesson.
 bool is_model_file(const std::string& name_or_path);
 
-/// True if the file holds a model's weights rather than other tensors. Throws InputError if it
-/// cannot be read.
+/// True if the file holds a model's weights rather than other tensors, or both (more than a quarter
+/// of its tensors are results). Throws InputError if it cannot be read.
 bool is_model(const std::string& path);
 
 /// Returns a trained model and its input as a lesson, with loss and gradients if there are targets.
