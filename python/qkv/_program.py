@@ -66,10 +66,11 @@ def kept_files(place: Optional[str] = None) -> Iterator[Folder]:
 
 
 class Result(NamedTuple):
-    """What a command printed, and its exit status: 0 or 1."""
+    """What a command printed, its exit status (0 or 1), and what it said beside the result."""
 
     status: int
     text: str
+    messages: str
 
 
 def program() -> str:
@@ -85,11 +86,10 @@ def run(*arguments: Any) -> Result:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     except (OSError, ValueError) as error:  # no program, or an argument with a NUL
         raise QkvError(f"{command[0]} can't be run: {getattr(error, 'strerror', None) or error}") from error
-    text = done.stdout.decode("utf-8", "replace")
+    text, said = (stream.decode("utf-8", "replace") for stream in (done.stdout, done.stderr))
     if done.returncode not in (0, 1):
-        said = done.stderr.decode("utf-8", "replace").strip()
-        raise QkvError(said or text or f"{command[0]} ended with status {done.returncode}")
-    return Result(done.returncode, text)
+        raise QkvError(said.strip() or text or f"{command[0]} ended with status {done.returncode}")
+    return Result(done.returncode, text, said)
 
 
 def options_of(options: dict) -> List[str]:

@@ -48,7 +48,9 @@ class Verdict:
     @ended_by_signals()
     def __str__(self) -> str:
         if self._text is None:
-            lines = run(*self._command).text.replace(self._folder.name + "/", "").splitlines(keepends=True)
+            done = run(*self._command)
+            said = (done.text + done.messages).replace(self._folder.name + "/", "")
+            lines = said.splitlines(keepends=True)
             self._text = "".join(line for line in lines if not line.startswith("Cell by cell: ")) + self._note
             if any(mistake["id"] == "activation.other" for mistake in self.mistakes):
                 self._text += self._hint

@@ -27,11 +27,22 @@ struct CompareOptions {
   bool json = false;
 };
 
+// True for a directory of a trained model, as `--model` takes it.
+bool is_model_directory(const std::string& name) {
+  std::error_code ignored;
+  return fs::is_directory(name, ignored) &&
+         (fs::exists(fs::path(name) / "model.safetensors", ignored) ||
+          fs::exists(fs::path(name) / "model.safetensors.index.json", ignored)) &&
+         is_model(name);
+}
+
 // True for a lesson of the course, a model with a text, and a path that holds no numbers.
 bool is_lesson(const std::string& name, const CompareOptions& options) {
   if (!options.lesson.model.empty() && name == options.lesson.model) return true;
   const LessonChanges& changes = options.lesson.changes;
-  if ((changes.text || changes.ids) && is_model_file(name) && is_model(name)) return true;
+  const bool has_text = changes.text || changes.ids;
+  if (has_text && is_model_file(name) && is_model(name)) return true;
+  if (has_text && is_model_directory(name)) return true;
   if (std::ranges::count(built_in_lessons(), name, &BuiltInLesson::name) > 0) return true;
   std::error_code ignored;
   if (fs::is_directory(name, ignored)) return false;
@@ -73,6 +84,8 @@ ComparedSide side_of_files(const std::string& name, const OptionsOfFile& options
   }
   ComparedSide side = compared_side(name, std::move(arrays));
   side.scheme = std::move(scheme);
+  if (is_model_directory(name))
+    side.notes.emplace_back("only tensors are compared; with --text or --ids the model is run");
   return side;
 }
 
@@ -96,7 +109,7 @@ Sides read_sides(const CompareOptions& options) {
   const auto lesson_side = [&](const std::string& name) {
     LessonSelection choice = options.lesson;
     choice.name = name;
-    if (name != choice.model) choice.model.clear();
+    if (name != choice.model) choice.model = is_model_directory(name) ? name : "";
     if (choice.model.empty() && !is_model_file(name)) {  // model settings are for the other side
       choice.settings = {};
       choice.changes.ids.reset();

@@ -230,6 +230,11 @@ def names_are_mapped_and_steps_required(folder):
     status, said = compared(folder / "d.npz", lesson, *maps, "--require", "all")
     equal((status, said["first"]), (1, "q"))
     equal(qkv("compare", folder / "d.npz", lesson, *maps, "--require", "soup").returncode, 2)
+    np.savez(folder / "a.npz", x=[1.0, 2], y=[3.0, 4])  # of two dumps, whichever lacks it
+    np.savez(folder / "b.npz", x=[1.0, 2])
+    for one, other in (("a.npz", "b.npz"), ("b.npz", "a.npz")):
+        equal(compared(folder / one, folder / other, "--require", "x")[0], 0)
+        equal(compared(folder / one, folder / other, "--require", "y")[0], 1)
     equal(qkv("compare", folder / "d.npz", lesson, "--map", "soup").returncode, 2)
 
 

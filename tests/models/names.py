@@ -397,6 +397,22 @@ def a_dump_may_have_the_weights_too(folder):
     equal(status(), 1)
 
 
+def directories_of_models_are_run(folder):
+    """Two with the same weights and other configurations; without a text only their tensors are compared."""
+    weights = llama.random_weights(llama.config_of("llama"))
+    for name, base in (("a", 500.0), ("b", 7.0)):
+        (folder / name).mkdir()
+        llama.write(folder / name, llama.config_of("llama", rope_theta=base), weights)
+    ids = ("--ids", ",".join(map(str, IDS)))
+    for sides in ((folder / "a", folder / "b"), (folder / "a", "--model", folder / "b"),
+                  (folder / "a", folder / "b" / "model.safetensors")):
+        done = qkv("compare", *sides, *ids, "--json")
+        equal((done.returncode, json.loads(done.stdout)["first"]), (1, "h0.Q_rope"), f"{sides}")
+    equal(qkv("compare", folder / "a", "--model", folder / "a", *ids).returncode, 0)
+    done = qkv("compare", folder / "a", folder / "b")
+    equal((done.returncode, done.stderr.count("only tensors are compared")), (0, 2), done.stderr)
+
+
 def every_bias_has_a_name(folder):
     config = llama.config_of("llama", attention_bias=True, mlp_bias=True, num_key_value_heads=1)
     weights = llama.random_weights(config)
@@ -454,6 +470,7 @@ CLAIMS = [
     far_mistakes_have_their_names,
     a_last_row_does_not_say_where_the_heads_are,
     a_dump_may_have_the_weights_too,
+    directories_of_models_are_run,
     every_bias_has_a_name,
     a_scheme_may_be_named_and_must_fit,
     maps_come_first_and_stars_cross_no_dot,

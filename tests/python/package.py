@@ -85,6 +85,11 @@ def a_wrong_array_is_false_and_says_why(_folder):
         raise AssertionError("a wrong array passed")
 
 
+def an_array_that_was_not_judged_is_in_the_report(_folder):
+    verdict = qkv.check(LESSON, {"scores": SCORES, "scaled_scorse": SCORES})
+    assert verdict and "scaled_scorse fits no step of this lesson; did you mean" in str(verdict), str(verdict)
+
+
 def dictionaries_are_compared(_folder):
     same = qkv.compare({"a": SCORES}, {"a": SCORES})
     equal((bool(same), same.verdict), (True, "same"))
@@ -457,6 +462,7 @@ CLAIMS = [
     a_trace_has_every_matrix,
     arrays_of_every_library_and_type_are_judged,
     a_wrong_array_is_false_and_says_why,
+             an_array_that_was_not_judged_is_in_the_report,
     dictionaries_are_compared,
     what_is_refused_is_an_error,
     a_module_s_outputs_and_gradients_are_recorded,

@@ -417,9 +417,9 @@ void require(const Required& required, const ComparedSide& ours, Comparison& com
   for (std::size_t i = 0; i < comparison.first.value_or(comparison.steps.size()); ++i) {
     const ComparedStep& step = comparison.steps[i];
     const ComparedMatrix* own = index.find(step.name);
-    if (!is_missing(step.agreement) || own == nullptr) continue;
     const bool named = std::ranges::find(required.names, step.name) != required.names.end();
-    if (named || (required.all && !own->is_given)) comparison.first = i;
+    const bool is_ours = required.all && own != nullptr && !own->is_given;
+    if (is_missing(step.agreement) && (named || is_ours)) comparison.first = i;
   }
 }
 
