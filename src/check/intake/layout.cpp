@@ -212,8 +212,8 @@ void sort_by_labels(SubmittedFile& file, std::string_view line, const std::vecto
   std::set<std::string_view> known(own.begin(), own.end());
   known.insert(other.begin(), other.end());
   std::vector<std::string> unknown;
-  for (const std::string& label : are_named ? written : std::vector<std::string>()) {
-    const bool is_known = label.empty() || !places.empty() || known.contains(label);
+  for (const std::string& label : written) {
+    const bool is_known = !are_named || label.empty() || !places.empty() || known.contains(label);
     if (!is_known) unknown.push_back(printable(label));
   }
   if (!unknown.empty()) {
