@@ -209,8 +209,7 @@ class Room::Stretch {
     for (std::size_t i = 0; i < own.values.size(); ++i) {
       moves.push_back(node.has_number(i) ? node.units.of(i)
                       : error            ? std::max(intermediate, error(call, own, i))
-                      : intermediate > 0 ? units_.unsubmitted_cell(intermediate, own.values[i])
-                                         : 0);
+                                         : units_.unsubmitted_cell(intermediate, own.values[i]));
     }
     return moves;
   }

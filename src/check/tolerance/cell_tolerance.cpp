@@ -132,7 +132,7 @@ double MatrixTolerance::unsubmitted(std::span<const double> numbers) const {
 }
 
 double MatrixTolerance::unsubmitted_cell(double unit, double x) const {
-  if (significant == 0 || x == 0 || !std::isfinite(x)) return unit;
+  if (unit == 0 || significant == 0 || x == 0 || !std::isfinite(x)) return unit;
   return std::max(unit, std::pow(10.0, std::floor(std::log10(std::abs(x))) + 1 - significant));
 }
 

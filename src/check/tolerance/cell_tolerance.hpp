@@ -43,8 +43,8 @@ struct MatrixTolerance {
   /// Returns the unit of an intermediate matrix that was not submitted: from the same decimals, or
   /// the same program.
   double unsubmitted(std::span<const double> numbers) const;
-  /// Returns the unit of a cell of such a matrix, whose unit is that: a large number in e-notation
-  /// has fewer decimals.
+  /// Returns the unit of the number `x` in such a matrix, whose own unit is `unit`, or 0 if it is
+  /// not rounded: in e-notation a larger number has fewer decimals.
   double unsubmitted_cell(double unit, double x) const;
   /// Returns the decimals of such a matrix. If a program rounds nothing, more than are ever used.
   int unsubmitted_decimals() const;
