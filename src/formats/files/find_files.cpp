@@ -68,8 +68,8 @@ std::vector<ListedFile> files_of_directory(const fs::path& directory) {
   return files;
 }
 
-// Adds the files of an archive, which `owner` holds, and of archives in it. Throws InputError if
-// all files have more bytes than are read.
+// Adds the files of an archive, which `owner` holds; of the outer one also those of the archives in
+// it. Throws InputError if all files have more bytes than are read.
 void add_files_of_archive(std::string_view bytes, const std::shared_ptr<const void>& owner,
                           const fs::path& archive, bool is_outer, std::size_t& total,
                           std::vector<ListedFile>& files) {

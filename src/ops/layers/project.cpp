@@ -243,11 +243,12 @@ Versions unnormed(const StepView& step) {
   return is_normed ? Versions{x.operand()} : Versions();
 }
 
+constexpr std::string_view which_way_round =
+    "Which way round is the weight: a row for each feature that goes in?";
+
 constexpr Mistake project_mistakes[] = {
-    {"project.transposed-weight", "The weight was transposed.",
-     "Which way round is the weight: a row for each feature that goes in?", With{"layout"}},
-    {"project.transposed-weight", "The weight of all heads was transposed.",
-     "Which way round is the weight: a row for each feature that goes in?",
+    {"project.transposed-weight", "The weight was transposed.", which_way_round, With{"layout"}},
+    {"project.transposed-weight", "The weight of all heads was transposed.", which_way_round,
      Operand{1, fused_weight_transposed}},
     {"project.missing-bias", "The bias was left out.", "After the product comes + b.",
      SkipOperand{2}},
