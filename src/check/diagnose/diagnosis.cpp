@@ -361,7 +361,6 @@ NodeDiagnosis diagnose(const Judgement& judgement, const Trace& trace, std::size
   if (std::ranges::count(mismatch.wrong, true) == 0) return {};
   NodeDiagnosis result{.mistakes = {}, .region = region_of(node)};
   auto other_reason = node.submitted ? too_few_decimals(node, mismatch) : one_head(node, mismatch);
-  if (!other_reason) other_reason = exchanged_file(node, judgement);
   if (other_reason) {
     result.mistakes.push_back(std::move(*other_reason));
     return result;
@@ -397,6 +396,10 @@ NodeDiagnosis diagnose(const Judgement& judgement, const Trace& trace, std::size
   }
   result.mistakes = diagnoses_of(found, candidate_set.candidates(), judgement, trace, index);
   if (coarser) result.mistakes.insert(result.mistakes.begin(), std::move(*coarser));
+  if (auto exchanged = exchanged_file(node, judgement)) {  // beside what makes the same numbers
+    std::erase_if(result.mistakes, [&](const auto& one) { return one.cells < exchanged->cells; });
+    result.mistakes.insert(result.mistakes.begin(), std::move(*exchanged));
+  }
   result.untried = candidate_set.untried();
   return result;
 }

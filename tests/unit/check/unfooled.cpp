@@ -82,6 +82,18 @@ TEST_CASE("two files that were exchanged are named as such") {
   CHECK(mistakes(checked(task, {{"Y", z}, {"Z", z}}), "Y").empty());
 }
 
+TEST_CASE("two exchanged weights make the numbers of two exchanged files, and both are named") {
+  const Task task(
+      "title = \"t\"\n[[given]]\nname = \"X\"\nvalue = [[1, 2], [3, 4]]\n"
+      "[[given]]\nname = \"W_Q\"\nvalue = [[1, 0], [1, 2]]\n"
+      "[[given]]\nname = \"W_K\"\nvalue = [[5, 1], [0, 2]]\n"
+      "[[step]]\nname = \"Q\"\nop = \"project\"\nof = [\"X\", \"W_Q\"]\n"
+      "[[step]]\nname = \"K\"\nop = \"project\"\nof = [\"X\", \"W_K\"]\n");
+  const CheckReport both = checked(task, {{"Q", "5,5\n15,11\n"}, {"K", "3,4\n7,8\n"}});
+  CHECK(mistakes(both, "Q") == "slip.files-exchanged project.wrong-weight");
+  CHECK(mistakes(both, "K") == "slip.files-exchanged project.wrong-weight");
+}
+
 TEST_CASE("two columns in each other's place are no neighbour's numbers") {
   const auto report = checked(two_words(), {{"V", "10,4\n5,7\n"}});
   CHECK(mistakes(report, "V") == "slip.columns-swapped");
