@@ -18,6 +18,11 @@ namespace {
 // Returns an error message, or nothing if the text is "theirs=ours".
 std::string name_map_error(std::string_view text) {
   const std::size_t equals = text.find('=');
+  const auto stars = std::ranges::count(text.substr(0, equals), '*');
+  if (std::ranges::count(text, '*') > 2 * stars) {
+    return fmt::format("\"{}\" has more * after the = than before it; each stands for one of those",
+                       text);
+  }
   if (equals != std::string::npos && equals > 0 && equals + 1 < text.size()) return {};
   return fmt::format(
       "\"{}\" maps no name; write theirs=ours, as in att=scores, or name an existing file of these",
@@ -56,9 +61,10 @@ void add_maps_of(const std::string& file, std::vector<NameMap>& maps) {
 
 void add_name_options(CLI::App& app, NameChoice& choice) {
   const std::vector<std::string> schemes = scheme_names();
-  app.add_option(
-         "--map", choice.maps,
-         "Rename arrays: THEIRS=OURS, or a file of such lines; * stands for text without a dot")
+  app.add_option("--map", choice.maps,
+                 "Rename arrays: THEIRS=OURS, or a file of such lines; * stands for text without a "
+                 "dot, the "
+                 "first one in THEIRS for the first one in OURS, and so on")
       ->type_name("THEIRS=OURS")
       ->check(check_name_map)
       ->allow_extra_args(false);

@@ -1,5 +1,7 @@
 #include "text/strings.hpp"
 
+#include <fnmatch.h>
+
 #include "text/unicode.hpp"
 
 namespace qkv::inline text {
@@ -86,6 +88,10 @@ void NameIndex::add(std::string name) {
 std::optional<std::size_t> NameIndex::place(std::string_view name) const {
   const auto found = places_.find(name);
   return found == places_.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool matches(std::string_view pattern, std::string_view name) {
+  return fnmatch(std::string(pattern).c_str(), std::string(name).c_str(), FNM_NOESCAPE) == 0;
 }
 
 std::string pluralise(std::size_t count, std::string_view thing) {

@@ -39,6 +39,9 @@ std::string replace_all(std::string_view text, std::string_view what, std::strin
 /// Returns the parts between separators; of a text without one, the text.
 std::vector<std::string_view> split(std::string_view text, char separator);
 
+/// True if the name matches a pattern, in which * stands for any text.
+bool matches(std::string_view pattern, std::string_view name);
+
 /// "1 layer", "12 layers".
 std::string pluralise(std::size_t count, std::string_view thing);
 

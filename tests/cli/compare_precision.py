@@ -236,6 +236,16 @@ def names_are_mapped_and_steps_required(folder):
         equal(compared(folder / one, folder / other, "--require", "x")[0], 0)
         equal(compared(folder / one, folder / other, "--require", "y")[0], 1)
     equal(qkv("compare", folder / "d.npz", lesson, "--map", "soup").returncode, 2)
+    np.savez(folder / "stars.npz", **{f"run1.{name}.out_cpu": array for name, array in arrays.items()})
+    for program in (("compare", folder / "stars.npz", lesson), ("check", lesson, folder / "stars.npz")):
+        done = qkv(*program, "--map", "run*.*.out_*=*")  # the run's number is the name: no step
+        equal(done.returncode, 2, done.stdout + done.stderr)
+        done = qkv(*program, "--map", "*1.*.out_cpu=*")
+        equal(done.returncode, 2, done.stdout + done.stderr)
+    np.savez(folder / "stars.npz", **{f"{name[0]}.of.{name[1:]}.out": array for name, array in arrays.items()})
+    for program in (("compare", folder / "stars.npz", lesson), ("check", lesson, folder / "stars.npz")):
+        done = qkv(*program, "--map", "*.of.*.out=**")
+        equal((done.returncode, "fits no step" in done.stdout), (0, False), done.stdout + done.stderr)
 
 
 def check_maps_names_too(folder):

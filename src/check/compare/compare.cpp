@@ -294,10 +294,9 @@ void refuse_unreadable_files(const ComparedSide& side, const ComparedSideIndex& 
 // Without this error, a pattern that matches no step would be ignored silently.
 void refuse_unused_tolerances(const ToleranceChoice& choice, const Comparison& comparison) {
   for (const auto& [pattern, tolerance] : choice.of_steps) {
-    const bool fits =
-        std::ranges::any_of(comparison.steps, [&pattern = pattern](const ComparedStep& step) {
-          return matched(pattern, step.name).has_value();
-        });
+    const bool fits = std::ranges::any_of(
+        comparison.steps,
+        [&pattern = pattern](const ComparedStep& step) { return matches(pattern, step.name); });
     if (fits) continue;
     throw InputError(fmt::format("--tol {}={:g}: no step has that name; {}", pattern, tolerance,
                                  did_you_mean(pattern, {comparison.steps, &ComparedStep::name})));

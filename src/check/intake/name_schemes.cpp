@@ -161,6 +161,23 @@ constexpr NameScheme schemes[] = {
 // Prefixes of modules that hold a whole model.
 constexpr std::string_view wrappers[] = {"_orig_mod.", "module.", "model.", "transformer."};
 
+// Returns what each * of the pattern stands for, text without a dot, if the name matches.
+std::optional<std::vector<std::string>> matched(std::string_view pattern, std::string_view name) {
+  const std::size_t star = pattern.find('*');
+  if (!name.starts_with(pattern.substr(0, star))) return {};
+  if (star == pattern.npos) {
+    return pattern == name ? std::optional(std::vector<std::string>()) : std::nullopt;
+  }
+  name.remove_prefix(star);
+  for (std::size_t size = std::min(name.find('.'), name.size()) + 1; size-- > 0;) {
+    auto stars = matched(pattern.substr(star + 1), name.substr(size));
+    if (!stars) continue;
+    stars->insert(stars->begin(), std::string(name.substr(0, size)));
+    return stars;
+  }
+  return {};
+}
+
 std::string with_layer(std::string_view ours, std::string_view layer) {
   std::string name;
   for (const char c : ours) {
@@ -185,9 +202,11 @@ std::vector<std::string> ours_of(const NameScheme& scheme, const NamedArray& arr
   const bool is_weight = name.ends_with(".weight"), is_bias = name.ends_with(".bias");
   if (is_weight || is_bias) name = name.substr(0, name.rfind('.'));
   for (const NameRule& rule : scheme.rules) {
-    const auto layer = matched(rule.theirs, name);  // a layer's number, or nothing
-    if (!layer || (!layer->empty() && !parse_number<std::size_t>(*layer))) continue;
-    const std::string beside = with_layer(rule.beside, *layer);
+    const auto stars = matched(rule.theirs, name);
+    if (!stars) continue;
+    const std::string layer = stars->empty() ? "" : stars->front();
+    if (!layer.empty() && !parse_number<std::size_t>(layer)) continue;
+    const std::string beside = with_layer(rule.beside, layer);
     if (!beside.empty() && trace.find(beside) == nullptr &&
         std::ranges::find(arrays, beside, &NamedArray::name) == arrays.end())
       continue;
@@ -198,7 +217,7 @@ std::vector<std::string> ours_of(const NameScheme& scheme, const NamedArray& arr
                                                '|')) {
       std::vector<std::string> names;
       for (const std::string_view part : split(choice, '+')) {
-        const std::string ours = with_layer(part, *layer);
+        const std::string ours = with_layer(part, layer);
         names.push_back(is_gradient ? gradient_name(ours) : ours);
       }
       if (!std::ranges::all_of(names, [&](const auto& one) { return trace.find(one) != nullptr; }))
@@ -314,11 +333,12 @@ void rename(const Names& names, const Trace& trace, std::vector<NamedArray>& arr
 
 std::optional<MappedName> mapped(const std::vector<NameMap>& maps, std::string_view name) {
   for (std::size_t m = 0; m < maps.size(); ++m) {
-    const auto star = matched(maps[m].theirs, name);
-    if (!star || star->find('.') != std::string::npos) continue;
-    std::string ours = maps[m].ours;
-    const std::size_t place = ours.find('*');
-    if (place != std::string::npos) ours.replace(place, 1, *star);
+    const auto stars = matched(maps[m].theirs, name);
+    if (!stars) continue;
+    const std::vector<std::string_view> parts = split(maps[m].ours, '*');
+    std::string ours(parts.front());
+    for (std::size_t k = 1; k < parts.size(); ++k)
+      ours += fmt::format("{}{}", stars->at(k - 1), parts[k]);
     return MappedName{m, std::move(ours)};
   }
   return {};

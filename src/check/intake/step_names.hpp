@@ -39,7 +39,8 @@ std::string example_file(const std::string& name, const Tensor& tensor);
 /// which might start at different steps.
 LoadedLesson with_gradients(LoadedLesson loaded, const std::vector<std::string>& paths);
 
-/// A name map "theirs=ours". Each may contain one *, which stands for the same text without a dot.
+/// A name map "theirs=ours". Each * of `ours` stands for what the * of `theirs` in the same place
+/// stands for: text without a dot.
 struct NameMap {
   std::string theirs;
   std::string ours;

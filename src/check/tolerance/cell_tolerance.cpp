@@ -211,27 +211,13 @@ MatrixTolerance copied_tolerance(const SubmittedArray& submitted, std::span<cons
 }
 
 std::optional<Tolerance> ToleranceChoice::of(std::string_view step) const {
-  const auto last = std::find_if(of_steps.rbegin(), of_steps.rend(), [&](const auto& one) {
-    return matched(one.first, step).has_value();
-  });
+  const auto last = std::find_if(of_steps.rbegin(), of_steps.rend(),
+                                 [&](const auto& one) { return matches(one.first, step); });
   if (last != of_steps.rend()) {
     return Tolerance{.relative = last->second, .absolute = last->second};
   }
   if (!relative && !absolute) return {};
   return Tolerance{.relative = relative.value_or(1e-7), .absolute = absolute.value_or(0)};
-}
-
-std::optional<std::string> matched(std::string_view pattern, std::string_view name) {
-  const std::size_t star = pattern.find('*');
-  if (star == std::string_view::npos) {
-    return pattern == name ? std::optional(std::string()) : std::nullopt;
-  }
-  const std::string_view before = pattern.substr(0, star);
-  const std::string_view after = pattern.substr(star + 1);
-  const bool fits = name.size() >= before.size() + after.size() && name.starts_with(before) &&
-                    name.ends_with(after);
-  if (!fits) return {};
-  return std::string(name.substr(before.size(), name.size() - before.size() - after.size()));
 }
 
 bool uses_largest(Precision precision) { return rule_of(precision).least < 1; }

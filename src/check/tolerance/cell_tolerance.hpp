@@ -82,15 +82,12 @@ MatrixTolerance copied_tolerance(const SubmittedArray& submitted, std::span<cons
 struct ToleranceChoice {
   std::optional<double> relative = {};
   std::optional<double> absolute = {};
-  /// Both tolerances of the steps that match a pattern with at most one *; the last one counts.
+  /// Both tolerances of the steps that match a pattern with *; the last one counts.
   std::vector<std::pair<std::string, double>> of_steps = {};
 
   /// Returns the tolerance requested for this step, or nothing.
   std::optional<Tolerance> of(std::string_view step) const;
 };
-
-/// Returns what * stands for if the name matches the pattern; otherwise nothing.
-std::optional<std::string> matched(std::string_view pattern, std::string_view name);
 
 /// True if numbers of the precision may be off by the rounding error of the largest one.
 bool uses_largest(Precision precision);

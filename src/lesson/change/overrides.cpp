@@ -1,7 +1,5 @@
 #include "lesson/library.hpp"
 
-#include <fnmatch.h>
-
 #include "lesson/prose.hpp"
 #include "text/number.hpp"
 
@@ -26,11 +24,6 @@ std::optional<OptionChange> option_change_in(std::string_view change) {
   if (dot == std::string_view::npos || left.find('[') != std::string_view::npos) return {};
   return OptionChange{left.substr(0, dot), left.substr(dot + 1),
                       trimmed(change.substr(equals + 1))};
-}
-
-// True if the name matches the pattern; * matches any text.
-bool matches(std::string_view name, std::string_view pattern) {
-  return fnmatch(std::string(pattern).c_str(), std::string(name).c_str(), FNM_NOESCAPE) == 0;
 }
 
 bool has_name(const Recipe& recipe, std::string_view name) {
@@ -115,7 +108,7 @@ bool set_option(Recipe& recipe, std::string_view change) {
   if (!wanted || has_name(recipe, trimmed(change.substr(0, change.find('='))))) return false;
   bool any = false;
   for (StepRecipe& step : recipe.steps) {
-    if (!matches(step.name, wanted->step)) continue;
+    if (!matches(wanted->step, step.name)) continue;
     const OptionRule* rule = rule_of(step, wanted->key);
     const bool has_operands = wanted->key == operands_key;
     if (!rule && is_pattern && !has_operands) continue;
