@@ -344,6 +344,13 @@ def weights_pass_as_pytorch_stores_them(folder):
             llama.write(place, config, weights)
             equal(compared({square: weights[square]}, place, options).returncode, 0, kind)
             equal(compared({square: weights[square] * 1.01}, place, options).returncode, 1, kind)
+            config = llama.config_of(kind, hidden_size=16, head_dim=16)  # as high as heads one below the other
+            weights = llama.random_weights(config)
+            llama.write(place, config, weights)
+            name = own.format("self_attn.k_proj")
+            for factor in (1, 1.01):
+                equal(compared({name: weights[name] * factor}, place, options).returncode, int(factor != 1), kind)
+                equal(qkv(*check).returncode, int(factor != 1), f"{kind}, checked")
 
 
 def far_mistakes_have_their_names(folder):

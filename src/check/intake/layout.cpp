@@ -185,20 +185,6 @@ double misfit(const ParsedArray& written, std::span<const double> all, std::size
   return apart > 0 ? misfit / apart : 1;
 }
 
-// A file may hold several matrices of a step, one below the other.
-void part_stacked(SubmittedFile& file, const Tensor& tensor, TokenLayout token_layout) {
-  ParsedArray& written = file.written;
-  const auto [rows, columns] = shown_size(tensor, token_layout);
-  const std::size_t count = tensor.matrices();
-  if (count < 2 || !file.leading.empty() || written.shape != Shape{count * rows, columns}) return;
-  written.shape = tensor.shape();
-  written.shape.resize(tensor.leading_axes());
-  written.shape.insert(written.shape.end(), {rows, columns});
-  written.row_labels.clear();
-  written.remark =
-      fmt::format("taken for all {} matrices of {}, one below the other", count, file.name);
-}
-
 // Puts the rows, or the columns, in the order of the step's labels, and reports labels that the
 // step does not have; over a line that the lesson does not name they are the learner's own, unless
 // they are its numbers. A transposed matrix has the labels of `other`.
@@ -404,9 +390,22 @@ std::array<std::size_t, 2> shown_size(const Tensor& tensor, TokenLayout token_la
   return size;
 }
 
+void part_stacked(SubmittedFile& file, const Trace& trace) {
+  const Tensor& tensor = trace.at(file.name);
+  ParsedArray& written = file.written;
+  const auto [rows, columns] = shown_size(tensor, trace.token_layout);
+  const std::size_t count = tensor.matrices();
+  if (count < 2 || !file.leading.empty() || written.shape != Shape{count * rows, columns}) return;
+  written.shape = tensor.shape();
+  written.shape.resize(tensor.leading_axes());
+  written.shape.insert(written.shape.end(), {rows, columns});
+  written.row_labels.clear();
+  written.remark =
+      fmt::format("taken for all {} matrices of {}, one below the other", count, file.name);
+}
+
 void arrange_file(SubmittedFile& file, const Trace& trace, std::vector<std::string>& notes) {
   clear_placeholders(file.written);
-  part_stacked(file, trace.at(file.name), trace.token_layout);
   place_own_row(file, trace, notes);
   find_head(file, trace, notes);
   sort_by_labels(file, trace, notes);

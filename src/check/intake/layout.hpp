@@ -35,9 +35,12 @@ std::vector<SubmittedArray> normalise_layout(const Submission& submission, const
 /// Returns the rows and columns of the tensor's matrices, as displayed.
 std::array<std::size_t, 2> shown_size(const Tensor& tensor, TokenLayout token_layout);
 
-/// Gives a file the rows and columns of its step, and notes how: matrices one below the other are
-/// parted, a file of one head's size is taken for the head that it fits, and lines are sorted by
-/// their labels. Marks for numbers to come (?, -) become blanks.
+/// Parts a file that holds all matrices of its step, one below the other.
+void part_stacked(SubmittedFile& file, const Trace& trace);
+
+/// Gives a file the rows and columns of its step, and notes how: a file of one head's size is taken
+/// for the head that it fits, and lines are sorted by their labels. Marks for numbers to come (?,
+/// -) become blanks.
 void arrange_file(SubmittedFile& file, const Trace& trace, std::vector<std::string>& notes);
 
 /// Returns the index of the tensor's matrix that the file holds.
