@@ -3,7 +3,7 @@
 namespace qkv::inline exposition {
 namespace {
 
-constexpr std::size_t max_drawn_lines = 17;  // of boxes with borders: title and map fit one screen
+constexpr std::size_t max_drawn_lines = 24;  // of boxes with borders: one screen
 constexpr std::size_t max_map_lines = 40;    // of a lesson with hundreds of steps
 constexpr std::string_view arrow = " → ";
 
@@ -126,10 +126,10 @@ Lines drawn_column(const LessonMap& map, const std::vector<std::size_t>& places,
   const std::string edge = fmt::format("{:─<{}}", "", room + 2);
   Lines drawn;
   for (const Lines& lines : inside) {
-    drawn.push_back("┌" + edge + "┐");
+    drawn.push_back(drawn.empty() ? "┌" + edge + "┐" : "├" + edge + "┤");
     for (const std::string& line : lines) drawn.push_back("│ " + padded_right(line, room) + " │");
-    drawn.push_back("└" + edge + "┘");
   }
+  drawn.push_back("└" + edge + "┘");
   return drawn;
 }
 
@@ -142,10 +142,10 @@ Lines joined_columns(const std::vector<Lines>& columns, bool goes_on) {
   for (std::size_t row = 0; row < height; ++row) {
     std::string line = " ";
     for (std::size_t c = 0; c < columns.size(); ++c) {
-      const auto starts = [&](std::size_t at, std::string_view edge) {
-        return at < columns[c].size() && columns[c][at].starts_with(edge);
+      const auto is_edge = [&](std::size_t at) {
+        return at < columns[c].size() && !columns[c][at].starts_with("│");
       };
-      const bool shares = row > 1 && starts(row - 1, "┌") && starts(row + 1, "└");
+      const bool shares = row > 1 && is_edge(row - 1) && !is_edge(row) && is_edge(row + 1);
       line += c == 0 ? " " : row == 1 ? arrow : shares ? " ↳ " : "   ";
       line += row < columns[c].size() ? columns[c][row] : std::string(width(columns[c][0]), ' ');
     }
