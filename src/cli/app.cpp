@@ -39,7 +39,7 @@ std::string option_hint(const CLI::App& app, const std::string& wanted,
 
 std::string unexpected(const CLI::App& command, const std::string& word) {
   if (!word.starts_with('-')) {
-    return fmt::format("\"{}\" is one argument too many (put a text with blanks in quotes)",
+    return fmt::format("\"{}\" is one argument too many (put a text with spaces in quotes)",
                        sanitise(word));
   }
   return fmt::format("{} has no option \"{}\"{}", command.get_name(), sanitise(word),
@@ -50,7 +50,7 @@ std::string unexpected(const CLI::App& command, const std::string& word) {
 std::string unknown_before_command(const CLI::App& root, const std::string& word) {
   if (word.starts_with('-')) {
     return fmt::format("there is no option \"{}\"{}", sanitise(word.substr(0, word.find('='))),
-                       option_hint(root, word, "; options of a command stand behind it"));
+                       option_hint(root, word, "; options of a command stand after it"));
   }
   return fmt::format("there is no command \"{}\"; {}", sanitise(word),
                      did_you_mean(word, {commands, &Command::name}));
@@ -140,7 +140,7 @@ std::string welcome() {
     const std::string_view brief = command->summary.substr(0, command->summary.find_first_of(",:"));
     text += fmt::format("  {:<10} {}\n", command->name, brief);
   }
-  return laid_out(text, 13) + "\n" + lesson_names_by_group() +
+  return laid_out(text, 13) + lesson_names_by_group() +
          "\nType this first: qkv run the-fat-cat     (qkv help COMMAND shows examples)\n";
 }
 

@@ -256,7 +256,7 @@ int run(const CheckCommandOptions& options, const CommonOptions& common) {
 std::string check_share(const std::string& text) {
   const auto share = parse_number<double>(text);
   if (share && *share >= 0 && *share <= 1) return {};
-  return fmt::format("\"{}\" is no number from 0 to 1, such as 0.5", text);
+  return fmt::format("\"{}\" is not a number from 0 to 1, such as 0.5", text);
 }
 
 std::function<int()> set_up_check(CLI::App& app, const CommonOptions& common) {
@@ -296,7 +296,7 @@ std::function<int()> set_up_check(CLI::App& app, const CommonOptions& common) {
       ->check(check_share);
   app.add_option(
          "--unexplained", options->shares.unexplained,
-         "The marks of a cell behind a step that is wrong for no known reason: 0, or a part of 1")
+         "The marks of a cell that uses a step wrong for no known reason: 0, or a part of 1")
       ->type_name("SHARE")
       ->check(check_share);
   add_part_options(app, options->part);

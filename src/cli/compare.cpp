@@ -226,13 +226,13 @@ int run(const CompareOptions& options, const CommonOptions& common) {
 // An error message, or empty if `text` is a tolerance.
 std::string check_tolerance(const std::string& text) {
   if (tolerance_in(text)) return {};
-  return fmt::format("\"{}\" is no tolerance; write a number of 0 or more, such as 1e-5", text);
+  return fmt::format("\"{}\" is not a tolerance; write a number of 0 or more, such as 1e-5", text);
 }
 
 std::string check_step_tolerance(const std::string& text) {
   const std::size_t equals = text.rfind('=');
   if (equals == std::string::npos || equals == 0) {
-    return fmt::format("\"{}\" is no step's tolerance; write it like 'h*.scores=1e-4'", text);
+    return fmt::format("\"{}\" is not a step's tolerance; write it like 'h*.scores=1e-4'", text);
   }
   return check_tolerance(text.substr(equals + 1));
 }

@@ -49,7 +49,7 @@ void to_output(const std::vector<PlannedFile>& plan) {
   for (const PlannedFile& file : plan) {
     if (file.escape_for_terminal != nullptr) continue;
     throw InputError(
-        fmt::format("{} is no text for a screen; name a directory: -o DIR", sanitise(file.name)));
+        fmt::format("{} is not text for a screen; name a directory: -o DIR", sanitise(file.name)));
   }
   for (const PlannedFile& file : plan) {
     std::string text;

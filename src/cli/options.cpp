@@ -131,7 +131,8 @@ namespace {
 std::string check_id_list(const std::string& text) {
   for (const std::string_view word : split(text, ',')) {
     const auto id = parse_number<std::uint32_t>(trimmed(word));
-    if (!id) return fmt::format("\"{}\" is no id; write whole numbers with commas: 3,1,4", word);
+    if (!id)
+      return fmt::format("\"{}\" is not an id; write whole numbers with commas: 3,1,4", word);
   }
   return {};
 }

@@ -55,7 +55,7 @@ void refuse_unknown_tensors(const fs::path& directory, const std::vector<Exporte
     const bool ours = std::ranges::count(files, name, &ExportedFile::name) > 0;
     if (ours || entry.path().extension() != ".csv") continue;
     throw InputError(
-        fmt::format("{} is no sheet of this worksheet, and the two would be mixed; name another "
+        fmt::format("{} is not a sheet of this worksheet, and the two would be mixed; name another "
                     "directory, or add --force",
                     entry.path().string()));
   }

@@ -188,7 +188,7 @@ class DocumentWriter {
     const std::string sized = fmt::format("{} ({})", matrix_block.title, matrix_block.shape);
     switch (matrix_block.role) {
       case MatrixBlock::Role::given: heading(3, "Given: " + sized); break;
-      case MatrixBlock::Role::intermediate: heading(3, "On the way: " + matrix_block.title); break;
+      case MatrixBlock::Role::intermediate: heading(3, "In between: " + matrix_block.title); break;
       case MatrixBlock::Role::result: heading(3, sized); break;
     }
     add_tensor(parts_, *matrix_block.tensor, trace_.token_layout, look_);

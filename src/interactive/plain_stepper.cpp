@@ -190,12 +190,12 @@ std::string PlainStepper::arithmetic(const CellReference& cell) const {
 
 std::string PlainStepper::set(std::string_view change) {
   if (change.empty())
-    return indented("Write the cell and its value behind it: s " + example_change(walk_));
+    return indented("Write the cell and its value after it: s " + example_change(walk_));
   return indented(set_cell(walk_, std::string(change)));
 }
 
 std::string PlainStepper::export_to(std::string_view directory) {
-  if (directory.empty()) return indented("Write the directory behind it: x numbers");
+  if (directory.empty()) return indented("Write the directory after it: x numbers");
   return indented(write_all_(*walk_.now, std::string(directory)));
 }
 

@@ -63,7 +63,7 @@ void lint_cell(const Prose& cell, const std::string& step, const Trace& trace,
   try {
     const CellReference found = find_cell(cell.text, trace);
     if (found.name == step) return;
-    faults.push_back({cell.place, fmt::format("{} is no cell of {}; write one of its own, as in "
+    faults.push_back({cell.place, fmt::format("{} is not a cell of {}; write one of its own, as in "
                                               "cell = \"{}[1,1]\"",
                                               cell.text, step, step)});
   } catch (const InputError& error) {

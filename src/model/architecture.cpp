@@ -28,7 +28,7 @@ std::map<std::string, std::string> weight_map(const Path& index, const std::stri
   const auto found = json.is_object() ? json.find("weight_map") : json.end();
   if (!json.is_object() || found == json.end() || !found->is_object() || found->empty()) {
     refuse(where,
-           "this is no index of a model's files: it has no weight_map, which says in which "
+           "this is not an index of a model's files: it has no weight_map, which says in which "
            "file each tensor is");
   }
   std::map<std::string, std::string> listed;
@@ -453,7 +453,7 @@ Architecture architecture_of(const Weights& weights, const Config& config,
     }
   }
   throw InputError(
-      fmt::format("{}: this is no model that qkv knows: there is no transformer.wte.weight or "
+      fmt::format("{}: this is not a model that qkv knows: there is no transformer.wte.weight or "
                   "wte.weight and no model.embed_tokens.weight, but {}; it reads the tensors of "
                   "minGPT, nanoGPT and Hugging Face's GPT-2, LLaMA, Mistral, Qwen2, Qwen3, Gemma "
                   "and Gemma 2 (of several files give the directory, or the index)",

@@ -192,7 +192,7 @@ class PageWriter {
     const Step& step = *matrix_block.step;
     const TensorView& view = view_of(intermediate_name(step.name, matrix_block.title));
     return fmt::format(
-        "<details class=\"way\">\n<summary>On the way: {}</summary>\n{}</details>\n",
+        "<details class=\"way\">\n<summary>In between: {}</summary>\n{}</details>\n",
         html_text(matrix_block.title),
         heatmaps(view, page_.trace.token_layout, page_.wish.digits, matrix_block.title,
                  data_attribute(view),

@@ -104,7 +104,7 @@ class Translation {
     const std::size_t end = rest_.find('}');
     const bool is_short = rest_.substr(2).starts_with("{") && (end == 4 || end == 5);
     if (!is_short || std::string_view("LMNPSZC").find(rest_[3]) == std::string_view::npos) {
-      refuse("a \\p of something else than {L}, {Lu}, {N} and their like");
+      refuse("a \\p other than {L}, {Lu}, {N} and the like");
     }
     copy(end + 1);
   }

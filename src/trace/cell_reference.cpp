@@ -126,7 +126,7 @@ ReferenceText parse_reference(std::string_view text) {
   const std::size_t open = text.find('[');
   if (open == std::string_view::npos || open == 0 || text.back() != ']') {
     throw InputError(
-        fmt::format("\"{}\" is no cell; write the matrix and the cell: scores[3,2]", text));
+        fmt::format("\"{}\" is not a cell; write the matrix and the cell: scores[3,2]", text));
   }
   ReferenceText reference{.name = std::string(trimmed(text.substr(0, open), " ")), .indices = {}};
   reference.indices = split(text.substr(open + 1, text.size() - open - 2));
@@ -173,7 +173,7 @@ CellReference find_cell(std::string_view text, const Trace& trace) {
                              .matrix = 0,
                              .row = std::min<std::size_t>(2, tensor.rows() - 1),
                              .column = std::min<std::size_t>(1, tensor.columns() - 1)};
-    throw InputError(fmt::format("{} is a whole {}; write one of its cells: '{}'", name,
+    throw InputError(fmt::format("{} is {}; write one of its cells: '{}'", name,
                                  shown_shape(tensor, trace.token_layout),
                                  reference_text(cell, tensor, trace.token_layout)));
   }

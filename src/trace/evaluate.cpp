@@ -102,7 +102,7 @@ bool is_nan_cell(double value) { return std::isnan(value); }
 std::string nan_cause(const Operation& operation, const Call& call) {
   for (std::size_t k = 0; k < call.inputs.size(); ++k) {
     if (const auto place = first_place(*call.inputs[k], is_nan_cell)) {
-      return fmt::format("{} of {} is none (nan); look where it comes from", *place, call.names[k]);
+      return fmt::format("{} of {} is nan; look where it comes from", *place, call.names[k]);
     }
   }
   for (std::size_t k = 0; k < call.inputs.size(); ++k) {

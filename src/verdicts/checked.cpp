@@ -176,8 +176,11 @@ std::string mistakes_text(const StepReport& step, const CheckStyle& style) {
   if (step.mistakes.empty() && !step.verdicts.empty() && step.bad_texts.size() >= step.cells.wrong)
     return "";  // no numbers
   if (step.mistakes.empty()) {
+    const bool is_one_by_hand = step.cells.wrong == 1 && step.basis != ToleranceBasis::type;
     return paragraph(step.untried == 0
-                         ? "No known mistake makes these numbers."
+                         ? is_one_by_hand ? "This number fits no known mistake. It is probably a "
+                                            "slip in the arithmetic of this one cell."
+                                          : "These numbers fit no known mistake."
                          : fmt::format("None of the mistakes that were tried makes these numbers. "
                                        "Not all of {} were tried: that would take too long.",
                                        pluralise(step.untried, "step")),
@@ -446,14 +449,10 @@ bool is_new_worksheet(const CheckReport& report) {
          });
 }
 
-// Counts the numbers where a part is filled in: what is right is not all of the lesson.
+// Where a part is filled in, what is right is not all of the lesson.
 std::string incomplete_text(const CheckReport& report) {
-  std::size_t numbers = 0;
-  for (const StepReport& step : report.steps) numbers += step.verdicts.size() - step.cells.blank;
-  if (std::ranges::none_of(report.steps, &StepReport::is_unfinished) && is_a_part(report)) {
-    return fmt::format("every number on this sheet is right ({}, a part of the lesson)",
-                       pluralise(numbers, "number"));
-  }
+  if (std::ranges::none_of(report.steps, &StepReport::is_unfinished) && is_a_part(report))
+    return "every number on this sheet is right (a part of the lesson)";
   return fmt::format("{}; {}", outcome_name(report.outcome),
                      is_new_worksheet(report)
                          ? "no matrix is filled in yet (the numbers may be the worksheet's own)"
@@ -604,7 +603,7 @@ std::string cause_text(const StepReport& step) {
   if (step.mistakes.empty()) {
     return step.verdict == Verdict::shape              ? "it has another shape"
            : step.bad_texts.size() >= step.cells.wrong ? "a cell is not a number"
-                                                       : "no known mistake makes these numbers";
+                                                       : "its numbers fit no known mistake";
   }
   const std::span<const Diagnosis> likely = step.likely_mistakes();
   const bool are_several = are_alternatives(step);

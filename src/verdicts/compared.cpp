@@ -462,7 +462,7 @@ std::string bisection_text(const Bisection& bisection) {
   }
   return fmt::format(
       "The first difference arises between {} and {} (differs): {} not submitted; dump {} to halve "
-      "the stretch.\n",
+      "the range.\n",
       after, sanitise(bisection.differs), abbreviated_list(bisection.not_submitted),
       sanitise(bisection.dump));
 }

@@ -270,7 +270,7 @@ def bad_input_ends_with_status_2(folder):
     for bad in ("-1", "x", "nan", "inf"):
         done = qkv("compare", "two-heads", "two-heads", "--rtol=" + bad)
         equal(done.returncode, 2, bad)
-        assert f'"{bad}" is no tolerance; write a number of 0 or more' in done.stderr, done.stderr
+        assert f'"{bad}" is not a tolerance; write a number of 0 or more' in done.stderr, done.stderr
         equal(done.stderr.count("\n"), 1, done.stderr)
 
 

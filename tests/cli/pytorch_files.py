@@ -85,20 +85,20 @@ def refused(file, content, reason):
     assert done.stderr.count("\n") == 1 and reason in done.stderr, (reason, done.stderr)
 
 
-def what_is_no_tensor_is_refused_by_name(folder):
+def what_is_not_a_tensor_is_refused_by_name(folder):
     file, mark = folder / "x.pt", folder / "mark"
     for protocol in range(6):
         content = archive({"x/data.pkl": pickle.dumps({"Q": Command(mark)}, protocol), "x/version": b"3\n"})
         refused(file, content, "posix.system" if protocol > 1 else "qkv runs no code")
     torch.save(torch.nn.Linear(2, 2), file)
-    refused(file, file.read_bytes(), "it holds torch.nn.modules.linear.Linear, which is no tensor")
+    refused(file, file.read_bytes(), "it holds torch.nn.modules.linear.Linear, which is not a tensor")
     torch.save({"Q": torch.tensor([1j])}, file)
     refused(file, file.read_bytes(), "torch.ComplexFloatStorage is not read")
     torch.save({"Q": LETTERS}, file, _use_new_zipfile_serialization=False)
     refused(file, file.read_bytes(), "old form of torch.save")
     torch.save({"iteration": 3}, file)
     refused(file, file.read_bytes(), "there are no tensors in it")
-    refused(file, archive({"a.npy": b""}), "this zip is no file of torch.save")
+    refused(file, archive({"a.npy": b""}), "this zip is not a file of torch.save")
     as_saved = torch.Tensor._reduce_ex_internal  # PyTorch 2 marks a view that is negated when it is read
     torch.Tensor._reduce_ex_internal = lambda tensor, protocol: (
         as_saved(tensor, protocol)[0], (*as_saved(tensor, protocol)[1], {"neg": True}))
@@ -186,7 +186,7 @@ CLAIMS = [
     tensors_are_read_as_they_are,
     dictionaries_and_lists_give_names,
     a_file_of_one_tensor_has_its_name,
-    what_is_no_tensor_is_refused_by_name,
+    what_is_not_a_tensor_is_refused_by_name,
     offsets_and_sizes_are_whole_numbers,
     nested_pickles_end,
     damaged_files_are_refused_or_read,

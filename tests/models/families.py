@@ -166,7 +166,7 @@ def ids_are_the_models_own(folder):
     config = llama.config_of("llama")
     llama.write(folder, config, llama.random_weights(config))
     for ids, told in (("23", "--ids: there is no id 23; the model's ids are 0 to 22"),
-                      ("3,,4", '--ids: "" is no id; write whole numbers with commas: 3,1,4 '
+                      ("3,,4", '--ids: "" is not an id; write whole numbers with commas: 3,1,4 '
                        "(qkv run --help shows examples)")):
         done = qkv("run", "--model", folder, "--ids", ids)
         equal((done.returncode, done.stderr.strip()), (2, f"qkv: {told}"))

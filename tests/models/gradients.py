@@ -330,7 +330,7 @@ def targets_that_do_not_fit_are_refused_in_one_line(folder):
     refused("--targets: there is no id 3; the model's ids are 0 to 2", *own, "--targets", "1,2,3")
     refused("--targets: the text has 3 tokens, so write 3 targets, not 2; or --targets next", *own,
             "--targets", "1,2")
-    refused('--targets: "x" is no id; write whole numbers with commas: 3,1,4, or next', *own,
+    refused('--targets: "x" is not an id; write whole numbers with commas: 3,1,4, or next', *own,
             "--targets", "1,x")
     refused("--targets: the text has 3 tokens, so write 3 targets, not 4", *own, "--targets",
             "1,2,0,1")

@@ -136,7 +136,7 @@ def another_family_is_told_by_what_was_met(folder):
         tensor = weights["lm_head.weight"]
         weights.clear()
         weights["encoder.embeddings.weight"] = tensor
-    refused(folder, "this is no model that qkv knows: there is no transformer.wte.weight or "
+    refused(folder, "this is not a model that qkv knows: there is no transformer.wte.weight or "
             "wte.weight and no model.embed_tokens.weight, but encoder.embeddings.weight, …; it reads "
             "the tensors of minGPT, nanoGPT and Hugging Face's GPT-2, LLaMA, Mistral, Qwen2, Qwen3, "
             "Gemma and Gemma 2 (of several files give the directory, or the index)", change)

@@ -364,7 +364,7 @@ def every_refusal_is_one_line_of_qkv(_folder):
     broken.forward = boom
     arrays = {"scores": SCORES}
     for call, says, cause in (
-            (lambda: qkv.verify(torch.nn.Linear(3, 3), ids=[1, 2]), "Linear: this is no model that qkv knows", RuntimeError),
+            (lambda: qkv.verify(torch.nn.Linear(3, 3), ids=[1, 2]), "Linear: this is not a model that qkv knows", RuntimeError),
             (lambda: qkv.verify(broken, ids=[1, 2]), "GPT raises RuntimeError: boom", RuntimeError),
             (lambda: qkv.verify(GPT(), ids=[1, 50]), "50", IndexError),
             (lambda: qkv.verify(GPT().to("meta"), ids=[1, 2]), "Meta", NotImplementedError),

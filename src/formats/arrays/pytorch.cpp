@@ -58,9 +58,10 @@ class Pickle {
   const Node& operator[](NodeIndex index) const { return nodes_[index]; }
 
   [[noreturn]] void refuse_value(std::string_view what) const {
-    refuse(where_, fmt::format("it holds {}, which is no tensor, and qkv runs no code of a file: "
-                               "save a dictionary of tensors",
-                               what));
+    refuse(where_,
+           fmt::format("it holds {}, which is not a tensor, and qkv runs no code of a file: "
+                       "save a dictionary of tensors",
+                       what));
   }
   [[noreturn]] void refuse_broken() const {
     refuse(where_, fmt::format("its pickle is damaged: {}", pytorch_messages.again));
@@ -279,7 +280,7 @@ class PytorchFile {
   std::vector<NamedArray> read() {
     const ZipEntry* entry = find("data.pkl");
     if (entry == nullptr) {
-      refuse(where_, "this zip is no file of torch.save: save a dictionary of tensors with it");
+      refuse(where_, "this zip is not a file of torch.save: save a dictionary of tensors with it");
     }
     if (entry->unpacked > max_pickle_bytes) {
       refuse(where_, fmt::format("its pickle has more than {} bytes, the most that is read",

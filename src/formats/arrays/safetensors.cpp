@@ -113,7 +113,7 @@ class SafetensorsHeader {
     if (event == Event::key || event == Event::value) count_values(depth);
     const bool opens = event == Event::object_start || event == Event::array_start;
     if (opens && depth > 2) broken(place() + " nests too deep");
-    if (event == Event::array_start && depth == 1) broken(place() + " is no object");
+    if (event == Event::array_start && depth == 1) broken(place() + " is not an object");
     if (event != Event::object_end || depth != 1) return true;
     name_ == metadata_key ? take_metadata(parsed) : take_tensor(parsed);
     return false;
@@ -134,7 +134,7 @@ class SafetensorsHeader {
   }
 
   void count_values(int depth) {
-    if (depth == 1) broken(place() + " is no object");
+    if (depth == 1) broken(place() + " is not an object");
     const std::size_t most = name_ == metadata_key ? max_metadata_bytes : max_stored_rank + 8;
     if (++values_ > most) broken(place() + " has too much in it");
   }
@@ -153,7 +153,7 @@ class SafetensorsHeader {
     std::vector<std::size_t> result;
     for (const Json& size : *found) {
       if (!size.is_number_unsigned()) {
-        broken(fmt::format("{} has a {} that is no list of whole numbers", place(), key));
+        broken(fmt::format("{} has a {} that is not a list of whole numbers", place(), key));
       }
       result.push_back(size.get<std::size_t>());
     }

@@ -232,7 +232,7 @@ Given& given_of(Recipe& recipe, std::string_view option, std::string_view name, 
   try {
     find_cell(change, named);  // its error names an example cell
   } catch (const InputError& error) {
-    throw InputError(fmt::format("--set {}, and its value behind it", error.what()));
+    throw InputError(fmt::format("--set {}, and its value after it", error.what()));
   }
   throw InputError(fmt::format("--set {}: write the cell and its value", printable(change)));
 }

@@ -197,7 +197,7 @@ constexpr Mistake mask_mistakes[] = {
     {"mask.inverted", "What is to be kept was hidden, and the rest kept.",
      "Which cells does the mask keep?", with<inverted>, masking_evidence},
     {"window.off-by-one", "The window shows one key too many or too few.",
-     "It is as wide as it says, the token's own key among them.",
+     "Its width counts the token's own key, too.",
      masked_with<[](Pattern& seen) { return is_window(seen) && ++seen->width != 0; },
                  [](Pattern& seen) { return is_window(seen) && --seen->width != 0; }>,
      masking_evidence},
@@ -264,7 +264,7 @@ constexpr std::string_view kinds[] = {"causal", "sliding_window", "prefix", "pad
 using Numbers = OptionRule::Numbers;
 constexpr OptionRule mask_options[] = {
     {.name = "kind",
-     .help = "what is hidden: later tokens; also those behind a window, or all but a prefix of "
+     .help = "what is hidden: later tokens; also those before a window, or all but a prefix of "
              "them; padding; or what a given 0/1 matrix says",
      .list = kinds},
     {.name = "pad",

@@ -170,7 +170,7 @@ std::vector<Sentence> sentences_of(const Call& call) {
 }
 
 struct Tokenise {
-  static constexpr std::string_view code = "# {y}: from a tokenizer, without a formula";
+  static constexpr std::string_view code = "# {y}: from a tokenizer, which has no formula";
 
   static Form form(const Call& call) {
     // A model may have continued a text.

@@ -85,8 +85,8 @@ struct Pairwise {
 /// Returns what the step's result is multiplied by later, if it is a gate.
 Versions other_factor(const StepView& step);
 inline constexpr Mistake other_factor_taken{
-    "swiglu.swapped", "The gate's function was taken of what the gate is multiplied by.",
-    "It goes over the gate.", Operand{0, other_factor}};
+    "swiglu.swapped", "The function was applied to what the gate is multiplied by.",
+    "Apply it to the gate.", Operand{0, other_factor}};
 
 /// Returns the axes of an operand that may be one row, one column or one number.
 std::string_view axes_that_repeat(const Tensor& operand);

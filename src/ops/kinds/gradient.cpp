@@ -14,7 +14,7 @@ struct GradSeed : FixedForm<"∂{0}/∂{0}"> {
     Tensor one = uninitialised(as_matrix({.axes = call.inputs[0]->axes, .values = {}}).axes);
     if (one.values.size() != 1) {
       refuse(call, operand_text(call, 0) +
-                       " is no single number; write from = { output = \"d_output\" } with the "
+                       " is not a single number; write from = { output = \"d_output\" } with the "
                        "gradient that arrives there as a [[given]]");
     }
     one.values.mutable_span()[0] = 1;

@@ -19,7 +19,7 @@ struct Line {
 inline constexpr std::string_view line_axes[] = {"rows", "columns"};
 inline constexpr OptionRule line_options[] = {
     {.name = "axis",
-     .help = "whether each row or each column is worked by itself",
+     .help = "whether it works along each row or each column",
      .list = line_axes,
      .swaps_with_layout = true},
 };

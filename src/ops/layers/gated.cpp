@@ -91,9 +91,9 @@ Versions gate_swapped(const StepView& step) {
 
 constexpr std::string_view own_function = "Multiply by the gate's own function.";
 constexpr Mistake multiply_mistakes[] = {
-    {"swiglu.swapped", "The gate's function was taken of the other factor.",
-     "It goes over the gate.", gate_swapped},
-    {"swiglu.of-product", "SiLU was taken of the product.",
+    {"swiglu.swapped", "The function was applied to the other factor.", "Apply it to the gate.",
+     gate_swapped},
+    {"swiglu.of-product", "SiLU was applied to the product.",
      "First SiLU of the gate, then multiply.", Exchange{{&silu_operation}}},
     {"swiglu.sigmoid", "The gate's sigmoid was multiplied.", own_function, with_gate<sigmoid_of>},
     {"swiglu.relu", "ReLU of the gate was multiplied.", own_function,

@@ -162,8 +162,9 @@ Versions heads_interleaved(const StepView& step) {
   return all ? Versions{dealt_out_to_heads(all->joined, all->heads)} : Versions();
 }
 
+// Only where numbers were submitted: on paper each head has its own weight, which is not square.
 Versions fused_weight_transposed(const StepView& step) {
-  return transposed_side_by_side(step.operand(1));
+  return step.written ? transposed_side_by_side(step.operand(1)) : Versions();
 }
 
 // A bias that is not in the lesson: how far each column is off, on average over the rows.
@@ -259,7 +260,7 @@ constexpr Mistake project_mistakes[] = {
     {"project.unknown-offset", "Every row is off by the same: a bias that is not the lesson's.",
      "Which bias does the program add?", unknown_offset, fitted_evidence},
     {"add.early", "Something was added here that the lesson adds in another step.",
-     "Look where the lesson adds: X = E + P, and the residual behind W_O.", added_early},
+     "Look where the lesson adds: X = E + P, and the residual after W_O.", added_early},
     {"add.skipped", "One part of the sum that is to be projected was left out.",
      "Both matrices go into the sum: X = E + P.", Operand{0, terms}},
     {"norm.skipped", "The rows were taken as they were before the norm.",

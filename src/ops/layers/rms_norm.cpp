@@ -9,7 +9,7 @@ constexpr OptionRule rms_norm_options[] = {
      .help = "what is added to the mean square, so that nothing is divided by 0",
      .numbers = OptionRule::Numbers::not_negative},
     {.name = "unit_offset",
-     .help = "whether the gain is stored less 1, as Gemma does: multiplied is 1 + gain",
+     .help = "whether 1 is added to the gain first, as Gemma does",
      .flag = true},
 };
 

@@ -193,16 +193,18 @@ TEST_CASE("a broken safetensors header is refused") {
   const std::string again = ": save the tensors again";
   const auto header = [](const std::string& text) { return refusal_of(file(text)); };
   CHECK(header("{\"Q\":") == "w.safetensors: the header is no JSON" + again);
-  CHECK(header(R"({"Q":1})") == "w.safetensors: the header of \"Q\" is no object" + again);
-  CHECK(header(R"({"Q":[1]})") == "w.safetensors: the header of \"Q\" is no object" + again);
+  CHECK(header(R"({"Q":1})") == "w.safetensors: the header of \"Q\" is not an object" + again);
+  CHECK(header(R"({"Q":[1]})") == "w.safetensors: the header of \"Q\" is not an object" + again);
   CHECK(header(R"({"Q":{"shape":[1],"data_offsets":[0,1]}})") ==
         "w.safetensors: the header of \"Q\" has no dtype" + again);
   CHECK(header(R"({"Q":{"dtype":"U8","data_offsets":[0,1]}})") ==
         "w.safetensors: the header of \"Q\" has no shape" + again);
   CHECK(header(R"({"Q":{"dtype":"U8","shape":[-1],"data_offsets":[0,1]}})") ==
-        "w.safetensors: the header of \"Q\" has a shape that is no list of whole numbers" + again);
+        "w.safetensors: the header of \"Q\" has a shape that is not a list of whole numbers" +
+            again);
   CHECK(header(R"({"Q":{"dtype":"U8","shape":[1.5],"data_offsets":[0,1]}})") ==
-        "w.safetensors: the header of \"Q\" has a shape that is no list of whole numbers" + again);
+        "w.safetensors: the header of \"Q\" has a shape that is not a list of whole numbers" +
+            again);
   CHECK(header(R"({"Q":{"dtype":"U8","shape":[1],"data_offsets":[0]}})") ==
         "w.safetensors: the header of \"Q\" needs two data_offsets, begin and end" + again);
   CHECK(header(R"({"Q":{"dtype":"U8","shape":[[[1]]],"data_offsets":[0,1]}})") ==

@@ -58,12 +58,12 @@ TEST_CASE("a fraction of rounded numbers is as precise as they are") {
   CHECK(parse_answer("1/3").decimals == 15);
 }
 
-TEST_CASE("what is no number is refused with examples of what is") {
+TEST_CASE("what is not a number is refused with examples of what is") {
   CHECK(refused("two") ==
-        "\"two\" is no number: write it like 0.25, 0,25, 3/7, √2, 80%, 2.5e-3 or -inf");
-  CHECK(refused("1/0").starts_with("\"1/0\" is no number"));
-  CHECK(refused("1.5,2").starts_with("\"1.5,2\" is no number"));
-  CHECK(refused("nan").starts_with("\"nan\" is no number"));
+        "\"two\" is not a number: write it like 0.25, 0,25, 3/7, √2, 80%, 2.5e-3 or -inf");
+  CHECK(refused("1/0").starts_with("\"1/0\" is not a number"));
+  CHECK(refused("1.5,2").starts_with("\"1.5,2\" is not a number"));
+  CHECK(refused("nan").starts_with("\"nan\" is not a number"));
 }
 
 TEST_CASE("an answer with nothing to round is right or not") {

@@ -222,7 +222,7 @@ TEST_CASE("where queries are fewer than keys, a hidden cell says which token the
 
 TEST_CASE("the message for a matrix without a cell names one of its own cells") {
   CHECK_THROWS_WITH(find_cell("Y", loaded(product).trace),
-                    "Y is a whole 2×2; write one of its cells: 'Y[2,2]'");
+                    "Y is 2×2; write one of its cells: 'Y[2,2]'");
   CHECK_THROWS_WITH(find_cell("Yy", loaded(product).trace),
                     Catch::Matchers::Contains("did you mean \"Y\"?"));
 }

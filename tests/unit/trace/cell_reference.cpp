@@ -74,7 +74,7 @@ TEST_CASE("a cell is a name and its indices") {
 TEST_CASE("what is no cell is told with one that is") {
   for (const std::string text : {"scores", "scores[3,2", "[3,2]", "scores]", "", "scores[3,2]x"}) {
     CHECK_THROWS_WITH(parse_reference(text),
-                      "\"" + text + "\" is no cell; write the matrix and the cell: scores[3,2]");
+                      "\"" + text + "\" is not a cell; write the matrix and the cell: scores[3,2]");
   }
 }
 

@@ -252,7 +252,7 @@ TEST_CASE("a number that is none is told with what it comes from") {
         std::vector<std::string>{
             "0 C: row 1, column 1 is not a number: its terms grew beyond 1.8e308, the largest "
             "number; make its operands smaller",
-            "1 D: row 2, column 2 is not a number: row 2, column 2 of N is none (nan); look where "
+            "1 D: row 2, column 2 is not a number: row 2, column 2 of N is nan; look where "
             "it comes from"});
 }
 
