@@ -308,7 +308,10 @@ struct Operation {
   // The maths: `operation_of` sets the members below.
   Form (*form)(const Call&) = nullptr;
   Evaluators cell = {};
-  Tensor (*formula)(const Call&) = nullptr;  ///< the fast path; nullptr: cell by cell
+  Tensor (*formula)(const Call&) = nullptr;  ///< the fast path; without one, cell by cell
+  /// The fast path of one row, if each row can be computed by itself.
+  void (*fill_row)(const Operands&, std::span<double> cells) = nullptr;
+  std::size_t operations = 0;  ///< about how many additions or copies a cell of the row costs
   /// Set if the result is cheap: large results are then lazy, recomputed for each reader. The
   /// kernel keeps no reference to the call, and its results are nan only for nan. Returns nothing
   /// if the result is larger than the first operand.
@@ -349,10 +352,29 @@ constexpr void count_operands(Operation& operation) {
   operation.max_operands = std::max(operation.max_operands, longest);
 }
 
-/// Returns a cell by the template `Maths::cell`, for one number type.
+/// Returns a cell by the template `Maths::cell`, for one number type; its interval by
+/// `Maths::cells_of_line`, if there is one.
 template <class Maths, class N>
 N evaluated(const Cell<N>& cell) {
-  return Maths::cell(cell);
+  constexpr bool is_of_line = std::is_same_v<N, Interval> && requires { Maths::cells_of_line; };
+  if constexpr (is_of_line) {
+    return Maths::cells_of_line(cell)(cell);
+  } else {
+    return Maths::cell(cell);
+  }
+}
+
+/// Returns the range of a step line by line: `Maths::cells_of_line(c)` returns a function for the
+/// interval of each cell of c's line.
+template <class Maths>
+std::optional<Range> range_of_lines(const Call& call, std::span<const Bounds> operands,
+                                    const Tensor& result);
+
+/// Returns about how many additions or copies a cell of `Maths::fill_row` costs.
+template <class Maths>
+constexpr std::size_t operations_of() {
+  if constexpr (requires { Maths::operations; }) return Maths::operations;
+  return 16;
 }
 
 /// Returns the operation with the data of `words` and the maths of `Maths`: `form`, the template
@@ -367,8 +389,11 @@ constexpr Operation operation_of(Operation words) {
   if constexpr (requires { std::string_view(Maths::code); }) words.code = Maths::code;
   if constexpr (requires { Maths::code_of; }) words.code_of = Maths::code_of;
   if constexpr (requires { Maths::compute; }) words.formula = Maths::compute;
+  if constexpr (requires { Maths::fill_row; }) words.fill_row = Maths::fill_row;
+  words.operations = operations_of<Maths>();
   if constexpr (requires { Maths::in_place; }) words.in_place = Maths::in_place;
   if constexpr (requires { Maths::range; }) words.range = Maths::range;
+  if constexpr (requires { Maths::cells_of_line; }) words.range = range_of_lines<Maths>;
   if constexpr (requires { Maths::intermediates; }) words.intermediates = Maths::intermediates;
   if constexpr (requires { Maths::remark; }) words.remark = Maths::remark;
   return words;

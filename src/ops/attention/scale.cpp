@@ -262,6 +262,7 @@ constexpr EquivalentPlacement on_the_queries{
 
 // Y = S / c: dS = dY / c.
 struct GradScaled {
+  static constexpr std::size_t operations = 1;
   static constexpr GradientWords words{
       "Back through the scale",
       "The scores were divided by a number, so the gradient is divided by the same number.",
@@ -275,13 +276,11 @@ struct GradScaled {
 
   static auto cell(const auto& c) { return divided(c, divisor(*c.call)); }
 
-  static Tensor compute(const Call& call, Tensor whole) {
-    const double by = divisor(call).value();
-    return by_rows(call, std::move(whole), 1, [&](const Operands& of, std::span<double> cells) {
-      thread_local Scratch scratch;
-      std::ranges::transform(of.row(grad_output, scratch), cells.begin(),
-                             [&](double change) { return change / by; });
-    });
+  static void fill_row(const Operands& of, std::span<double> cells) {
+    thread_local Scratch scratch;
+    const double by = divisor(*of.at().call).value();
+    std::ranges::transform(of.row(grad_output, scratch), cells.begin(),
+                           [&](double change) { return change / by; });
   }
 };
 

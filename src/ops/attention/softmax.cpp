@@ -170,19 +170,6 @@ Tensor softmax_of_rows(const Call& call, Tensor weights) {
                  });
 }
 
-// The same two corners for a whole matrix, with each e^x computed once. If the sum vanishes beside
-// the top, the range is 0, or from 0 to 1 unless everything is hidden.
-MatrixRange softmax_range(const MatrixRange& scores, Along along) {
-  const Matrix top = maxima(scores.high, along);
-  const Matrix low = xt::vectorize(power_of)(scores.low, top);
-  const Matrix high = xt::vectorize(power_of)(scores.high, top);
-  const Matrix least = low + leave_one_out_sums(high, along);
-  const Matrix most = high + leave_one_out_sums(low, along);
-  const Matrix all = xt::where(xt::equal(top, -infinity), 0.0, 1.0);
-  return {xt::where(xt::equal(least, 0.0), 0.0, low / least),
-          xt::where(xt::equal(most, 0.0), all, high / most)};
-}
-
 struct Softmax {
   static std::string code_of(const Call& call) {
     if (!has_sinks(call)) {
@@ -216,6 +203,22 @@ struct Softmax {
     return softmax_cell(line, i, sink);
   }
 
+  // The same two corners for all cells of a line, with each e^x computed once. If the sum vanishes
+  // beside the top, the range is 0, or from 0 to 1 unless everything is hidden.
+  static auto corners_of_line(const Cell<Interval>& c) {
+    std::vector<Interval> powers = numbers_of(line_of(c));
+    double top = -infinity;
+    for (const Interval x : powers) top = nan_max(top, x.high);
+    for (Interval& x : powers) x = {power(x.low, top), power(x.high, top)};
+    return [powers, others = of_others(powers, 0.0, std::plus<>{}),
+            all = top == -infinity ? 0.0 : 1.0](const Cell<Interval>& at) -> Interval {
+      const std::size_t i = index_in_line(at);
+      const double least = powers[i].low + others[i].high;
+      const double most = powers[i].high + others[i].low;
+      return {least == 0 ? 0 : powers[i].low / least, most == 0 ? all : powers[i].high / most};
+    };
+  }
+
   static Tensor compute(const Call& call) {
     if (!has_sinks(call)) return without_sinks(call);
     require_one_per_head(call, "sinks");
@@ -237,7 +240,7 @@ struct Softmax {
   static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
                                     const Tensor& result) {
     if (has_sinks(call)) return {};
-    return range_by_lines(call, operands[0], result, softmax_range);
+    return range_by_lines(call, operands, result, corners_of_line);
   }
 
   // The arithmetic does not show why these weights are zeros.

@@ -22,8 +22,6 @@ struct Shift {
     const std::size_t i = index_in_line(c);
     if constexpr (std::is_same_v<N, double>) {
       return below(line(i), largest(line));
-    } else if constexpr (std::is_same_v<N, Interval>) {
-      return corners(line, i);
     } else if constexpr (std::is_same_v<N, Decimal>) {
       if (line(i).value() == -infinity) return line(i);
       // The only visible number is the largest, however it was rounded.
@@ -39,23 +37,15 @@ struct Shift {
   }
 
   // Rises with its own number (up to 0) and falls with every other: the range ends at two corners.
-  static Interval corners(const Line<Interval>& line, std::size_t i) {
-    const Interval others = largest_of_others(line, i);
-    return {below(line(i).low, std::max(line(i).low, others.high)),
-            below(line(i).high, std::max(line(i).high, others.low))};
-  }
-
-  // The same for a whole matrix: the largest of the others is the largest, or the second largest.
-  static MatrixRange bounds(const MatrixRange& x, Along along) {
-    return {xt::vectorize(below)(x.low, xt::maximum(x.low, tops_of_others(x.high, along))),
-            xt::vectorize(below)(x.high, xt::maximum(x.high, tops_of_others(x.low, along)))};
-  }
-
-  static Matrix tops_of_others(const Matrix& x, Along along) {
-    const Matrix first = maxima(x, along);
-    const Matrix rest = xt::where(xt::equal(x, first), -infinity, x);
-    const Matrix count = sums(xt::where(xt::equal(x, first), 1.0, 0.0), along);
-    return xt::where(xt::equal(x, first) && xt::equal(count, 1.0), maxima(rest, along), first);
+  static auto cells_of_line(const Cell<Interval>& c) {
+    const auto larger = [](Interval a, Interval b) { return nan_max(a, b); };
+    return [tops = of_others(numbers_of(line_of(c)), -infinity, larger)](
+               const Cell<Interval>& at) -> Interval {
+      const Interval own = at(0)(at.row, at.column);
+      const Interval others = tops[index_in_line(at)];
+      return {below(own.low, std::max(own.low, others.high)),
+              below(own.high, std::max(own.high, others.low))};
+    };
   }
 
   static std::optional<InPlaceKernel> in_place(const Call& call) {
@@ -73,11 +63,6 @@ struct Shift {
     return by_operands(call, form(call), [&](const Operands& of) -> Matrix {
       return xt::vectorize(below)(of(0), maxima(of(0), along_of(call)));
     });
-  }
-
-  static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
-                                    const Tensor& result) {
-    return range_by_lines(call, operands[0], result, bounds);
   }
 };
 
@@ -228,6 +213,17 @@ struct Normalise {
     }
   }
 
+  static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
+                                    const Tensor& result) {
+    if (has_sums(call)) return {};
+    return range_by_lines(call, operands, result, [](const Cell<Interval>& c) {
+      return [others =
+                  of_others(numbers_of(line_of(c)), 0.0, std::plus<>{})](const Cell<Interval>& at) {
+        return corners(at(0)(at.row, at.column), others[index_in_line(at)]);
+      };
+    });
+  }
+
   // x / (x + rest) is monotone in x and in the rest as long as the sum is not 0: four corners.
   static Interval corners(Interval own, Interval rest) {
     if (own.low >= 0 && rest.low >= 0) {  // at most the whole sum
@@ -243,30 +239,11 @@ struct Normalise {
     return {low, high};
   }
 
-  static MatrixRange bounds(const MatrixRange& x, Along along) {
-    const Matrix low = leave_one_out_sums(x.low, along);
-    const Matrix high = leave_one_out_sums(x.high, along);
-    MatrixRange cells{x.low, x.high};
-    for (std::size_t i = 0; i < low.size(); ++i) {
-      const auto at = [&](const Matrix& m) { return m.data()[i]; };
-      const Interval part = corners({at(x.low), at(x.high)}, {at(low), at(high)});
-      cells.low.data()[i] = part.low;
-      cells.high.data()[i] = part.high;
-    }
-    return cells;
-  }
-
   static Tensor compute(const Call& call) {
     return by_operands(call, form(call), [&](const Operands& of) -> Matrix {
       if (has_sums(call)) return xt::vectorize(share)(of(0), of(1));
       return shares(of(0), along_of(call));
     });
-  }
-
-  static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
-                                    const Tensor& result) {
-    if (has_sums(call)) return {};
-    return range_by_lines(call, operands[0], result, bounds);
   }
 };
 

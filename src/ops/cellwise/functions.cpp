@@ -96,16 +96,10 @@ struct Gelu : FixedForm<"GELU({0})"> {
 
   static auto cell(const auto& c) { return gelu(c(0)(c.row, c.column), is_exact(*c.call)); }
 
-  static Tensor compute(const Call& call) {
-    Tensor result = output_of(call, form(call));
-    const bool exact = is_exact(call);
-    const bool is_large = !exact && result.values.size() > small_tensor_limit;
-    return by_rows(call, std::move(result), is_large ? 8 : 32,
-                   [&](const Operands& of, std::span<double> cells) {
-                     if (is_large) return gelu_long_row(of.row(0), cells);
-                     std::ranges::transform(of.row(0), cells.begin(),
-                                            [&](double x) { return gelu(x, exact); });
-                   });
+  static void fill_row(const Operands& of, std::span<double> cells) {
+    const bool exact = is_exact(*of.at().call);
+    if (!exact && of.is_large()) return gelu_long_row(of.row(0), cells);
+    std::ranges::transform(of.row(0), cells.begin(), [&](double x) { return gelu(x, exact); });
   }
 };
 
@@ -158,16 +152,10 @@ struct GradGelu {
     return c(grad_output)(c.row, c.column) * slope(c(self)(c.row, c.column), is_exact(*c.call));
   }
 
-  static Tensor compute(const Call& call, Tensor whole) {
-    const bool exact = is_exact(call);
-    constexpr std::size_t operations = 40;
-    return by_rows(
-        call, std::move(whole), operations, [&](const Operands& of, std::span<double> cells) {
-          const auto times_slope = [&](double change, double x) {
-            return change * slope(x, exact);
-          };
-          std::ranges::transform(of.row(grad_output), of.row(self), cells.begin(), times_slope);
-        });
+  static void fill_row(const Operands& of, std::span<double> cells) {
+    const bool exact = is_exact(*of.at().call);
+    std::ranges::transform(of.row(grad_output), of.row(self), cells.begin(),
+                           [&](double change, double x) { return change * slope(x, exact); });
   }
 };
 

@@ -13,12 +13,8 @@ template <FormulaText formula, auto function>
 struct CellFunction : FixedForm<formula> {
   static auto cell(const auto& c) { return function(c(0)(c.row, c.column)); }
 
-  static Tensor compute(const Call& call) {
-    constexpr std::size_t operations = 16;
-    return by_rows(call, output_of(call, FixedForm<formula>::form(call)), operations,
-                   [](const Operands& of, std::span<double> cells) {
-                     std::ranges::transform(of.row(0), cells.begin(), function);
-                   });
+  static void fill_row(const Operands& of, std::span<double> cells) {
+    std::ranges::transform(of.row(0), cells.begin(), function);
   }
 };
 
@@ -56,6 +52,8 @@ Form pairwise_form(const Call& call, std::string_view formula);
 /// Example: `Pairwise<"{0} + {1}", std::plus<>{}>`
 template <FormulaText formula, auto function, auto of_same = nullptr>
 struct Pairwise {
+  static constexpr std::size_t operations = 1;
+
   static Form form(const Call& call) { return pairwise_form(call, formula.letters); }
 
   template <class N>
@@ -65,10 +63,6 @@ struct Pairwise {
       if (c.call->inputs[0] == c.call->inputs[1]) return of_same(a);
     }
     return function(a, repeated(c(1), c));
-  }
-
-  static Tensor compute(const Call& call) {
-    return by_rows(call, output_of(call, form(call)), 1, fill_row);
   }
 
   static void fill_row(const Operands& of, std::span<double> cells) {
@@ -123,20 +117,14 @@ struct CellwiseGradient {
     (std::make_index_sequence<sizeof...(roles)>());
   }
 
-  static Tensor compute(const Call& call, Tensor whole) {
-    constexpr std::size_t operations = 16;
-    return by_rows(call, std::move(whole), operations,
-                   [](const Operands& of, std::span<double> cells) {
-                     fill_row(of, cells, std::make_index_sequence<sizeof...(roles)>());
-                   });
-  }
-
-  template <std::size_t... i>
-  static void fill_row(const Operands& of, std::span<double> cells, std::index_sequence<i...>) {
-    const RepeatedRow change{of.row(grad_output)};
-    [[maybe_unused]] const std::array<RepeatedRow, sizeof...(roles)> rows = {
-        RepeatedRow{of.row(operand_of(i))}...};
-    for (std::size_t j = 0; j < cells.size(); ++j) cells[j] = function(change(j), rows[i](j)...);
+  static void fill_row(const Operands& of, std::span<double> cells) {
+    [&]<std::size_t... i>(std::index_sequence<i...>) {
+      const RepeatedRow change{of.row(grad_output)};
+      [[maybe_unused]] const std::array<RepeatedRow, sizeof...(roles)> rows = {
+          RepeatedRow{of.row(operand_of(i))}...};
+      for (std::size_t j = 0; j < cells.size(); ++j) cells[j] = function(change(j), rows[i](j)...);
+    }
+    (std::make_index_sequence<sizeof...(roles)>());
   }
 
   // The gradient operation's operand that has role i.

@@ -187,34 +187,4 @@ bool has_zeros(const Tensor& numbers) {
 
 Matrix finite(const Matrix& numbers) { return xt::where(xt::isinf(numbers), 0.0, numbers); }
 
-Range range_by_lines(const Call& call, const Bounds& operand, const Tensor& result,
-                     MatrixRange (*formula)(const MatrixRange&, Along along)) {
-  Range range{uninitialised(result.axes), uninitialised(result.axes)};
-  for (std::size_t m = 0; !result.values.empty() && m < result.matrices(); ++m) {
-    const MatrixRange found =
-        formula({operand.low->matrix(m), operand.high->matrix(m)}, along_of(call));
-    xt::noalias(range.low.mutable_matrix(m)) = found.low;
-    xt::noalias(range.high.mutable_matrix(m)) = found.high;
-  }
-  return range;
-}
-
-Matrix leave_one_out_sums(const Matrix& matrix, Along along) {
-  if (along == Along::columns) {
-    return xt::transpose(leave_one_out_sums(xt::transpose(matrix), Along::rows));
-  }
-  Matrix others = xt::zeros_like(matrix);
-  for (std::size_t i = 0; i < matrix.shape(0); ++i) {
-    const std::span line(&matrix(i, 0), matrix.shape(1));
-    double* const sum = &others(i, 0);
-    double before = 0;
-    double after = 0;
-    for (std::size_t j = 0, last = line.size() - 1; j <= last; ++j) {
-      sum[j] += std::exchange(before, before + line[j]);
-      sum[last - j] += std::exchange(after, after + line[last - j]);
-    }
-  }
-  return others;
-}
-
 }  // namespace qkv::inline ops

@@ -115,6 +115,8 @@ class Operands {
  public:
   explicit Operands(const CellBase& at) : at_(at) {}
   const CellBase& at() const { return at_; }
+  /// True if the result is larger than a lesson shows: faster kernels may change its last bits.
+  bool is_large() const { return at_.output->values.size() > small_tensor_limit; }
 
   /// Returns the matrix of operand `k`, counted from 0.
   MatrixView operator()(std::size_t k) const { return at_.input(k).matrix(at_.matrix_index(k)); }

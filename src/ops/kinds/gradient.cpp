@@ -1,7 +1,5 @@
 #include "ops/kinds/gradient.hpp"
 
-#include "ops/kinds/formula.hpp"
-
 namespace qkv::inline ops {
 namespace {
 

@@ -3,7 +3,7 @@
 #include <initializer_list>
 #include <type_traits>
 
-#include "ops/cell.hpp"
+#include "ops/kinds/formula.hpp"
 
 namespace qkv::inline ops {
 
@@ -67,7 +67,7 @@ Versions only_one_head(const Call& call, const Tensor& whole);
 Versions only_one_row(const Call& call, const Tensor& whole);
 
 /// The maths of a gradient operation, from that of the whole gradient: the template `cell`, and a
-/// `compute` if it has one.
+/// `compute` or a `fill_row` if it has one.
 template <class Maths>
 struct Gradient : Maths {
   template <class N>
@@ -78,10 +78,13 @@ struct Gradient : Maths {
   }
 
   static Tensor whole(const Call& call) {
+    Tensor frame = broadcast_frame(call, Maths::form(call));
     if constexpr (requires { Maths::compute; }) {
-      return Maths::compute(call, broadcast_frame(call, Maths::form(call)));
+      return Maths::compute(call, std::move(frame));
+    } else if constexpr (requires { Maths::fill_row; }) {
+      return by_rows(call, std::move(frame), operations_of<Maths>(), Maths::fill_row);
     } else {
-      return cell_by_cell(call, broadcast_frame(call, Maths::form(call)), evaluated<Maths, double>);
+      return cell_by_cell(call, std::move(frame), evaluated<Maths, double>);
     }
   }
 

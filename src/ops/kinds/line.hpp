@@ -74,27 +74,24 @@ Matrix finite(const Matrix& numbers);
 /// True if a number is 0.
 bool has_zeros(const Tensor& numbers);
 
-/// The lowest and highest values of a matrix.
-struct MatrixRange {
-  Matrix low, high;
-};
-
-/// Returns the range of a step along lines from its first operand's, matrix by matrix.
-Range range_by_lines(const Call& call, const Bounds& operand, const Tensor& result,
-                     MatrixRange (*formula)(const MatrixRange&, Along along));
-
-/// Returns the range of a step, row by row: `row_of(c)` returns the interval of each cell of a row.
-template <class RowOf>
-Range range_by_rows(const Call& call, std::span<const Bounds> operands, const Tensor& result,
-                    RowOf row_of) {
+/// Returns the range of a step line by line: `cells_of_line(c)` returns a function for the interval
+/// of each cell of c's line.
+template <class CellsOfLine>
+Range range_by_lines(const Call& call, std::span<const Bounds> operands, const Tensor& result,
+                     const CellsOfLine& cells_of_line) {
   Range range{uninitialised(result.axes), uninitialised(result.axes)};
+  const bool down = is_columnwise(call);
+  const std::size_t lines = down ? result.columns() : result.rows();
+  const std::size_t length = down ? result.rows() : result.columns();
   Cell<Interval> c{{.call = &call, .output = &result}, operands};
+  std::size_t& line = down ? c.column : c.row;
+  std::size_t& index = down ? c.row : c.column;
   for (; c.matrix < result.matrices(); ++c.matrix) {
     MutableMatrixView low = range.low.mutable_matrix(c.matrix);
     MutableMatrixView high = range.high.mutable_matrix(c.matrix);
-    for (c.row = 0; c.row < result.rows(); ++c.row) {
-      const auto cell_of = row_of(c);
-      for (c.column = 0; c.column < result.columns(); ++c.column) {
+    for (line = 0; line < lines; ++line) {
+      const auto cell_of = cells_of_line(c);
+      for (index = 0; index < length; ++index) {
         const Interval cell = cell_of(c);
         low(c.row, c.column) = cell.low;
         high(c.row, c.column) = cell.high;
@@ -104,8 +101,34 @@ Range range_by_rows(const Call& call, std::span<const Bounds> operands, const Te
   return range;
 }
 
-/// Returns for each number the sum of all others in its line, without subtraction: nothing cancels.
-Matrix leave_one_out_sums(const Matrix& matrix, Along along);
+template <class Maths>
+std::optional<Range> range_of_lines(const Call& call, std::span<const Bounds> operands,
+                                    const Tensor& result) {
+  return range_by_lines(call, operands, result, Maths::cells_of_line);
+}
+
+/// Returns the numbers of a line.
+template <class N>
+std::vector<N> numbers_of(const Line<N>& line) {
+  std::vector<N> numbers;
+  for (std::size_t j = 0; j < line.size(); ++j) numbers.push_back(line(j));
+  return numbers;
+}
+
+/// Returns for each number of a line what `combine` makes of all others, from `none` on. Nothing is
+/// taken away again, so nothing cancels.
+template <class Combine>
+std::vector<Interval> of_others(const std::vector<Interval>& line, Interval none, Combine combine) {
+  std::vector<Interval> others(line.size(), none);
+  Interval before = none;
+  Interval after = none;
+  for (std::size_t j = 0, last = line.size() - 1; j < line.size(); ++j) {
+    others[j] = combine(others[j], std::exchange(before, combine(before, line[j])));
+    others[last - j] =
+        combine(others[last - j], std::exchange(after, combine(after, line[last - j])));
+  }
+  return others;
+}
 
 /// Returns the largest number of a line. An Expression is the cell that holds it; an Interval spans
 /// the largest lower and the largest upper bound.

@@ -229,23 +229,18 @@ struct CrossEntropyBackward {
     return reduction_of(*c.call) == "mean" ? result / N(rows_of(*c.call)) : result;
   }
 
-  static Tensor compute(const Call& call, Tensor whole) {
-    const Call there = forward(call);
+  static void fill_row(const Operands& of, std::span<double> cells) {
+    const Call there = forward(*of.at().call);
     const bool with_ids = are_ids(there);
-    const double by = reduction_of(call) == "mean" ? rows_of(call) : 1;
-    const bool is_large = whole.values.size() > small_tensor_limit;
-    constexpr std::size_t operations = 16;
-    return by_rows(
-        call, std::move(whole), operations, [&](const Operands& of, std::span<double> cells) {
-          softmax_of_row(of.row(self), cells, is_large);
-          const double change = of.row(grad_output)[0];
-          const CellBase at{.call = &there, .output = of.at().output, .matrix = of.at().matrix};
-          const std::size_t id = with_ids ? id_of(at, of.at().row) : 0;
-          for (std::size_t j = 0; j < cells.size(); ++j) {
-            const double expected = with_ids ? (j == id ? 1 : 0) : of.row(saved_other)[j];
-            cells[j] = (cells[j] - expected) * change / by;
-          }
-        });
+    const double by = reduction_of(there) == "mean" ? rows_of(*of.at().call) : 1;
+    softmax_of_row(of.row(self), cells, of.is_large());
+    const double change = of.row(grad_output)[0];
+    const CellBase at{.call = &there, .output = of.at().output, .matrix = of.at().matrix};
+    const std::size_t id = with_ids ? id_of(at, of.at().row) : 0;
+    for (std::size_t j = 0; j < cells.size(); ++j) {
+      const double expected = with_ids ? (j == id ? 1 : 0) : of.row(saved_other)[j];
+      cells[j] = (cells[j] - expected) * change / by;
+    }
   }
 
   template <class N>

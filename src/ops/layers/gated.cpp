@@ -84,7 +84,7 @@ Versions gate_swapped(const StepView& step) {
     Call call = call_of(step);
     call.inputs[k] = &step.inputs[k]->operand();
     call.inputs[1 - k] = &up;
-    versions.push_back(Multiply::compute(call));
+    versions.push_back(multiply_operation.compute(call));
   }
   return versions;
 }

@@ -159,32 +159,18 @@ struct LayerNorm : FormByRows<"(each row of {0} − its mean) / √(its variance
   }
 
   // The interval of each cell of a row.
-  static auto cells_of_row(const Cell<Interval>& c) {
-    const auto x = c(0);
-    std::vector<Interval> row;
-    for (std::size_t j = 0; j < x.columns; ++j) row.push_back(x(c.row, j));
-    return [box = LayerNormBounds(std::move(row), eps_of(*c.call)), gain = c(1),
+  static auto cells_of_line(const Cell<Interval>& c) {
+    return [box = LayerNormBounds(numbers_of(line_of(c)), eps_of(*c.call)), gain = c(1),
             bias = c(2)](const Cell<Interval>& at) -> Interval {
       return box.range(at.column) * gain(0, at.column) + bias(0, at.column);
     };
   }
 
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    if constexpr (std::is_same_v<N, Interval>) {
-      return cells_of_row(c)(c);
-    } else {
-      return normed_cell(c, Norm::layer) * c(1)(0, c.column) + c(2)(0, c.column);
-    }
+  static auto cell(const auto& c) {
+    return normed_cell(c, Norm::layer) * c(1)(0, c.column) + c(2)(0, c.column);
   }
 
-  // One box per row, not per cell.
-  static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
-                                    const Tensor& result) {
-    return range_by_rows(call, operands, result, cells_of_row);
-  }
-
-  static Tensor compute(const Call& call) { return normed_rows(call, form(call), Norm::layer); }
+  static constexpr auto fill_row = fill_normed_row<Norm::layer>;
 };
 
 constexpr Mistake layer_norm_mistakes[] = {
@@ -216,23 +202,6 @@ constexpr Mistake layer_norm_mistakes[] = {
 };
 
 }  // namespace
-
-Tensor normed_rows(const Call& call, const Form& form, Norm norm) {
-  const double eps = eps_of(call);
-  const double offset = offset_of(call);
-  constexpr std::size_t operations = 16;
-  return by_rows(call, output_of(call, form), operations,
-                 [&](const Operands& of, std::span<double> cells) {
-                   const auto x = of.row(0);
-                   const auto gain = of.row(1);
-                   const RowNorm<double> row(
-                       x.size(), [&](std::size_t j) { return x[j]; }, norm, eps);
-                   for (std::size_t j = 0; j < x.size(); ++j)
-                     cells[j] = row(x[j]) * (offset + gain[j]);
-                   if (norm == Norm::layer)
-                     std::ranges::transform(cells, of.row(2), cells.begin(), std::plus());
-                 });
-}
 
 Versions unnormed_heads(const StepView& step) {
   const auto meets_others = [&](const StepView& later) {

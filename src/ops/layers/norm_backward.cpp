@@ -1,6 +1,7 @@
 #include "ops/layers/norms.hpp"
 
 #include "ops/kinds/cellwise.hpp"
+#include "ops/kinds/line.hpp"
 
 namespace qkv::inline ops {
 namespace {
@@ -98,26 +99,27 @@ struct NormedRow {
   }
 };
 
-// The gradient of x_i, where t is the output's gradient times the gain:
+// The gradient of a row x, where t is the output's gradient times the gain. That of x_i is
 // (t_i − mean(t) − x̂_i · mean(t ∘ x̂)) / root; RMS norm has no mean(t).
 template <class N>
-N norm_gradient(const std::vector<N>& x, const std::vector<N>& t, std::size_t i, Norm norm,
-                double eps) {
-  const NormedRow<N> row(x, norm, eps);
-  const N width = static_cast<double>(x.size());
-  const N shared = sum<N>(x.size(), [&](std::size_t j) { return t[j] * row.cells[j]; }) / width;
-  const N own = norm == Norm::rms
-                    ? t[i]
-                    : t[i] - sum<N>(t.size(), [&](std::size_t j) { return t[j]; }) / width;
-  return (own - row.cells[i] * shared) / row.root;
-}
+struct NormGradient {
+  NormedRow<N> row;
+  const std::vector<N>& t;
+  Norm norm;
+  N mean = 0.0, shared = 0.0;
 
-template <class N>
-std::vector<N> row_of(const OperandMatrix<N>& matrix, std::size_t row) {
-  std::vector<N> cells;
-  for (std::size_t j = 0; j < matrix.columns; ++j) cells.push_back(matrix(row, j));
-  return cells;
-}
+  NormGradient(const std::vector<N>& x, const std::vector<N>& its_t, Norm its_norm, double eps)
+      : row(x, its_norm, eps), t(its_t), norm(its_norm) {
+    const N width = static_cast<double>(x.size());
+    shared = sum<N>(x.size(), [&](std::size_t j) { return t[j] * row.cells[j]; }) / width;
+    if (norm == Norm::layer) mean = sum<N>(x.size(), [&](std::size_t j) { return t[j]; }) / width;
+  }
+
+  N operator()(std::size_t i) const {
+    const N own = norm == Norm::rms ? t[i] : t[i] - mean;
+    return (own - row.cells[i] * shared) / row.root;
+  }
+};
 
 // The output's gradient times the gain, for each cell of a row.
 template <class N>
@@ -139,8 +141,7 @@ Interval norm_range(const std::vector<Interval>& x, const std::vector<Interval>&
   inputs.insert(inputs.end(), t.begin(), t.end());
   const auto at = [&](const auto& all) {
     const auto half = all.begin() + static_cast<long>(x.size());
-    return norm_gradient(std::vector(all.begin(), half), std::vector(half, all.end()), i, norm,
-                         eps);
+    return NormGradient(std::vector(all.begin(), half), std::vector(half, all.end()), norm, eps)(i);
   };
   return mean_value_bounds(inputs, at);
 }
@@ -180,42 +181,25 @@ struct GradRow {
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const std::vector<N> x = row_of(c(self), c.row);
+    const std::vector<N> x = numbers_of(line_of(c, self));
     const std::vector<N> t = by_gain(c);
     if constexpr (std::is_same_v<N, Interval>) {
       return norm_range(x, t, c.column, norm, eps_of(*c.call));
     } else {
-      return norm_gradient(x, t, c.column, norm, eps_of(*c.call));
+      return NormGradient<N>(x, t, norm, eps_of(*c.call))(c.column);
     }
   }
 
-  static Tensor compute(const Call& call, Tensor whole) {
-    constexpr std::size_t operations = 24;
-    return by_rows(call, std::move(whole), operations,
-                   [&](const Operands& of, std::span<double> cells) {
-                     gradient_of_row(of, offset_of(call), eps_of(call), cells);
-                   });
-  }
-
-  static void gradient_of_row(const Operands& of, double offset, double eps,
-                              std::span<double> cells) {
-    const auto change = of.row(grad_output);
+  static void fill_row(const Operands& of, std::span<double> cells) {
+    const Call& call = *of.at().call;
+    const auto times_gain = [offset = offset_of(call)](double change, double gain) {
+      return change * (offset + gain);
+    };
+    std::vector<double> t(cells.size());
+    std::ranges::transform(of.row(grad_output), of.row(saved_other), t.begin(), times_gain);
     const auto x = of.row(self);
-    const auto gain = of.row(saved_other);
-    const NormedRow<double> row({x.begin(), x.end()}, norm, eps);
-    const auto width = static_cast<double>(cells.size());
-    double mean = 0;
-    double shared = 0;
-    for (std::size_t j = 0; j < cells.size(); ++j) {
-      cells[j] = change[j] * (offset + gain[j]);
-      mean += cells[j];
-      shared += cells[j] * row.cells[j];
-    }
-    mean = norm == Norm::rms ? 0 : mean / width;
-    shared /= width;
-    for (std::size_t j = 0; j < cells.size(); ++j) {
-      cells[j] = (cells[j] - mean - row.cells[j] * shared) / row.root;
-    }
+    const NormGradient<double> gradient({x.begin(), x.end()}, t, norm, eps_of(call));
+    for (std::size_t j = 0; j < cells.size(); ++j) cells[j] = gradient(j);
   }
 };
 
@@ -235,7 +219,7 @@ struct GradGain : FormByRows<"the column sums of {0} ∘ x̂, x̂ = {2} normalis
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const std::vector<N> x = row_of(c(saved_other), c.row);
+    const std::vector<N> x = numbers_of(line_of(c, saved_other));
     const auto normed = [&](const auto& row) {
       return NormedRow(row, norm, eps_of(*c.call)).cells[c.column];
     };
@@ -246,15 +230,10 @@ struct GradGain : FormByRows<"the column sums of {0} ∘ x̂, x̂ = {2} normalis
     }
   }
 
-  static Tensor compute(const Call& call, Tensor whole) {
-    constexpr std::size_t operations = 16;
-    return by_rows(call, std::move(whole), operations,
-                   [&](const Operands& of, std::span<double> cells) {
-                     const auto x = of.row(saved_other);
-                     const NormedRow<double> row({x.begin(), x.end()}, norm, eps_of(call));
-                     std::ranges::transform(of.row(grad_output), row.cells, cells.begin(),
-                                            std::multiplies<>());
-                   });
+  static void fill_row(const Operands& of, std::span<double> cells) {
+    const auto x = of.row(saved_other);
+    const NormedRow<double> row({x.begin(), x.end()}, norm, eps_of(*of.at().call));
+    std::ranges::transform(of.row(grad_output), row.cells, cells.begin(), std::multiplies<>());
   }
 };
 

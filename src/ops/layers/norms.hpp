@@ -57,8 +57,17 @@ N normed_cell(const Cell<N>& c, Norm norm) {
   return RowNorm<N>(x.columns, number, norm, eps_of(*c.call))(number(c.column));
 }
 
-/// Returns the first operand's rows, normalised, times the gain and plus the bias of layer norm.
-Tensor normed_rows(const Call& call, const Form& form, Norm norm);
+/// Computes a row of the first operand, normalised, times the gain and plus the bias of layer norm.
+template <Norm norm>
+void fill_normed_row(const Operands& of, std::span<double> cells) {
+  const auto x = of.row(0);
+  const auto gain = of.row(1);
+  const double offset = offset_of(*of.at().call);
+  const RowNorm<double> row(
+      x.size(), [&](std::size_t j) { return x[j]; }, norm, eps_of(*of.at().call));
+  for (std::size_t j = 0; j < x.size(); ++j) cells[j] = row(x[j]) * (offset + gain[j]);
+  if (norm == Norm::layer) std::ranges::transform(cells, of.row(2), cells.begin(), std::plus());
+}
 
 /// How a norm is computed, by a mistake in its place.
 struct NormVariant {

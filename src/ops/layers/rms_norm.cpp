@@ -47,39 +47,20 @@ struct RmsNorm {
   }
 
   // The interval of each cell of a row: the sum of squares is computed once per row.
-  static auto cells_of_row(const Cell<Interval>& c) {
-    const auto x = c(0);
-    MatrixRange squares{Matrix::from_shape({1, x.columns}), Matrix::from_shape({1, x.columns})};
-    for (std::size_t j = 0; j < x.columns; ++j) {
-      const Interval one = squared(x(c.row, j));
-      squares.low(0, j) = one.low;
-      squares.high(0, j) = one.high;
-    }
-    return [x, low = leave_one_out_sums(squares.low, Along::rows),
-            high = leave_one_out_sums(squares.high, Along::rows)](const Cell<Interval>& at) {
-      const Interval others{low(0, at.column), high(0, at.column)};
-      return normed(x(at.row, at.column), others, static_cast<double>(x.columns),
+  static auto cells_of_line(const Cell<Interval>& c) {
+    std::vector<Interval> squares = numbers_of(line_of(c));
+    for (Interval& x : squares) x = squared(x);
+    return [others = of_others(squares, 0.0, std::plus<>{})](const Cell<Interval>& at) {
+      return normed(at(0)(at.row, at.column), others[at.column], static_cast<double>(others.size()),
                     eps_of(*at.call)) *
              factor(at);
     };
   }
 
   // Zhang and Sennrich (2019): layer norm without the mean and without the bias.
-  template <class N>
-  static N cell(const Cell<N>& c) {
-    if constexpr (std::is_same_v<N, Interval>) {
-      return cells_of_row(c)(c);
-    } else {
-      return normed_cell(c, Norm::rms) * factor(c);
-    }
-  }
+  static auto cell(const auto& c) { return normed_cell(c, Norm::rms) * factor(c); }
 
-  static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
-                                    const Tensor& result) {
-    return range_by_rows(call, operands, result, cells_of_row);
-  }
-
-  static Tensor compute(const Call& call) { return normed_rows(call, form(call), Norm::rms); }
+  static constexpr auto fill_row = fill_normed_row<Norm::rms>;
 };
 
 constexpr Mistake rms_norm_mistakes[] = {
