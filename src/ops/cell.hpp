@@ -41,12 +41,6 @@ struct MaskPattern {
   Indices operator()(std::size_t query) const;
 };
 
-/// True if a mask of that kind depends on positions only.
-bool is_positional_mask(std::string_view kind);
-
-/// Returns the pattern of a mask step. Throws InputError if an option is missing.
-MaskPattern mask_pattern_of(const Call& call, std::string_view kind);
-
 /// The lowest and highest value of each cell of an operand.
 struct Bounds {
   const Tensor* low = nullptr;

@@ -172,7 +172,8 @@ Tensor result_of(const Operation& operation, const Call& call) {
   if (operation.in_place && call.inputs[0]->values.size() > small_tensor_limit) {
     rows = operation.in_place(call);
   }
-  if (!rows) return operation.compute(call);
+  const bool is_wider = rows && rows->frame.matrices() != call.inputs[0]->matrices();
+  if (!rows || is_wider) return operation.compute(call);
   Tensor result = std::move(rows->frame);
   const auto work = [height = result.rows(), work = std::move(rows->work)](
                         std::size_t line, std::span<double> cells) {

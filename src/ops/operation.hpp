@@ -313,8 +313,7 @@ struct Operation {
   void (*fill_row)(const Operands&, std::span<double> cells) = nullptr;
   std::size_t operations = 0;  ///< about how many additions or copies a cell of the row costs
   /// Set if the result is cheap: large results are then lazy, recomputed for each reader. The
-  /// kernel keeps no reference to the call, and its results are nan only for nan. Returns nothing
-  /// if the result is larger than the first operand.
+  /// kernel keeps no reference to the call, and its results are nan only for nan.
   std::optional<InPlaceKernel> (*in_place)(const Call&) = nullptr;
   /// All cells' intervals at once, for large matrices: at least as wide as the cells' own and at
   /// most 1.5 times. `result` has the axes. Returns nothing if only the cells can be evaluated.

@@ -159,7 +159,8 @@ std::optional<InPlaceKernel> fused_step(const Operation& operation, const Call& 
     }
     case AttentionPart::between: {
       std::optional<InPlaceKernel> rows = operation.in_place(call);
-      if (!rows || !rows->cell_by_cell) return {};
+      const bool is_wider = rows && rows->frame.matrices() != call.inputs[0]->matrices();
+      if (!rows || !rows->cell_by_cell || is_wider) return {};
       return rows;
     }
     case AttentionPart::weights:

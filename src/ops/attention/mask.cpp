@@ -4,115 +4,113 @@
 namespace qkv::inline ops {
 namespace {
 
-// Flags of a matrix's cells.
-using BoolMatrix = xt::xtensor<bool, 2>;
-
 // The kind of a mask step: its option or, without one, what its operands imply.
 std::string_view mask_kind(const Call& call) {
   return call.options->word("kind", call.inputs.size() == 2 ? "given" : "causal");
 }
 
+// The sentence whose ids the matrix has; one row of ids serves all.
 std::size_t sentence_of(const CellBase& c) {
   const std::vector<std::size_t> index = leading_index(*c.output, c.matrix);
   return c.input(1).rows() == 1 || index.empty() ? 0 : index.front();
 }
 
-// The second operand's number for the cell: its key's id, or in a given mask 0 to hide it.
-double deciding(const CellBase& c, std::string_view kind) {
-  const Tensor& numbers = c.input(1);
-  if (kind == "padding") return numbers.at(0, sentence_of(c), c.column);
-  return numbers.at(c.matrix_index(1), numbers.rows() == 1 ? 0 : c.row, c.column);
+// True if a key's id, or its token, is the padding's.
+bool is_padding(const Call& call, std::size_t sentence, std::size_t key) {
+  const Tensor& ids = *call.inputs[1];
+  if (const double* pad = call.options->if_number("pad")) return ids.at(0, sentence, key) == *pad;
+  return ids.axes.back().label(key, sentence) == call.options->word("pad", "<pad>");
 }
 
-// True if the key's id, or its token, is the padding's.
-bool is_padding(const CellBase& c) {
-  const double* pad = c.call->options->if_number("pad");
-  if (pad) return deciding(c, "padding") == *pad;
-  const std::string_view word = c.call->options->word("pad", "<pad>");
-  return c.input(1).axes.back().label(c.column, sentence_of(c)) == word;
+std::size_t needed(const Call& call, std::string_view name, double least) {
+  const double* number = call.options->if_number(name);
+  if (!number) refuse(call, fmt::format("kind = \"{}\" needs {} = …", mask_kind(call), name));
+  if (*number < least || *number > 1e9) {
+    refuse(call, fmt::format("{} counts keys: from {} up, not {}", name, least, *number));
+  }
+  return static_cast<std::size_t>(*number);
 }
 
-bool is_masked(const CellBase& c, std::string_view kind) {
-  if (is_positional_mask(kind)) return !mask_pattern_of(*c.call, kind)(c.row).has(c.column);
-  return kind == "padding" ? is_padding(c) : deciding(c, kind) == 0;
-}
-
-// The parameters of a positional mask; empty for others.
+// The parameters of a mask that depends on positions only; empty for others.
 using Pattern = std::optional<MaskPattern>;
 
 Pattern pattern_of(const Call& call) {
+  using Kind = MaskPattern::Kind;
   const std::string_view kind = mask_kind(call);
-  if (!is_positional_mask(kind)) return {};
-  return mask_pattern_of(call, kind);
-}
-
-// The cells of one matrix of the result for which `is` holds, in its first rows or all.
-template <class Is>
-BoolMatrix cells_that(CellBase at, const Is& is, std::size_t most_rows = std::size_t(-1)) {
-  const std::size_t rows = std::min(most_rows, at.output->rows());
-  BoolMatrix cells = xt::zeros<bool>({rows, at.output->columns()});
-  for (at.row = 0; at.row < rows; ++at.row) {
-    for (at.column = 0; at.column < at.output->columns(); ++at.column) {
-      cells(at.row, at.column) = is(at);
-    }
+  if (kind == "padding" || kind == "given") return {};
+  MaskPattern seen{.first = first_query(call), .keys = call.inputs[0]->columns()};
+  if (kind == "sliding_window") {
+    seen.kind = Kind::sliding_window;
+    seen.width = needed(call, "width", 1);
+    seen.both = call.options->flag("both", false);
+  } else if (kind == "prefix") {
+    seen.kind = Kind::prefix;
+    seen.prefix = needed(call, "prefix", 0);
   }
-  return cells;
+  return seen;
 }
 
-BoolMatrix masked_cells(const CellBase& at, std::size_t most_rows = std::size_t(-1)) {
-  const std::string_view kind = mask_kind(*at.call);
-  const Pattern seen = pattern_of(*at.call);
-  const auto is_hidden = [&](const CellBase& c) {
-    return seen ? !(*seen)(c.row).has(c.column) : is_masked(c, kind);
-  };
-  return cells_that(at, is_hidden, most_rows);
+bool is_masked(const CellBase& c) {
+  if (const Pattern seen = pattern_of(*c.call)) return !(*seen)(c.row).has(c.column);
+  if (mask_kind(*c.call) == "padding") return is_padding(*c.call, sentence_of(c), c.column);
+  const Tensor& keep = c.input(1);
+  return keep.at(c.matrix_index(1), keep.rows() == 1 ? 0 : c.row, c.column) == 0;
 }
 
-/// The cells whose number in the mask is nan: whether they are hidden is unknown.
-BoolMatrix undecided_cells(const CellBase& at) {
-  return cells_that(at, [kind = mask_kind(*at.call)](const CellBase& c) {
-    return std::isnan(deciding(c, kind));
-  });
+// A matrix for each sentence, of one row: 0 for padding, else 1; nan if the id is not known.
+Tensor kept_beside_padding(const Call& call) {
+  const Tensor& ids = *call.inputs[1];
+  Tensor keep = zeros({{"batch", ids.rows()}, {"", 1}, ids.axes.back()});
+  const std::span<double> cells = keep.values.mutable_span();
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const bool is_hidden = is_padding(call, i / ids.columns(), i % ids.columns());
+    cells[i] = std::isnan(ids.values[i]) ? ids.values[i] : is_hidden ? 0 : 1;
+  }
+  return keep;
 }
 
-/// The cells that a given mask or padding hides, computed once for all heads that share it, and
-/// once for all queries if it has a single row.
+/// The cells that a given mask or padding hides.
 class MaskedCells {
  public:
   MaskedCells(const Call& call, const Tensor& result) {
     const bool by_sentence = mask_kind(call) == "padding";
-    rows_ = by_sentence || call.inputs[1]->rows() == 1 ? 1 : result.rows();
+    keep_ = by_sentence ? kept_beside_padding(call) : *call.inputs[1];
     CellBase at{.call = &call, .output = &result};
     for (; at.matrix < result.matrices(); ++at.matrix) {
-      const std::size_t mask = by_sentence ? sentence_of(at) : at.matrix_index(1);
-      mask_of_.push_back(mask);
-      if (!masks_.contains(mask)) masks_.emplace(mask, masked_cells(at, rows_));
+      mask_of_.push_back(by_sentence ? sentence_of(at) : at.matrix_index(1));
     }
   }
 
-  /// Sets hidden cells of the row to minus infinity.
+  /// Sets hidden cells of the row to minus infinity; a mask's nan makes nan of its cell.
   void hide(const RowPart& at) const {
-    const BoolMatrix& hidden = masks_.at(mask_of_[at.matrix]);
-    const std::size_t row = rows_ == 1 ? 0 : at.row;
-    for (std::size_t j = 0; j < at.cells.size(); ++j) {
-      if (hidden(row, at.first + j)) at.cells[j] = -infinity;
+    const std::size_t row = keep_.rows() == 1 ? 0 : at.row;
+    const std::size_t first = keep_.index(mask_of_[at.matrix], row, at.first);
+    const std::span<const double> keep = keep_.values.part(first, at.cells.size());
+    for (std::size_t j = 0; j < keep.size(); ++j) {
+      if (keep[j] == 0) at.cells[j] = -infinity;
+      if (std::isnan(keep[j])) at.cells[j] = keep[j];
     }
   }
 
  private:
-  std::size_t rows_ = 1;
+  Tensor keep_;
   std::vector<std::size_t> mask_of_;  // by matrix
-  std::map<std::size_t, BoolMatrix> masks_;
 };
 
-// The scores with a formula of each cell, and whether it is hidden.
+// The step's result with a formula of each score and of what a score of 0 becomes: -inf if hidden.
+Versions by_score_and_mask(const StepView& step, Matrix (*formula)(const Operands&)) {
+  const Tensor mask =
+      with_operand(step, 0, with_numbers(step.operand(), xt::zeros_like(step.operand().array())));
+  Call call = call_of(step);
+  call.inputs = {&step.operand(), &mask};
+  return {by_operands(call, uninitialised_like(mask), formula)};
+}
+
 template <double (*formula)(double score, bool hidden)>
 Versions with(const StepView& step) {
-  const Call call = call_of(step);
-  return {by_operands(call, uninitialised_like(mask_operation.compute(call)),
-                      [](const Operands& of) -> Matrix {
-                        return xt::vectorize(formula)(of(0), masked_cells(of.at()));
-                      })};
+  return by_score_and_mask(step, [](const Operands& of) -> Matrix {
+    return xt::vectorize(formula)(of(0), xt::isinf(of(1)));
+  });
 }
 
 double zero(double score, bool hidden) { return hidden ? 0 : score; }
@@ -134,16 +132,10 @@ void hide_outside(const Indices& seen, const RowPart& at) {
   std::ranges::fill(at.cells.subspan(place(std::max(seen.from, seen.to))), -infinity);
 }
 
-// The scores in these axes with all cells outside the pattern hidden.
-Tensor masked_into(const Call& call, Tensor masked, const MaskPattern& seen) {
-  return by_rows(call, std::move(masked), 1, [&](const Operands& of, std::span<double> cells) {
-    std::ranges::copy(of.row(0), cells.begin());
-    hide_outside(seen(of.at().row), {of.at().matrix, of.at().row, 0, cells});
-  });
-}
-
 Tensor masked_by(const Call& call, const Pattern& seen) {
-  return masked_into(call, *call.inputs[0], *seen);
+  return by_rows(call, *call.inputs[0], 1, [&](const Operands& of, std::span<double> cells) {
+    hide_outside((*seen)(of.at().row), {of.at().matrix, of.at().row, 0, cells});
+  });
 }
 
 template <auto... changes>
@@ -155,22 +147,20 @@ bool is_window(const Pattern& seen) {
 
 // The token's own key is hidden, too.
 Versions diagonal(const StepView& step) {
-  const Call call = call_of(step);
-  const Pattern seen = pattern_of(call);
-  const int first = seen ? static_cast<int>(seen->first) : 0;
-  return {by_operands(call, uninitialised_like(mask_operation.compute(call)),
-                      [&](const Operands& of) -> Matrix {
-                        const MatrixView s = of(0);
-                        const BoolMatrix own = xt::eye<bool>({s.shape(0), s.shape(1)}, first);
-                        return xt::where(masked_cells(of.at()) || own, -infinity, s);
-                      })};
+  return by_score_and_mask(step, [](const Operands& of) -> Matrix {
+    const MatrixView s = of(0);
+    const Pattern seen = pattern_of(*of.at().call);
+    const int first = seen ? static_cast<int>(seen->first) : 0;
+    const xt::xtensor<bool, 2> own = xt::eye<bool>({s.shape(0), s.shape(1)}, first);
+    return xt::where(xt::isinf(of(1)) || own, -infinity, s);
+  });
 }
 
 Versions wrong_triangle(const StepView& step) {
   const Pattern seen = pattern_of(call_of(step));
   if (!seen || seen->kind != MaskPattern::Kind::causal) return {};
   return {by_matrix(step.operand(), [&](const MatrixView& s) -> Matrix {
-    const BoolMatrix all = xt::ones<bool>({s.shape(0), s.shape(1)});
+    const xt::xtensor<bool, 2> all = xt::ones<bool>({s.shape(0), s.shape(1)});
     return xt::where(xt::tril(all, static_cast<int>(seen->first) - 1), -infinity, s);
   })};
 }
@@ -288,7 +278,7 @@ std::string place_text(std::string_view what, const Axis& axis, std::size_t i, s
 
 void check_mask_operands(const Call& call) {
   const std::string_view kind = mask_kind(call);
-  const std::size_t wanted = is_positional_mask(kind) ? 1 : 2;
+  const std::size_t wanted = pattern_of(call) ? 1 : 2;
   if (call.inputs.size() == wanted) return;
   refuse(call,
          fmt::format("a {} mask takes {}", kind,
@@ -314,14 +304,13 @@ void check_padding(const Call& call) {
                            operand_text(call, 0)));
 }
 
-std::string form_by_place(const Call& call, std::string_view kind) {
-  if (kind == "causal") {
+std::string form_by_place(const Call& call, const MaskPattern& seen) {
+  if (seen.kind == MaskPattern::Kind::causal) {
     return call.options->word("align", "end") == "end"
                ? "{0}, later keys hidden"
                : "{0}, later keys hidden, both counted from 1";
   }
-  const MaskPattern seen = mask_pattern_of(call, kind);
-  if (kind == "prefix") {
+  if (seen.kind == MaskPattern::Kind::prefix) {
     return fmt::format("{{0}}, later keys hidden but for the first {}", seen.prefix);
   }
   return seen.both ? fmt::format("{{0}}, keys {} or more away hidden", seen.width)
@@ -329,8 +318,7 @@ std::string form_by_place(const Call& call, std::string_view kind) {
 }
 
 // The condition under which a key is seen, as code.
-std::string code_of_places(const Call& call, std::string_view kind) {
-  const MaskPattern seen = mask_pattern_of(call, kind);
+std::string code_of_places(const Call& call, const MaskPattern& seen) {
   const auto below = [&](std::size_t keys, std::size_t fewer) {
     const long diagonal = static_cast<long>(seen.first + keys) - static_cast<long>(fewer);
     return fmt::format("{{np}}.tril({{np}}.ones(({}, {})){})", call.inputs[0]->rows(),
@@ -363,17 +351,18 @@ std::string code_of_padding(const Call& call) {
 
 struct Mask {
   static std::string code_of(const Call& call) {
-    const std::string_view kind = mask_kind(call);
-    return fmt::format("{{np}}.where({}, {{r0}}, -{{np}}.inf)",
-                       is_positional_mask(kind) ? code_of_places(call, kind)
-                       : kind == "padding"      ? code_of_padding(call)
-                                                : "{r1} != 0");
+    const Pattern seen = pattern_of(call);
+    return fmt::format("{{np}}.where({}, {{r0}}, -{{np}}.inf)", seen ? code_of_places(call, *seen)
+                                                                : mask_kind(call) == "padding"
+                                                                    ? code_of_padding(call)
+                                                                    : "{r1} != 0");
   }
 
   static Form form(const Call& call) {
-    const std::string_view kind = mask_kind(call);
-    if (is_positional_mask(kind)) return {{"query key"}, "query key", form_by_place(call, kind)};
-    if (kind == "padding") {
+    if (const Pattern seen = pattern_of(call)) {
+      return {{"query key"}, "query key", form_by_place(call, *seen)};
+    }
+    if (mask_kind(call) == "padding") {
       return {{"query key", "sentence key"}, "query key", "{0}, hidden where {1} is padding"};
     }
     const bool one_row = call.inputs.size() == 2 && call.inputs[1]->rows() == 1;
@@ -383,7 +372,7 @@ struct Mask {
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    if (is_masked(c, mask_kind(*c.call))) return -infinity;
+    if (is_masked(c)) return -infinity;
     return c(0)(c.row, c.column);
   }
 
@@ -398,12 +387,11 @@ struct Mask {
   }
 
   static std::string remark(const CellBase& c) {
-    if (!is_masked(c, mask_kind(*c.call))) return {};
+    if (!is_masked(c)) return {};
     const std::vector<std::size_t> index = leading_index(*c.output, c.matrix);
     const std::size_t batch = index.empty() ? 0 : index.front();
     const std::string key = place_text("key", c.output->axes.back(), c.column, batch);
-    const std::string_view kind = mask_kind(*c.call);
-    if (kind == "padding") return fmt::format("hidden: {} is padding", key);
+    if (mask_kind(*c.call) == "padding") return fmt::format("hidden: {} is padding", key);
     const std::string query = place_text("query", c.output->row_axis(), c.row, batch);
     if (const Pattern seen = pattern_of(*c.call)) {
       const auto* how = c.column < (*seen)(c.row).from ? "is too far behind" : "comes after";
@@ -416,7 +404,6 @@ struct Mask {
 
   static std::optional<InPlaceKernel> in_place(const Call& call) {
     Tensor result = frame(call);
-    if (result.shape() != call.inputs[0]->shape()) return {};  // one matrix, several masks
     if (const Pattern seen = pattern_of(call)) {
       const auto hide = [seen = *seen](const RowPart& at) { hide_outside(seen(at.row), at); };
       return InPlaceKernel{std::move(result), hide, true, *seen};
@@ -425,18 +412,24 @@ struct Mask {
                           const RowPart& row) { hidden->hide(row); };
     return InPlaceKernel{std::move(result), hide, true};
   }
-
-  static Tensor compute(const Call& call) {
-    Tensor masked = uninitialised_like(frame(call));
-    if (const Pattern seen = pattern_of(call)) return masked_into(call, std::move(masked), *seen);
-    return by_operands(call, std::move(masked), [](const Operands& of) -> Matrix {
-      return xt::where(undecided_cells(of.at()), std::nan(""),
-                       xt::where(masked_cells(of.at()), -infinity, of(0)));
-    });
-  }
 };
 
 }  // namespace
+
+std::size_t first_query(const Call& call) {
+  const Tensor& scores = *call.inputs[0];
+  const bool at_end = call.options->word("align", "end") == "end";
+  return at_end && scores.columns() > scores.rows() ? scores.columns() - scores.rows() : 0;
+}
+
+Indices MaskPattern::operator()(std::size_t query) const {
+  const std::size_t own = query + first;
+  const std::size_t before = kind == Kind::sliding_window ? own + 1 - std::min(width, own + 1) : 0;
+  std::size_t to = own + 1;
+  if (both) to = own + width;
+  if (kind == Kind::prefix) to = std::max(to, prefix);
+  return {std::min(before, keys), std::min(to, keys)};
+}
 
 constinit const Operation mask_operation = operation_of<Mask>({
     .name = "mask",
