@@ -127,6 +127,14 @@ constexpr Mistake softmax_backward_mistakes[] = {
      }>},
 };
 
+template <class N>
+N by_given_sum(const N& number, const N& total) {
+  if constexpr (!std::is_same_v<N, Interval>) {
+    if (as_double(total) == 0) return 0.0;  // a line of zeros has no shares
+  }
+  return number / total;
+}
+
 // Y = A / sums of A: dA = (dY − row sums of Y ∘ dY) / sums of A.
 struct GradNormalised {
   static constexpr GradientWords words{
@@ -148,11 +156,8 @@ struct GradNormalised {
     const Line<N> numbers = line_of(c, self);
     const Line<N> shares = line_of(c, saved_output);
     const N total = sum<N>(numbers.size(), numbers);
-    if constexpr (!std::is_same_v<N, Interval>) {
-      if (as_double(total) == 0) return 0.0;  // a line of zeros has no shares
-    }
     const N mean = sum<N>(shares.size(), [&](std::size_t j) { return shares(j) * change(j); });
-    return (change(index_in_line(c)) - mean) / total;
+    return by_given_sum(change(index_in_line(c)) - mean, total);
   }
 };
 
@@ -197,14 +202,6 @@ struct GradSinks
 };
 
 // Y = A / given sums: dA = dY / sums, and d sums is minus the row sums of Y ∘ dY / sums.
-template <class N>
-N by_given_sum(const N& number, const N& total) {
-  if constexpr (!std::is_same_v<N, Interval>) {
-    if (as_double(total) == 0) return 0.0;  // a line of zeros has no shares
-  }
-  return number / total;
-}
-
 struct GradShared : CellwiseGradient<"{0} / {2}",
                                      [](const auto& change, const auto& total) {
                                        return by_given_sum(change, total);

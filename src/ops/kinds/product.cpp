@@ -37,15 +37,38 @@ void multiply_transposed(const CellBase& at, Factor left, Factor right, ProductS
   xt::noalias(whole.mutable_matrix(at.matrix)) = xt::transpose(transposed);
 }
 
+void add_to_each_row(std::span<double> matrix, std::span<const double> bias) {
+  for (std::size_t i = 0; i < matrix.size(); i += bias.size()) {
+    for (std::size_t j = 0; j < bias.size(); ++j) matrix[i + j] += bias[j];
+  }
+}
+
+// Intervals as midpoints, the midpoints' magnitudes, and radii.
+struct MidRadius {
+  Tensor middle, size, radius;
+  bool exact, finite;  // no radius anywhere; nothing infinite
+
+  explicit MidRadius(const Bounds& bounds) {
+    const Tensor& like = *bounds.low;
+    const auto low = bounds.low->array();
+    const auto high = bounds.high->array();
+    middle = with_numbers(like, low + (high - low) / 2);
+    size = with_numbers(like, xt::abs(middle.array()));
+    radius = with_numbers(like, xt::maximum(high - middle.array(), middle.array() - low));
+    exact = std::ranges::all_of(radius.values, [](double r) { return r == 0; });
+    finite = std::ranges::all_of(radius.values, [](double r) { return std::isfinite(r); });
+  }
+};
+
 }  // namespace
 
-Form product_form(std::vector<std::string_view> operands, Factor left, Factor right) {
-  const std::string_view output = operands[self];
+Form product_form(std::vector<std::string_view> operands, std::string_view output, Factor left,
+                  Factor right) {
   return {std::move(operands), output, text_of(left) + " · " + text_of(right),
           text_of(right) + " · " + text_of(left)};
 }
 
-Tensor product_gradient_of(const Call& call, Tensor whole, Factor left, Factor right) {
+Tensor product_of(const Call& call, Tensor whole, Factor left, Factor right) {
   const Tensor& a = *call.inputs[left.operand];
   const Tensor& b = *call.inputs[right.operand];
   const ProductSize size{whole.rows(), factor_matrix(call, left).columns, whole.columns()};
@@ -77,7 +100,7 @@ Versions transposed_products(const StepView& step, const Form& form, Factor left
       const bool is_expected =
           left_transposed == left.transposed && right_transposed == right.transposed;
       if (is_expected || !fits(call, whole, a, b)) continue;
-      results.push_back(unbroadcast(call, product_gradient_of(call, whole, a, b)));
+      results.push_back(unbroadcast(call, product_of(call, whole, a, b)));
     }
   }
   return results;
@@ -95,50 +118,19 @@ Versions products_with_others(const StepView& step, const Form& form, Factor lef
       if (!is_of_its_kind || source.tensor->shape() != expected.inputs[k]->shape()) continue;
       Call call = expected;
       call.inputs[k] = source.tensor;
-      results.push_back(unbroadcast(call, product_gradient_of(call, whole, left, right)));
+      results.push_back(unbroadcast(call, product_of(call, whole, left, right)));
     }
   }
   return results;
 }
 
-namespace {
-
-void add_to_each_row(std::span<double> matrix, std::span<const double> bias) {
-  for (std::size_t i = 0; i < matrix.size(); i += bias.size()) {
-    for (std::size_t j = 0; j < bias.size(); ++j) matrix[i + j] += bias[j];
-  }
-}
-
-// Intervals as midpoints, the midpoints' magnitudes, and radii.
-struct MidRadius {
-  Tensor middle, size, radius;
-  bool exact, finite;  // no radius anywhere; nothing infinite
-
-  explicit MidRadius(const Bounds& bounds) {
-    const Tensor& like = *bounds.low;
-    const auto low = bounds.low->array();
-    const auto high = bounds.high->array();
-    middle = with_numbers(like, low + (high - low) / 2);
-    size = with_numbers(like, xt::abs(middle.array()));
-    radius = with_numbers(like, xt::maximum(high - middle.array(), middle.array() - low));
-    exact = std::ranges::all_of(radius.values, [](double r) { return r == 0; });
-    finite = std::ranges::all_of(radius.values, [](double r) { return std::isfinite(r); });
-  }
-};
-
-}  // namespace
-
 Tensor product(const Call& call, const Form& form, RightSide right) {
-  Tensor result = output_of(call, form);
-  const Tensor& a = *call.inputs[0];
-  const Values& b = call.inputs[1]->values;
-  const ProductSize size{result.rows(), a.columns(), result.columns()};
-  for_each_product(result.matrices(), size, [&](std::size_t m) {
+  Tensor result =
+      product_of(call, output_of(call, form), {0, false}, {1, right == RightSide::transposed});
+  if (call.inputs.size() < 3) return result;
+  for_each_product(result.matrices(), {result.rows(), 1, result.columns()}, [&](std::size_t m) {
     const CellBase at{.call = &call, .output = &result, .matrix = m};
-    const std::span<double> cells = result.mutable_cells(m);
-    multiply(a.cells(at.matrix_index(0)), b, at.matrix_index(1) * size.inner * size.columns, cells,
-             size, right);
-    if (call.inputs.size() == 3) add_to_each_row(cells, call.inputs[2]->cells(at.matrix_index(2)));
+    add_to_each_row(result.mutable_cells(m), call.inputs[2]->cells(at.matrix_index(2)));
   });
   return result;
 }

@@ -22,7 +22,14 @@ struct Factor {
   bool transposed = false;
 };
 
-/// Returns one cell of a product of two operands.
+/// Returns the form "{0} · {2}ᵀ", with its formula for tokens as columns.
+Form product_form(std::vector<std::string_view> operands, std::string_view output, Factor left,
+                  Factor right);
+
+/// Returns `whole` with the product of two operands.
+Tensor product_of(const Call& call, Tensor whole, Factor left, Factor right);
+
+/// Returns one cell of it.
 template <class N>
 N product_cell(const Cell<N>& c, Factor left, Factor right) {
   const auto a = c(left.operand);
@@ -62,12 +69,10 @@ template <class Axes>
 struct ProductMaths {
   static constexpr bool is_uniform = true;
   static Form form(const Call&) {
-    const bool is_transposed = Axes::right == RightSide::transposed;
-    return {.operands = {Axes::first, Axes::second},
-            .output = Axes::result,
-            .formula = is_transposed ? "{0} · {1}ᵀ" : "{0} · {1}",
-            .formula_by_columns = is_transposed ? "{1}ᵀ · {0}" : "{1} · {0}",
-            .shares_heads = Axes::shares_heads};
+    Form form = product_form({Axes::first, Axes::second}, Axes::result, {0, false},
+                             {1, Axes::right == RightSide::transposed});
+    form.shares_heads = Axes::shares_heads;
+    return form;
   }
 
   static auto cell(const auto& c) { return product_cell(c, Axes::right); }
@@ -101,11 +106,6 @@ struct GradSecond {
   static constexpr Factor right{is_upright ? grad_output : saved_other, false};
 };
 
-/// Returns the form "{0} · {2}ᵀ", with its formula for tokens as columns.
-Form product_form(std::vector<std::string_view> operands, Factor left, Factor right);
-
-Tensor product_gradient_of(const Call& call, Tensor whole, Factor left, Factor right);
-
 /// Returns the products with other factors transposed, where the sizes allow it.
 Versions transposed_products(const StepView& step, const Form& form, Factor left, Factor right);
 
@@ -117,13 +117,14 @@ Versions products_with_others(const StepView& step, const Form& form, Factor lef
 template <class Own>
 struct ProductBackward {
   static Form form(const Call&) {
-    return product_form({std::begin(Own::axes), std::end(Own::axes)}, Own::left, Own::right);
+    return product_form({std::begin(Own::axes), std::end(Own::axes)}, Own::axes[self], Own::left,
+                        Own::right);
   }
 
   static auto cell(const auto& c) { return product_cell(c, Own::left, Own::right); }
 
   static Tensor compute(const Call& call, Tensor whole) {
-    return product_gradient_of(call, std::move(whole), Own::left, Own::right);
+    return product_of(call, std::move(whole), Own::left, Own::right);
   }
 
   static Versions with_transposed(const StepView& step) {

@@ -123,18 +123,14 @@ N rescaling(const Cell<N>& c) {
   return factor(c, 1, 2);
 }
 
-// X = e^(m_old − m) · X_before + what the tile adds; `Axes` are those of X.
-template <class Axes>
-struct GradBefore {
+// X = e^(m_old − m) · X_before + what the tile adds; `axes` are those of X.
+template <FormulaText axes>
+struct GradBefore : FixedForm<"{0} ∘ e^({2} − {3})", axes, axes, axes, "query 1", "query 1"> {
   static constexpr GradientWords words{
       "Back to the result before the tile",
       "It was rescaled to the new maximum. Its gradient is multiplied by the same factor.",
       "Where the maximum did not rise, the gradient stays as it is."};
   static constexpr Role needs[] = {Role{1}, Role{2}};
-
-  static Form form(const Call&) {
-    return {{Axes::of, Axes::of, "query 1", "query 1"}, Axes::of, "{0} ∘ e^({2} − {3})"};
-  }
 
   static auto cell(const auto& c) {
     return c(grad_output)(c.row, c.column) * factor(c, saved(0), saved(1));
@@ -143,20 +139,14 @@ struct GradBefore {
 
 // The maximum before gets the gradient of its factor. The rule saves the new one, and what was
 // found before.
-template <class Axes>
-struct GradOldMaximum {
+template <FormulaText axes, FormulaText formula = "row sums of {0} ∘ {3} ∘ e^({1} − {2})">
+struct GradOldMaximum : FormByRows<formula, axes, axes, "query 1", "query 1", axes> {
   static constexpr GradientWords words{
       "Back to the maximum before",
       "The derivative of the factor e^(m_old − m) is the factor itself. So the gradients are "
       "multiplied by what was rescaled, and added up.",
       "In the end the maximum cancels out: its gradients sum to 0."};
   static constexpr Role needs[] = {Role{2}, Role{0}};
-
-  static Form form(const Call&) { return form_by("row sums of {0} ∘ {3} ∘ e^({1} − {2})"); }
-
-  static Form form_by(std::string formula) {
-    return with_columns({{Axes::of, "query 1", "query 1", Axes::of}, Axes::of, std::move(formula)});
-  }
 
   static auto cell(const auto& c) { return rescaled(c) * factor(c, self, saved(0)); }
 
@@ -166,8 +156,8 @@ struct GradOldMaximum {
 };
 
 // The new maximum gets minus that.
-template <class Axes>
-struct GradNewMaximum : GradOldMaximum<Axes> {
+template <FormulaText axes>
+struct GradNewMaximum : GradOldMaximum<axes, "−row sums of {0} ∘ {3} ∘ e^({2} − {1})"> {
   static constexpr GradientWords words{
       "Back to the new maximum",
       "The derivative of the factor e^(m_old − m) by m is the factor with the other sign. So the "
@@ -175,21 +165,9 @@ struct GradNewMaximum : GradOldMaximum<Axes> {
       "In the end the maximum cancels out: its gradients sum to 0."};
   static constexpr Role needs[] = {Role{1}, Role{0}};
 
-  static Form form(const Call&) {
-    return GradOldMaximum<Axes>::form_by("−row sums of {0} ∘ {3} ∘ e^({2} − {1})");
-  }
-
   static auto cell(const auto& c) {
-    return 0.0 - GradOldMaximum<Axes>::rescaled(c) * factor(c, saved(0), self);
+    return 0.0 - GradNewMaximum::rescaled(c) * factor(c, saved(0), self);
   }
-};
-
-struct OfSum {
-  static constexpr std::string_view of = "query 1";
-};
-
-struct OfOutput {
-  static constexpr std::string_view of = "query d_v";
 };
 
 // Each term of the sum gets the sum's gradient.
@@ -223,8 +201,8 @@ struct GradTileValues : ProductGradient<GradSecond<WeightsTimesValues>> {
 /// The backward rule of running_sum: to the sum and the maximum before, the new one and the tile.
 BackwardRule running_sum_backward(const OperandRef& use) {
   if (use.operands == 1) return rule_of<GradTile>(use);
-  return backward_by<GradBefore<OfSum>, GradOldMaximum<OfSum>, GradNewMaximum<OfSum>, GradTile>(
-      use);
+  return backward_by<GradBefore<"query 1">, GradOldMaximum<"query 1">, GradNewMaximum<"query 1">,
+                     GradTile>(use);
 }
 
 /// The same of running_output, whose tile has weights and values.
@@ -233,7 +211,8 @@ BackwardRule running_output_backward(const OperandRef& use) {
   const Role values{use.operands - 1};
   if (Role{use.operand} == values) return {&gradient_operation<GradTileValues>, {weights}};
   if (Role{use.operand} == weights) return {&gradient_operation<GradTileWeights>, {values}};
-  return backward_by<GradBefore<OfOutput>, GradOldMaximum<OfOutput>, GradNewMaximum<OfOutput>>(use);
+  return backward_by<GradBefore<"query d_v">, GradOldMaximum<"query d_v">,
+                     GradNewMaximum<"query d_v">>(use);
 }
 
 struct RunningSum {
