@@ -7,22 +7,14 @@
 namespace qkv::inline ops {
 namespace {
 
-// The rotation of a step, as mistakes change it.
-struct Turn : Rotation {
-  RopeOptions options;
-};
+Rotation rotation_of(const Call& call) { return Rotation(RopeOptions::of(call)); }
 
-Turn turn_of(const Call& call) {
-  const RopeOptions options = RopeOptions::of(call);
-  return {Rotation::of(options), options};
-}
-
-Tensor turned_by(const Call& call, const Turn& turn) {
-  return rotated(call, output_of(call, rope_operation.form(call)), turn);
+Tensor turned_by(const Call& call, const Rotation& rotation) {
+  return rotated(call, output_of(call, rope_operation.form(call)), rotation);
 }
 
 template <auto... changes>
-constexpr auto turned_with = with_parameters<turn_of, turned_by, changes...>;
+constexpr auto turned_with = with_parameters<rotation_of, turned_by, changes...>;
 
 Pairing other(Pairing pairing) {
   return pairing == Pairing::halves ? Pairing::interleaved : Pairing::halves;
@@ -32,32 +24,32 @@ Pairing other(Pairing pairing) {
 constexpr double degree = std::numbers::pi / 180;
 
 template <int by>
-bool move(Turn& r) {
+bool move(Rotation& r) {
   r.first += by;
-  return !r.options.are_given();
+  return !r.are_given();
 }
 
 // Another exponent than 2i for pair i.
 template <int slope, int start>
-bool change_exponent(Turn& r) {
+bool change_exponent(Rotation& r) {
   for (std::size_t i = 0; i < r.inv_freq.size(); ++i) {
     const double pair = static_cast<double>(i);
     const double more = slope * pair + start - 2 * pair;
-    r.inv_freq(i) *= std::pow(r.options.base, -more / static_cast<double>(r.width));
+    r.inv_freq(i) *= std::pow(r.base, -more / static_cast<double>(r.width));
   }
-  return !r.options.are_given();
+  return !r.are_given();
 }
 
 // Angles that are not scaled, or scaled the other way; the factor of cosines may be left out alone.
 enum class Scaled { not_at_all, the_other_way, not_the_cosines };
 
 template <Scaled scaled, bool without_factor>
-bool change_scaling(Turn& r) {
-  if (r.options.scaling == RopeOptions::Scaling::none) return false;
+bool change_scaling(Rotation& r) {
+  if (r.scaling == RopeOptions::Scaling::none) return false;
   if (without_factor && std::exchange(r.attention_factor, 1) == 1) return false;
-  RopeOptions plain = r.options;
+  RopeOptions plain = r;
   plain.scaling = RopeOptions::Scaling::none;
-  const Vector unscaled = Rotation::of(plain).inv_freq;
+  const Vector unscaled = Rotation(plain).inv_freq;
   if (scaled == Scaled::not_at_all) r.inv_freq = unscaled;
   if (scaled == Scaled::the_other_way) r.inv_freq = unscaled * unscaled / r.inv_freq;
   return true;
@@ -113,12 +105,12 @@ constexpr Mistake rope_mistakes[] = {
      "Which columns does the lesson turn together?", With{"pairing"}},
     {"rope.mixed-layout", "The angles stand in the order of the other pairing.",
      "Both columns of a pair turn by the same angle.",
-     turned_with<[](Turn& r) { r.table = other(r.table); }>},
+     turned_with<[](Rotation& r) { r.table = other(r.table); }>},
     {"rope.sign", "The pairs were turned backwards.", "x₁·cos θ − x₂·sin θ, x₂·cos θ + x₁·sin θ.",
-     turned_with<[](Turn& r) { r.times = -1; }>},
+     turned_with<[](Rotation& r) { r.times = -1; }>},
     {"rope.sin-cos-swapped", "Sine and cosine have changed places.",
      "A number is multiplied by the cosine, its partner by the sine.",
-     turned_with<[](Turn& r) { r.sin_cos_swapped = true; }>},
+     turned_with<[](Rotation& r) { r.sin_cos_swapped = true; }>},
     {"rope.offset", "Each row was turned by the position before or after its own.",
      "At which position does the first row stand?", turned_with<move<1>, move<-1>>},
     {"rope.exponent", "The exponent of the angle is not 2i/width.",
@@ -139,8 +131,8 @@ constexpr Mistake rope_mistakes[] = {
     {"rope.twice", "The rows were turned twice.", "Turn once.", Operand{0, twice}},
     {"rope.before-split", "The whole row was turned before it was cut into heads.",
      "Each head turns by the same angles: cut first.", before_split},
-    {"rope.degrees", "Degrees were taken for radians.", "Sine and cosine take radians.",
-     turned_with<[](Turn& r) { r.times = degree; }, [](Turn& r) { r.times = 1 / degree; }>},
+    {"rope.degrees", "Degrees were taken for radians.", "Sine and cosine are of radians.",
+     turned_with<[](Rotation& r) { r.times = degree; }, [](Rotation& r) { r.times = 1 / degree; }>},
     {qk_norm_skipped.id, qk_norm_skipped.says, qk_norm_skipped.hint, norm_skipped},
     {"qk-norm.after-rope", "The norm came after the turn.",
      "Normalise first, then turn: the gain is each feature's own.",
@@ -220,7 +212,7 @@ std::string code_of_rotation(const Call& call, const RopeOptions& rope, const st
     std::string turns =
         fmt::format("{} ** (-{{arange 0, {}, 2}} / {})", rope.base, rope.width, rope.width);
     if (rope.scaling != RopeOptions::Scaling::none) {
-      const Vector all = Rotation::of(rope).inv_freq;
+      const Vector all = Rotation(rope).inv_freq;
       turns = fmt::format("{{array [{}]}}", fmt::join(all.begin(), all.end(), ", "));
     }
     angles = fmt::format("{{arange {}, {}}}[:, None] * {}", rope.first,
@@ -269,7 +261,7 @@ struct GradRotated {
 
   static Tensor compute(const Call& call, Tensor whole) {
     const Call there = forward(call);
-    Rotation rotation = Rotation::of(RopeOptions::of(there));
+    Rotation rotation = rotation_of(there);
     rotation.times = -rotation.times;
     return rotated(there, std::move(whole), rotation);
   }
@@ -306,7 +298,7 @@ struct GradAngles : FixedForm<"of each pair {0}₂ · {2}₁ − {0}₁ · {2}�
 
 Versions rotated_forward(const StepView& step) {
   const Call there = forward(call_of(step));
-  return {rotated(there, *step.tensor, Rotation::of(RopeOptions::of(there)))};
+  return {rotated(there, *step.tensor, rotation_of(there))};
 }
 
 constexpr Mistake rope_backward_mistakes[] = {
@@ -390,17 +382,14 @@ struct Rope {
   static std::optional<InPlaceKernel> in_place(const Call& call) {
     if (call.inputs.size() == 2) return {};
     const auto rope_table = std::make_shared<const RopeTable>(
-        RopeTable::of_positions(Rotation::of(RopeOptions::of(call)), call.inputs[0]->rows()));
+        RopeTable::of_positions(rotation_of(call), call.inputs[0]->rows()));
     const auto rotate = [rope_table](const RowPart& row) {
       rope_table->rotate(row.row, row.cells);
     };
     return InPlaceKernel{frame_of(call, form(call)), rotate};
   }
 
-  static Tensor compute(const Call& call) {
-    const RopeOptions options = RopeOptions::of(call);
-    return rotated(call, output_of(call, form(call)), Rotation::of(options));
-  }
+  static Tensor compute(const Call& call) { return turned_by(call, rotation_of(call)); }
 };
 
 }  // namespace

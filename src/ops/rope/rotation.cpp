@@ -132,18 +132,10 @@ double RopeOptions::kept_fraction(std::size_t pair) const {
   return 1;
 }
 
-Rotation Rotation::of(const RopeOptions& options) {
-  Rotation rotation{.width = options.width,
-                    .pairs = options.pairing,
-                    .table = options.pairing,
-                    .first = options.first,
-                    .attention_factor = options.attention_factor};
-  if (options.are_given()) return rotation;
-  rotation.inv_freq = Vector::from_shape({options.width / 2});
-  for (std::size_t i = 0; i < options.width / 2; ++i) {
-    rotation.inv_freq(i) = options.angle<double>(1, i);
-  }
-  return rotation;
+Rotation::Rotation(const RopeOptions& options) : RopeOptions(options), table(options.pairing) {
+  if (are_given()) return;
+  inv_freq = Vector::from_shape({width / 2});
+  for (std::size_t i = 0; i < width / 2; ++i) inv_freq(i) = angle<double>(1, i);
 }
 
 RopeTable::RopeTable(const Rotation& rotation, const Matrix& angles)
@@ -178,7 +170,7 @@ void RopeTable::rotate(std::size_t row, std::span<double> cells) const {
   const double* const sines = &sines_(row, 0);
   double* const x = cells.data();
   const std::size_t half = rotation_.width / 2;
-  const bool side_by_side = rotation_.pairs == Pairing::interleaved;
+  const bool side_by_side = rotation_.pairing == Pairing::interleaved;
   const std::size_t step = side_by_side ? 2 : 1;
   const std::size_t apart = side_by_side ? 1 : half;
   for (std::size_t i = 0; i < half; ++i) {

@@ -67,17 +67,13 @@ struct RopeOptions {
 };
 
 /// How rows are rotated, by a rope step or by a mistake in its place.
-struct Rotation {
-  std::size_t width = 0;
-  Pairing pairs = Pairing::interleaved;  ///< which columns form a pair
-  Pairing table = Pairing::interleaved;  ///< the order of the angles over the columns
-  double first = 0;
-  Vector inv_freq = {};  ///< the angle of each pair at position 1; empty if angles are given
-  double attention_factor = 1;
-  double times = 1;  ///< factor of each angle: −1 rotates backwards
-  bool sin_cos_swapped = false;
+struct Rotation : RopeOptions {
+  explicit Rotation(const RopeOptions& options);
 
-  static Rotation of(const RopeOptions& options);
+  Pairing table;         ///< the order of the angles over the columns
+  Vector inv_freq = {};  ///< the angle of each pair at position 1; empty if angles are given
+  double times = 1;      ///< factor of each angle: −1 rotates backwards
+  bool sin_cos_swapped = false;
 };
 
 /// The factors of a row's columns: cosines for themselves, sines for their partners.
