@@ -81,21 +81,6 @@ void Options::set_contents(std::string name, std::string bytes) {
   contents_[std::move(name)] = std::make_shared<const std::string>(std::move(bytes));
 }
 
-bool Options::flag(std::string_view name, bool otherwise) const {
-  const OptionValue* value = find(name);
-  return value ? std::get<bool>(*value) : otherwise;
-}
-
-double Options::number(std::string_view name, double otherwise) const {
-  const OptionValue* value = find(name);
-  return value ? std::get<double>(*value) : otherwise;
-}
-
-std::string_view Options::word(std::string_view name, std::string_view otherwise) const {
-  const OptionValue* value = find(name);
-  return value ? std::string_view(std::get<std::string>(*value)) : otherwise;
-}
-
 std::string choices(const OptionRule& rule) {
   std::vector<std::string> all;
   for (const std::string_view word : rule.list) all.push_back(fmt::format("\"{}\"", word));

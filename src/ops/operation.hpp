@@ -38,9 +38,13 @@ class Options {
   /// Sets `to` to the value of `from` in `written`; removes `to` if `written` has no `from`.
   void rename(const Options& written, std::string_view from, std::string_view to);
   bool has(std::string_view name) const { return values_.find(name) != values_.end(); }
-  bool flag(std::string_view name, bool otherwise) const;
-  double number(std::string_view name, double otherwise) const;
-  std::string_view word(std::string_view name, std::string_view otherwise) const;
+  bool flag(std::string_view name, bool otherwise) const { return get<bool>(name, otherwise); }
+  double number(std::string_view name, double otherwise) const {
+    return get<double>(name, otherwise);
+  }
+  std::string_view word(std::string_view name, std::string_view otherwise) const {
+    return get<std::string>(name, otherwise);
+  }
   const OptionValue* find(std::string_view name) const;
   /// Returns the option's number; nullptr if it is missing or no number.
   const double* if_number(std::string_view name) const;
@@ -50,6 +54,12 @@ class Options {
   const std::map<std::string, OptionValue, std::less<>>& all() const { return values_; }
 
  private:
+  template <class T, class Result>
+  Result get(std::string_view name, Result otherwise) const {
+    const OptionValue* value = find(name);
+    return value ? Result(std::get<T>(*value)) : otherwise;
+  }
+
   std::map<std::string, OptionValue, std::less<>> values_;
   std::map<std::string, std::shared_ptr<const std::string>, std::less<>> contents_;
 };

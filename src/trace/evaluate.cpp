@@ -1,4 +1,3 @@
-
 #include <atomic>
 
 #include "ops/attention/softmax.hpp"
@@ -26,45 +25,27 @@ std::vector<bool> needed_steps(const Recipe& recipe, const RequestedSteps& wante
   return needed;
 }
 
-/// The position of each needed step, and how many operands of needed steps refer to it.
-struct StepUses {
-  std::size_t step = 0;
-  std::size_t uses = 0;
-};
-using UsesByName = std::map<std::string_view, StepUses>;
-
-UsesByName uses_of_steps(const Recipe& recipe, const Liveness& liveness) {
-  UsesByName uses;
-  for (std::size_t s = 0; s < recipe.steps.size(); ++s) {
-    if (liveness.needed[s]) uses[recipe.steps[s].name].step = s;
-  }
-  for (std::size_t s = 0; s < recipe.steps.size(); ++s) {
-    if (!liveness.needed[s]) continue;
-    for (const std::string& name : recipe.steps[s].of) {
-      if (const auto operand = uses.find(name); operand != uses.end()) ++operand->second.uses;
-    }
-  }
-  return uses;
-}
-
 AttentionPart part_of(const StepRecipe& step) {
   return step.operation ? attention_part(*step.operation) : AttentionPart::none;
 }
 
 // The steps of an attention that ends with step `s`; empty unless only its result is needed.
-std::vector<std::size_t> attention_to(std::size_t s, const Recipe& recipe, const Liveness& liveness,
-                                      const UsesByName& all) {
+std::vector<std::size_t> attention_to(std::size_t s, const Recipe& recipe,
+                                      const Liveness& liveness) {
+  if (part_of(recipe.steps[s]) != AttentionPart::result) return {};
   std::vector<std::size_t> steps = {s};
   AttentionPart expected = AttentionPart::weights;
   while (true) {
     const StepRecipe& step = recipe.steps[steps.back()];
-    const auto operand = step.of.empty() ? all.end() : all.find(step.of.front());
-    if (operand == all.end() || operand->second.uses != 1 ||
-        liveness.wanted.contains(operand->first))
-      return {};
-    if (operand->second.step >= steps.back()) return {};
-    steps.push_back(operand->second.step);
-    const AttentionPart part = part_of(recipe.steps[steps.back()]);
+    if (step.of.empty()) return {};
+    const std::string& operand = step.of.front();
+    if (liveness.uses.at(operand).size() != 1 || liveness.wanted.contains(operand)) return {};
+    std::size_t place = steps.back();  // a step's operands precede it, and mostly stand close by
+    do {
+      if (place-- == 0) return {};  // it is a given
+    } while (recipe.steps[place].name != operand);
+    steps.push_back(place);
+    const AttentionPart part = part_of(recipe.steps[place]);
     const bool is_start = part == AttentionPart::scores && expected == AttentionPart::between;
     if (part != expected && !is_start) return {};
     expected = AttentionPart::between;
@@ -72,19 +53,6 @@ std::vector<std::size_t> attention_to(std::size_t s, const Recipe& recipe, const
     std::ranges::reverse(steps);
     return steps;
   }
-}
-
-// Returns the attentions of which only the result is needed, each as step indices in order.
-std::vector<std::vector<std::size_t>> fused_attentions(const Recipe& recipe,
-                                                       const Liveness& liveness) {
-  std::vector<std::vector<std::size_t>> attentions;
-  const UsesByName all = uses_of_steps(recipe, liveness);
-  for (std::size_t s = 0; s < recipe.steps.size(); ++s) {
-    if (!liveness.needed[s] || part_of(recipe.steps[s]) != AttentionPart::result) continue;
-    std::vector<std::size_t> steps = attention_to(s, recipe, liveness, all);
-    if (!steps.empty()) attentions.push_back(std::move(steps));
-  }
-  return attentions;
 }
 
 // Returns the position of the first number that fits, as "row 1, column 2".
@@ -190,8 +158,10 @@ class Evaluator {
  public:
   Evaluator(Recipe recipe, const RequestedSteps& wanted)
       : recipe_(std::move(recipe)), lets_go_(!wanted.empty()), looks_(recipe_, wanted) {
-    if (!lets_go_) return;
-    for (auto& steps : fused_attentions(recipe_, looks_)) {
+    for (std::size_t end = 0; lets_go_ && end < recipe_.steps.size(); ++end) {
+      if (!looks_.needed[end]) continue;
+      std::vector<std::size_t> steps = attention_to(end, recipe_, looks_);
+      if (steps.empty()) continue;
       for (const std::size_t s : steps) fused_of_[s] = fused_.size();
       fused_.push_back({std::move(steps)});
     }
@@ -335,8 +305,8 @@ class Evaluator {
     if (!lets_go_) return;
     std::size_t gone = 0;
     for (const std::string& name : recipe_.steps[s].of) {
-      const auto last = looks_.last_uses.find(name);
-      const bool still_used = last != looks_.last_uses.end() && last->second > s;
+      const auto uses = looks_.uses.find(name);
+      const bool still_used = uses != looks_.uses.end() && uses->second.back() > s;
       const Tensor* tensor = trace_.find(name);
       const bool is_large = tensor && tensor->values.size() > small_tensor_limit;
       if (still_used || looks_.kept.contains(name) || !is_large) continue;
@@ -389,7 +359,7 @@ Liveness::Liveness(const Recipe& recipe, const RequestedSteps& asked)
   }
   for (std::size_t s = 0; s < recipe.steps.size(); ++s) {
     if (!needed[s]) continue;
-    for (const std::string& name : recipe.steps[s].of) last_uses[name] = s;
+    for (const std::string& name : recipe.steps[s].of) uses[name].push_back(s);
   }
 }
 

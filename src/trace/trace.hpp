@@ -202,7 +202,8 @@ struct Liveness {
   std::set<std::string_view> wanted;  ///< names of steps and givens
   /// The requested tensors and the operands of their steps.
   std::set<std::string_view> kept;
-  std::map<std::string_view, std::size_t> last_uses;  ///< operand → last needed user
+  /// Operand → the needed steps that use it in order, one for each use.
+  std::map<std::string_view, std::vector<std::size_t>> uses;
 };
 
 /// Evaluates every step that can be evaluated and reports the others. Skips large steps on which

@@ -209,26 +209,18 @@ bool are_given(const Call& call) { return call.inputs.size() == 2; }
 // The factor of a slope: the distance of the key from the query. The distance from an end of the
 // keys is equivalent under a causal mask.
 struct Distance {
-  enum class Counted { from_query, from_first, from_last };
-
-  Counted counted = Counted::from_query;
   std::size_t first;  // the key that belongs to the first query
-  std::size_t keys;
+  std::optional<double> end;
 
-  explicit Distance(const Call& call) : first(first_query(call)), keys(call.inputs[0]->columns()) {
+  explicit Distance(const Call& call) : first(first_query(call)) {
     const std::string_view word = call.options->word(alibi_counted, "");
-    if (word == "first") counted = Counted::from_first;
-    if (word == "last") counted = Counted::from_last;
+    if (word == "first") end = 0;
+    if (word == "last") end = static_cast<double>(call.inputs[0]->columns()) - 1;
   }
 
   double operator()(std::size_t row, std::size_t key) const {
     const auto at = static_cast<double>(key);
-    switch (counted) {
-      case Counted::from_first: return -at;
-      case Counted::from_last: return static_cast<double>(keys) - 1 - at;
-      case Counted::from_query: break;
-    }
-    return std::abs(static_cast<double>(row + first) - at);
+    return end ? *end - at : std::abs(static_cast<double>(row + first) - at);
   }
 };
 
