@@ -75,18 +75,6 @@ Versions sinks_in_values(const StepView& step) {
 
 namespace {
 
-// The weights with sinks, given those without.
-Tensor with_sinks(const Call& call, Tensor weights) {
-  for (std::size_t m = 0; !weights.values.empty() && m < weights.matrices(); ++m) {
-    const Matrix alone = weights.matrix(m);
-    const Matrix most = maxima(alone, along_of(call));
-    const Matrix top = maxima(call.inputs[0]->matrix(m), along_of(call));
-    xt::noalias(weights.mutable_matrix(m)) =
-        alone * xt::vectorize(share_left)(most, top, sink_of(call, m));
-  }
-  return weights;
-}
-
 Versions scaled_sinks(const StepView& step) {
   const std::size_t d_k = step.operand().dot_width;
   if (step.inputs.size() < 2 || d_k == 0) return {};
@@ -138,35 +126,22 @@ template Decimal softmax_cell(const Line<Decimal>&, std::size_t, const Sink<Deci
 namespace {
 
 // The weights of a line of scores; zeros if everything is hidden.
-constexpr double (*power_of)(double, double) = power;
 void softmax_of_line(std::span<const double> scores, std::span<double> weights) {
-  const std::array size = {scores.size()};
-  auto line = view_as<1>(weights, size);
-  xt::noalias(line) = xt::vectorize(power_of)(view_as<1>(scores, size), max_of(scores));
+  const double top = max_of(scores);
+  std::ranges::transform(scores, weights.begin(), [top](double x) { return power(x, top); });
   const double total = std::accumulate(weights.begin(), weights.end(), 0.0);
-  if (total != 0) line /= total;
-}
-
-// The same for each row or column. Line by line: broadcasting a column of totals over the rows
-// takes twice as long.
-Matrix softmax(const Matrix& scores, Along along) {
-  if (along == Along::columns) {
-    return xt::transpose(softmax(xt::transpose(scores), Along::rows));
-  }
-  Matrix weights = scores;
-  const std::size_t width = scores.shape(1);
-  for (std::size_t i = 0; width > 0 && i < scores.shape(0); ++i) {
-    softmax_of_line({&scores(i, 0), width}, {&weights(i, 0), width});
-  }
-  return weights;
+  for (double& weight : weights) weight = total == 0 ? weight : weight / total;
 }
 
 Tensor softmax_of_rows(const Call& call, Tensor weights) {
   const bool is_large = weights.values.size() > small_tensor_limit;
   return by_rows(call, std::move(weights), is_large ? 4 : 16,
-                 [is_large](const Operands& of, std::span<double> cells) {
+                 [&](const Operands& of, std::span<double> cells) {
                    thread_local Scratch scratch;
-                   softmax_of_row(of.row(0, scratch), cells, is_large);
+                   const std::span<const double> scores = of.row(0, scratch);
+                   softmax_of_row(scores, cells, is_large);
+                   if (has_sinks(call))
+                     share_with_sink(scores, cells, sink_of(call, of.at().matrix));
                  });
 }
 
@@ -220,21 +195,15 @@ struct Softmax {
   }
 
   static Tensor compute(const Call& call) {
-    if (!has_sinks(call)) return without_sinks(call);
-    require_one_per_head(call, "sinks");
-    Call scores = call;
-    scores.inputs.resize(1);
-    scores.names.resize(1);
-    return with_sinks(call, without_sinks(scores));
-  }
-
-  static Tensor without_sinks(const Call& call) {
-    Tensor weights = output_of(call, form(call));
+    if (has_sinks(call)) require_one_per_head(call, "sinks");
+    Call other = call;
+    other.inputs.resize(1);
+    Tensor weights = output_of(other, form(other));
     if (!is_columnwise(call)) return softmax_of_rows(call, std::move(weights));
     const Tensor transposed_scores = transposed(as_matrix(*call.inputs[0]));
-    Call transposed_call = call;
-    transposed_call.inputs = {&transposed_scores};
-    return transposed(softmax_of_rows(transposed_call, transposed(weights)));
+    other.inputs = call.inputs;
+    other.inputs[0] = &transposed_scores;
+    return transposed(softmax_of_rows(other, transposed(weights)));
   }
 
   static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
@@ -266,7 +235,7 @@ struct Softmax {
 Versions not_normalised(const StepView& step) {
   const Along along = along_of(call_of(step));
   const auto below_top = [&](const MatrixView& s) -> Matrix {
-    return xt::vectorize(power_of)(s, maxima(s, along));
+    return xt::vectorize(static_cast<double (*)(double, double)>(power))(s, maxima(s, along));
   };
   const auto powers = [](const MatrixView& s) -> Matrix { return xt::exp(s); };
   return {by_matrix(step.operand(), powers), by_matrix(step.operand(), below_top)};
@@ -291,7 +260,15 @@ Versions over_heads(const StepView& step) {
   const Tensor& scores = step.operand();
   const std::size_t heads =
       scores.leading_axes() == 0 ? 1 : scores.axes[scores.leading_axes() - 1].size;
-  return by_heads(scores, heads, [](const Matrix& s) { return softmax(s, Along::columns); });
+  return by_heads(scores, heads, [](const Matrix& s) -> Matrix {
+    const Matrix lines = xt::transpose(s);
+    Matrix weights = lines;
+    const std::size_t width = lines.shape(1);
+    for (std::size_t i = 0; i < lines.shape(0); ++i) {
+      softmax_of_line({&lines(i, 0), width}, {&weights(i, 0), width});
+    }
+    return xt::transpose(weights);
+  });
 }
 
 // A causal mask where the lesson has none.

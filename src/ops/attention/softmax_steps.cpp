@@ -38,9 +38,7 @@ struct Shift {
 
   // Rises with its own number (up to 0) and falls with every other: the range ends at two corners.
   static auto cells_of_line(const Cell<Interval>& c) {
-    const auto larger = [](Interval a, Interval b) { return nan_max(a, b); };
-    return [tops = of_others(numbers_of(line_of(c)), -infinity, larger)](
-               const Cell<Interval>& at) -> Interval {
+    return [tops = largest_of_others(line_of(c))](const Cell<Interval>& at) -> Interval {
       const Interval own = at(0)(at.row, at.column);
       const Interval others = tops[index_in_line(at)];
       return {below(own.low, std::max(own.low, others.high)),
@@ -101,7 +99,7 @@ struct GradShifted {
     const std::size_t i = index_in_line(c);
     const N all = sum<N>(change.size(), change);
     if constexpr (std::is_same_v<N, Interval>) {
-      const Interval others = largest_of_others(own, i);
+      const Interval others = largest_of_others(own)[i];
       if (own(i).high < others.low) return change(i);
       if (own(i).low > others.high) return change(i) - all;
       return hull(change(i), change(i) - all);

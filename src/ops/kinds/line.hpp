@@ -175,13 +175,10 @@ N max_backward(const N& change, const N& own, const N& other) {
   }
 }
 
-/// Returns the range of the largest of all numbers of a line but number `i`.
-inline Interval largest_of_others(const Line<Interval>& line, std::size_t i) {
-  Interval top{-infinity, -infinity};
-  for (std::size_t j = 0; j < line.size(); ++j) {
-    if (j != i) top = {std::max(top.low, line(j).low), std::max(top.high, line(j).high)};
-  }
-  return top;
+/// Returns for each number of a line the range of the largest of all others.
+inline std::vector<Interval> largest_of_others(const Line<Interval>& line) {
+  return of_others(numbers_of(line), -infinity,
+                   [](Interval a, Interval b) { return nan_max(a, b); });
 }
 
 /// Returns the lower bounds of a line's numbers, or the upper ones.
@@ -196,7 +193,7 @@ inline std::vector<double> bounds_of(const Line<Interval>& line, bool high) {
 template <class N>
 N line_max_backward(const N& change, const Line<N>& line, std::size_t i) {
   if constexpr (std::is_same_v<N, Interval>) {
-    return max_backward(change, line(i), largest_of_others(line, i));
+    return max_backward(change, line(i), largest_of_others(line)[i]);
   } else {
     double as_large = 1;
     const double own = as_double(line(i));
