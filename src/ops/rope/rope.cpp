@@ -319,7 +319,6 @@ BackwardRule rope_backward(const OperandRef& use) {
 using Numbers = OptionRule::Numbers;
 
 constexpr std::string_view pairings[] = {"interleaved", "halves"};
-constexpr std::string_view scalings[] = {"none", "linear", "ntk", "dynamic", "yarn", "llama3"};
 constexpr OptionRule rope_options[] = {
     {.name = "pairing",
      .help = "which columns turn together: neighbours, or those of the two halves",
@@ -329,7 +328,9 @@ constexpr OptionRule rope_options[] = {
      .numbers = Numbers::positive},
     {.name = "first", .help = "the position of the first row", .numbers = Numbers::whole},
     {.name = "width", .help = "how many columns turn", .numbers = Numbers::whole},
-    {.name = "scaling", .help = "what makes angles smaller for longer texts", .list = scalings},
+    {.name = "scaling",
+     .help = "what makes angles smaller for longer texts",
+     .list = RopeOptions::scalings},
     {.name = "factor",
      .help = "how many times as long the texts are, for scaling",
      .numbers = Numbers::positive},

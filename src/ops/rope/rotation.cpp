@@ -7,23 +7,6 @@ namespace {
 
 using Scaling = RopeOptions::Scaling;
 
-struct ScalingName {
-  std::string_view name;
-  Scaling scaling;
-  bool wants_length;
-};
-
-constexpr ScalingName scaling_names[] = {
-    {"none", Scaling::none, false}, {"linear", Scaling::linear, false},
-    {"ntk", Scaling::ntk, false},   {"dynamic", Scaling::dynamic, true},
-    {"yarn", Scaling::yarn, true},  {"llama3", Scaling::llama3, true},
-};
-
-const ScalingName& scaling_of(const Call& call) {
-  const std::string_view word = call.options->word("scaling", "none");
-  return *std::ranges::find(scaling_names, word, &ScalingName::name);
-}
-
 std::size_t width_of(const Call& call) {
   const std::size_t columns = call.inputs[0]->columns();
   const double width = call.options->number("width", static_cast<double>(columns));
@@ -99,13 +82,14 @@ RopeOptions RopeOptions::of(const Call& call) {
     refuse(call, fmt::format("{} has no angle for each of the {} pairs of columns of {}",
                              operand_text(call, 1), rope.width / 2, operand_text(call, 0)));
   }
-  const ScalingName& scaling = scaling_of(call);
+  const std::string_view scaling = options.word("scaling", "none");
   rope.base = options.number("base", rope.base);
   rope.first = options.number("first", 0);
   rope.rows = std::max(1.0, static_cast<double>(call.inputs[0]->rows()));
-  rope.scaling = scaling.scaling;
-  if (rope.scaling != Scaling::none) rope.factor = needed(call, "factor", scaling.name);
-  if (scaling.wants_length) rope.original = needed(call, "original_length", scaling.name);
+  rope.scaling = static_cast<Scaling>(std::ranges::find(scalings, scaling) - scalings);
+  if (rope.scaling != Scaling::none) rope.factor = needed(call, "factor", scaling);
+  const bool wants_length = rope.scaling >= Scaling::dynamic;
+  if (wants_length) rope.original = needed(call, "original_length", scaling);
   if (rope.scaling == Scaling::yarn) set_yarn(options, rope);
   if (rope.scaling == Scaling::llama3) {
     rope.low = options.number("low_freq_factor", 1);

@@ -20,6 +20,8 @@ PairPlace pair_place(Pairing pairing, std::size_t width, std::size_t column);
 /// longer than in training (`rope_scaling` of Hugging Face's transformers).
 struct RopeOptions {
   enum class Scaling { none, linear, ntk, dynamic, yarn, llama3 };
+  static constexpr std::string_view scalings[] = {"none",    "linear", "ntk",
+                                                  "dynamic", "yarn",   "llama3"};
 
   Pairing pairing = Pairing::interleaved;
   std::size_t width = 0;  ///< number of rotated columns, from the first on
