@@ -112,6 +112,7 @@ bool Operation::takes(std::size_t operand_count) const {
 Tensor Operation::compute(const Call& call) const {
   if (formula) return formula(call);
   if (fill_row) return by_rows(call, output_of(call, form(call)), operations, fill_row);
+  if (matrix) return by_operands(call, output_of(call, form(call)), matrix);
   if (const auto kernel = in_place ? in_place(call) : std::nullopt) {
     return by_rows(call, uninitialised_like(kernel->frame), 2,
                    [&](const Operands& of, std::span<double> cells) {

@@ -322,6 +322,7 @@ struct Operation {
   /// The fast path of one row, if each row can be computed by itself.
   void (*fill_row)(const Operands&, std::span<double> cells) = nullptr;
   std::size_t operations = 0;  ///< about how many additions or copies a cell of the row costs
+  Matrix (*matrix)(const Operands&) = nullptr;  ///< the same of one matrix
   /// Set if the result is cheap: large results are then lazy, recomputed for each reader. The
   /// kernel keeps no reference to the call, and its results are nan only for nan.
   std::optional<InPlaceKernel> (*in_place)(const Call&) = nullptr;
@@ -400,6 +401,7 @@ constexpr Operation operation_of(Operation words) {
   if constexpr (requires { Maths::compute; }) words.formula = Maths::compute;
   if constexpr (requires { Maths::fill_row; }) words.fill_row = Maths::fill_row;
   words.operations = operations_of<Maths>();
+  if constexpr (requires { Maths::matrix; }) words.matrix = Maths::matrix;
   if constexpr (requires { Maths::in_place; }) words.in_place = Maths::in_place;
   if constexpr (requires { Maths::range; }) words.range = Maths::range;
   if constexpr (requires { Maths::cells_of_line; }) words.range = range_of_lines<Maths>;

@@ -233,10 +233,10 @@ struct GradMasked
     const Tensor& own = *call.inputs[self];
     if (own.shape() != masked.shape() || call.inputs[grad_output]->shape() != masked.shape())
       return {};
-    const auto work = [scores = masked.values, rows = masked.rows(),
-                       columns = masked.columns()](const RowPart& row) {
+    const auto work = [masked](const RowPart& row) {
       thread_local Scratch scratch;
-      const auto line = scores.read((row.matrix * rows + row.row) * columns, columns, scratch);
+      const std::size_t first = masked.index(row.matrix, row.row, 0);
+      const auto line = masked.values.read(first, masked.columns(), scratch);
       std::ranges::transform(
           row.cells, line.subspan(row.first), row.cells.begin(),
           [](double change, double score) { return score == -infinity ? 0 : change; });

@@ -1,5 +1,6 @@
 #include "ops/attention/softmax.hpp"
 #include "ops/kinds/cellwise.hpp"
+#include "ops/kinds/line.hpp"
 #include "text/number.hpp"
 
 namespace qkv::inline ops {
@@ -160,13 +161,10 @@ struct Scale {
                            [divisor = divisor_of(call).value()](double x) { return x / divisor; });
   }
 
-  static std::optional<Range> range(const Call& call, std::span<const Bounds> operands,
-                                    const Tensor& result) {
-    const double divisor = divisor_of(call).value();
-    const auto low = operands[0].low->array();
-    const auto high = operands[0].high->array();
-    return Range{with_numbers(result, xt::minimum(low / divisor, high / divisor)),
-                 with_numbers(result, xt::maximum(low / divisor, high / divisor))};
+  static auto cells_of_line(const Cell<Interval>& c) {
+    return [x = c(0), divisor = divisor_of(*c.call).value()](const Cell<Interval>& at) {
+      return x(at.row, at.column) / divisor;
+    };
   }
 };
 

@@ -78,12 +78,10 @@ struct SoftmaxBackward {
         !all_finite(change.values)) {
       return {};
     }
-    const auto work = [weights = weights.values, rows = weights.rows(),
-                       columns = weights.columns()](const RowPart& row) {
+    const auto work = [weights](const RowPart& row) {
       thread_local Scratch scratch;
-      row_gradient(row.cells,
-                   weights.read((row.matrix * rows + row.row) * columns, columns, scratch),
-                   row.cells);
+      const std::size_t first = weights.index(row.matrix, row.row, 0);
+      row_gradient(row.cells, weights.values.read(first, weights.columns(), scratch), row.cells);
     };
     return InPlaceKernel{{.axes = own.axes, .values = {}}, work};
   }

@@ -57,10 +57,8 @@ struct Shift {
     return InPlaceKernel{frame_of(call, form(call)), work};
   }
 
-  static Tensor compute(const Call& call) {
-    return by_operands(call, form(call), [&](const Operands& of) -> Matrix {
-      return xt::vectorize(below)(of(0), maxima(of(0), along_of(call)));
-    });
+  static Matrix matrix(const Operands& of) {
+    return xt::vectorize(below)(of(0), maxima(of(0), along_of(of)));
   }
 };
 
@@ -237,11 +235,9 @@ struct Normalise {
     return {low, high};
   }
 
-  static Tensor compute(const Call& call) {
-    return by_operands(call, form(call), [&](const Operands& of) -> Matrix {
-      if (has_sums(call)) return xt::vectorize(share)(of(0), of(1));
-      return shares(of(0), along_of(call));
-    });
+  static Matrix matrix(const Operands& of) {
+    if (has_sums(*of.at().call)) return xt::vectorize(share)(of(0), of(1));
+    return shares(of(0), along_of(of));
   }
 };
 

@@ -57,11 +57,6 @@ Tensor by_operands(const Call& call, Tensor result,
   return result;
 }
 
-Tensor by_operands(const Call& call, const Form& form,
-                   const std::function<Matrix(const Operands&)>& formula) {
-  return by_operands(call, output_of(call, form), formula);
-}
-
 Tensor by_rows(const Call& call, Tensor result, std::size_t operations,
                const std::function<void(const Operands& of, std::span<double> cells)>& fill) {
   const std::size_t rows = result.rows();

@@ -136,10 +136,6 @@ class Operands {
 Tensor by_operands(const Call& call, Tensor result,
                    const std::function<Matrix(const Operands&)>& formula);
 
-/// The same with the result of `form`.
-Tensor by_operands(const Call& call, const Form& form,
-                   const std::function<Matrix(const Operands&)>& formula);
-
 /// Returns `result` with each of its rows set by `fill`, in parallel if the work is large.
 /// `operations` is about how many additions or copies a cell costs.
 Tensor by_rows(const Call& call, Tensor result, std::size_t operations,

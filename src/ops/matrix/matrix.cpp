@@ -63,10 +63,7 @@ template <FormulaText what, Matrix (*statistic)(const Matrix&, Along)>
 struct RowStatistic {
   static Form form(const Call& call) { return form_of_statistic(call, what.letters); }
 
-  static Tensor compute(const Call& call) {
-    return by_operands(call, form(call),
-                       [&](const Operands& of) { return statistic(of(0), along_of(call)); });
-  }
+  static Matrix matrix(const Operands& of) { return statistic(of(0), along_of(of)); }
 };
 
 struct RowMax : RowStatistic<"the largest of", maxima> {
