@@ -134,30 +134,25 @@ std::vector<Interval> of_others(const std::vector<Interval>& line, Interval none
 /// the largest lower and the largest upper bound.
 template <class N>
 N largest(const Line<N>& line) {
-  N top = line(0);
-  [[maybe_unused]] std::size_t at = 0;
-  for (std::size_t i = 1; i < line.size(); ++i) {
-    const N next = line(i);
-    if constexpr (std::is_same_v<N, Interval>) {
-      top = {std::max(top.low, next.low), std::max(top.high, next.high)};
-    } else if constexpr (std::is_same_v<N, Decimal>) {  // an unknown one may be the largest
-      if (!next.is_exact() || (top.is_exact() && next.value() > top.value())) top = next;
-    } else if (as_double(next) > as_double(top)) {
-      top = next;
-      at = i;
-    }
-  }
   if constexpr (std::is_same_v<N, Expression>) {
     using Chosen = CellPlace::Chosen;
+    double top = line(0).value();
+    std::size_t at = 0;
+    for (std::size_t i = 1; i < line.size(); ++i) {
+      const double next = line(i).value();
+      if (next > top) at = i;
+      top = std::max(top, next);
+    }
     return Expression::of_cell(
         {.operand = line.matrix.operand,
          .matrix = line.matrix.matrix,
          .row = line.down ? at : line.index,
          .column = line.down ? line.index : at,
          .chosen = line.down ? Chosen::largest_of_column : Chosen::largest_of_row},
-        top.value());
+        top);
+  } else {
+    return nan_max_of<N>(line.size(), line);
   }
-  return top;
 }
 
 /// Returns the gradient of max(own, other) to `own`: `change` if it is the larger, 0 if the
