@@ -111,6 +111,7 @@ std::optional<Range> range_of_lines(const Call& call, std::span<const Bounds> op
 template <class N>
 std::vector<N> numbers_of(const Line<N>& line) {
   std::vector<N> numbers;
+  numbers.reserve(line.size());
   for (std::size_t j = 0; j < line.size(); ++j) numbers.push_back(line(j));
   return numbers;
 }

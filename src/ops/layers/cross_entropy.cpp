@@ -43,17 +43,9 @@ Versions scaled(const StepView& step, double factor) {
 
 Versions other_sign(const StepView& step) { return scaled(step, -1); }
 
-/// The loss of one row of logits: minus the logarithm of its softmax at the target or, if targets
-/// are shares, the mean of that weighted by the shares.
+/// The shares of a row's tokens, if they are given instead of a target.
 template <class N>
-struct RowLoss {
-  OperandMatrix<N> logits;
-  std::size_t row = 0;
-  std::size_t id = 0;                        ///< the target, counted from 0
-  const OperandMatrix<N>* shares = nullptr;  ///< of each token, if given instead of an id
-
-  N value() const;
-};
+using Shares = std::optional<Line<N>>;
 
 // A row's largest number and ln Σ e^(x − top). Their sum is ln Σ e^x; kept apart, they preserve the
 // last digits of a loss.
@@ -124,19 +116,18 @@ double highest(const std::vector<double>& low, const std::vector<double>& high,
   return most;
 }
 
-template <>
-double RowLoss<double>::value() const {
-  const std::span row_logits = logits.values.subspan(row * logits.columns, logits.columns);
-  if (!shares) return log_sum(row_logits).loss_at(row_logits[id]);
-  return loss_of(row_logits, shares->values.subspan(row * logits.columns, logits.columns));
+// The loss of one row of logits: minus the logarithm of its softmax at the target or, if shares are
+// given instead of its id, the mean of that weighted by the shares.
+double row_loss(const Line<double>& logits, std::size_t id, const Shares<double>& shares) {
+  const std::vector<double> numbers = numbers_of(logits);
+  if (!shares) return log_sum(numbers).loss_at(numbers[id]);
+  return loss_of(numbers, numbers_of(*shares));
 }
 
 // It falls with the target's own logit and rises with every other.
-template <>
-Interval RowLoss<Interval>::value() const {
-  const Line<Interval> line{logits, row, false};
-  const std::vector<double> low = bounds_of(line, false);
-  const std::vector<double> high = bounds_of(line, true);
+Interval row_loss(const Line<Interval>& logits, std::size_t id, const Shares<Interval>& shares) {
+  const std::vector<double> low = bounds_of(logits, false);
+  const std::vector<double> high = bounds_of(logits, true);
   if (!shares) {
     const auto corner = [&](std::vector<double> x, double own) {
       x[id] = own;
@@ -144,34 +135,31 @@ Interval RowLoss<Interval>::value() const {
     };
     return {corner(low, high[id]), corner(high, low[id])};
   }
-  const Line<Interval> own_shares{*shares, row, false};
-  std::vector<double> least = bounds_of(own_shares, false);
+  std::vector<double> least = bounds_of(*shares, false);
   for (double& share : least) share = std::max(0.0, share);
-  return {lowest(low, high, least), highest(low, high, bounds_of(own_shares, true))};
+  return {lowest(low, high, least), highest(low, high, bounds_of(*shares, true))};
 }
 
-template <>
-Expression RowLoss<Expression>::value() const {
-  const Line<Expression> line{logits, row, false};
-  const Expression top = largest(line);
+Expression row_loss(const Line<Expression>& logits, std::size_t id,
+                    const Shares<Expression>& shares) {
+  const Expression top = largest(logits);
   const Expression all =
-      log(sum<Expression>(line.size(), [&](std::size_t k) { return power(line(k), top); }));
-  const auto loss_at = [&](std::size_t k) { return all - (line(k) - top); };
+      log(sum<Expression>(logits.size(), [&](std::size_t k) { return power(logits(k), top); }));
+  const auto loss_at = [&](std::size_t k) { return all - (logits(k) - top); };
   if (!shares) return loss_at(id);
-  return sum<Expression>(line.size(), [&](std::size_t k) {
-    const Expression share = (*shares)(row, k);
+  return sum<Expression>(logits.size(), [&](std::size_t k) {
+    const Expression share = (*shares)(k);
     return share.value() == 0 ? share : share * loss_at(k);
   });
 }
 
 // If all but one are hidden, the loss is 0.
-template <>
-Decimal RowLoss<Decimal>::value() const {
+Decimal row_loss(const Line<Decimal>& logits, std::size_t id, const Shares<Decimal>& shares) {
   if (shares) return Decimal::unknown();
-  for (std::size_t k = 0; k < logits.columns; ++k) {
-    if (k != id && logits(row, k).value() != -infinity) return Decimal::unknown();
+  for (std::size_t k = 0; k < logits.size(); ++k) {
+    if (k != id && logits(k).value() != -infinity) return Decimal::unknown();
   }
-  return logits(row, id).is_exact() ? Decimal(0.0) : Decimal::unknown();
+  return logits(id).is_exact() ? Decimal(0.0) : Decimal::unknown();
 }
 
 // The code of operand k, the targets' ids, as a column beside the rows of logits.
@@ -345,14 +333,9 @@ void check_targets(const Call& call) {
 
 template <class N>
 N loss_of(const Cell<N>& c, std::size_t row) {
-  RowLoss<N> loss{.logits = c(0), .row = row};
-  if (are_ids(*c.call)) {
-    loss.id = id_of(c, row);
-    return loss.value();
-  }
-  const OperandMatrix<N> shares = c(1);
-  loss.shares = &shares;
-  return loss.value();
+  const Line<N> logits{c(0), row, false};
+  if (are_ids(*c.call)) return row_loss(logits, id_of(c, row), {});
+  return row_loss(logits, 0, Line<N>{c(1), row, false});
 }
 
 struct CrossEntropy {
