@@ -4,6 +4,7 @@
 
 #include "ops/numbers/numbers.hpp"
 #include "ops/operation.hpp"
+#include "tensor/resources.hpp"
 
 namespace qkv::inline ops {
 
@@ -93,14 +94,42 @@ struct Cell : CellBase {
 
   /// Return operand `k`'s matrix for this cell, and its matrix `m`.
   OperandMatrix<N> operator()(std::size_t k) const { return of(k, matrix_index(k)); }
-  OperandMatrix<N> of(std::size_t k, std::size_t m) const;
+  OperandMatrix<N> of(std::size_t k, std::size_t m) const {
+    const Tensor& own = input(k);
+    OperandMatrix<N> result{
+        .values = {}, .rows = own.rows(), .columns = own.columns(), .operand = k, .matrix = m};
+    if constexpr (std::is_same_v<N, Interval>) {
+      result.values = bounds[k].low->cells(m);
+      result.high = bounds[k].high->cells(m);
+    } else if constexpr (std::is_same_v<N, Decimal>) {
+      const std::size_t size = decimals[k].empty() ? 0 : result.rows * result.columns;
+      result.decimals = decimals[k].subspan(m * size, size);
+    } else {
+      result.values = own.cells(m);
+    }
+    return result;
+  }
 };
 
-/// Calls `use` for every cell of `first.output`, row by row, in parallel if the work is large.
-/// `operations` is about how many additions or copies a cell costs.
-template <class N>
-void each_cell(const Cell<N>& first, std::size_t operations,
-               const std::function<void(const Cell<N>& cell, std::size_t place)>& use);
+/// Calls `use(cell, place)` for every cell of `first.output`, row by row, in parallel if the work
+/// is large. `operations` is about how many additions or copies a cell costs.
+template <class N, class Use>
+void each_cell(const Cell<N>& first, std::size_t operations, const Use& use) {
+  const std::size_t rows = first.output->rows();
+  const std::size_t columns = first.output->columns();
+  constexpr std::size_t rows_at_a_time = 16;
+  parallel_for(first.output->matrices() * rows, rows_at_a_time, operations * columns,
+               [&](std::size_t line, std::size_t end) {
+                 Cell<N> cell = first;
+                 for (; line < end; ++line) {
+                   cell.matrix = line / rows;
+                   cell.row = line % rows;
+                   for (cell.column = 0; cell.column < columns; ++cell.column) {
+                     use(cell, line * columns + cell.column);
+                   }
+                 }
+               });
+}
 
 /// Returns the expression of term(0), term(1), …; a single one stays as it is.
 template <class Term>

@@ -47,16 +47,13 @@ struct Embed : FormByRows<"the rows of {1} whose numbers are in {0}", "token d_m
     if (axes.size() == 2) axes.front().name = "batch";
     axes.push_back(call.inputs[1]->axes.back());
     if (axes.back().name.empty()) axes.back().name = "d_model";
-    Tensor result = uninitialised(std::move(axes));
-    const Values& table = call.inputs[1]->values;
-    const std::size_t width = result.columns();
-    double* row = result.values.mutable_span().data();
-    Scratch scratch;
-    for (const double id : call.inputs[0]->values) {
-      row = std::ranges::copy(table.read(static_cast<std::size_t>(id) * width, width, scratch), row)
-                .out;
-    }
-    return result;
+    return by_rows(
+        call, uninitialised(std::move(axes)), 1, [](const Operands& of, std::span<double> cells) {
+          thread_local Scratch scratch;
+          const Tensor& table = of.at().input(1);
+          const std::size_t first = table.index(0, id_of(of.at()), 0);
+          std::ranges::copy(table.values.read(first, cells.size(), scratch), cells.begin());
+        });
   }
 };
 

@@ -212,9 +212,8 @@ Tensor dealt_out_to_heads(const Tensor& joined, const Tensor& heads) {
   return with_numbers(heads, xt::transpose(columns, {0, 3, 1, 2}));
 }
 
-Tensor reshape_only(const Tensor& numbers, Tensor shape) {
-  shape.values = numbers.values;
-  return shape;
+Tensor reshape_only(const Tensor& numbers, const Tensor& shape) {
+  return {.axes = shape.axes, .values = numbers.values, .dot_width = shape.dot_width};
 }
 
 namespace {

@@ -50,7 +50,7 @@ inline constexpr Mistake other_heads{
 
 /// Returns the numbers in the right result's `shape` without transposing axes: the commonest slip
 /// of programs that split features into heads, `x.view(heads, n, d_k)`, or join them.
-Tensor reshape_only(const Tensor& numbers, Tensor shape);
+Tensor reshape_only(const Tensor& numbers, const Tensor& shape);
 
 /// Returns the heads of the transpose of the matrix that they make side by side, as programs hold a
 /// weight of all heads; empty if that is not square.

@@ -313,7 +313,7 @@ struct SplitHeads {
     if (axes.heads) axes.outer.push_back(*axes.heads);
     axes.heads = Axis{.name = "head", .size = heads};
     Tensor parts = uninitialised(axes.all());
-    if (cuts_rows(call)) return reshape_only(*call.inputs[0], std::move(parts));
+    if (cuts_rows(call)) return reshape_only(*call.inputs[0], parts);
     return cut_into_heads(*call.inputs[0], std::move(parts));
   }
 };

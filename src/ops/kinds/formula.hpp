@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "ops/cell.hpp"
-#include "tensor/resources.hpp"
 
 /// What operations of every kind need: functions of numbers, formulas over matrices and over rows.
 

@@ -136,30 +136,16 @@ Versions output_skipped(const StepView& step) {
   return {};
 }
 
-// With a weight for each head, programs compute all heads in one product and then split it.
-struct Fused {
-  Tensor heads, joined;
-};
-
-std::optional<Fused> fused(const StepView& step) {
+// With a weight for each head, programs compute all heads in one product and then split it: here
+// wrongly.
+template <Tensor (*split)(const Tensor& joined, const Tensor& heads)>
+Versions heads_split_by(const StepView& step) {
   if (step.operand(1).matrices() < 2) return {};
   Call call = call_of(step);
-  Tensor heads = Project::compute(call);
+  const Tensor heads = Project::compute(call);
   if (heads.matrices() == call.inputs[0]->matrices()) return {};
   call.inputs = {&heads};
-  call.names = {step.name};
-  Tensor joined = concat_heads_operation.compute(call);
-  return Fused{std::move(heads), std::move(joined)};
-}
-
-Versions heads_reshaped(const StepView& step) {
-  const auto all = fused(step);
-  return all ? Versions{reshape_only(all->joined, all->heads)} : Versions();
-}
-
-Versions heads_interleaved(const StepView& step) {
-  const auto all = fused(step);
-  return all ? Versions{dealt_out_to_heads(all->joined, all->heads)} : Versions();
+  return {split(concat_heads_operation.compute(call), heads)};
 }
 
 // Only where numbers were submitted: on paper each head has its own weight, which is not square.
@@ -253,8 +239,9 @@ constexpr Mistake project_mistakes[] = {
      Operand{1, fused_weight_transposed}},
     {"project.missing-bias", "The bias was left out.", "After the product comes + b.",
      SkipOperand{2}},
-    {"heads.interleaved", only_reshaped_into_heads, cut_columns_into_heads, heads_reshaped},
-    {"heads.interleaved", dealt_out_in_turn, first_block_first, heads_interleaved},
+    {"heads.interleaved", only_reshaped_into_heads, cut_columns_into_heads,
+     heads_split_by<reshape_only>},
+    {"heads.interleaved", dealt_out_in_turn, first_block_first, heads_split_by<dealt_out_to_heads>},
     {"output.skipped", "The output weight W_O was left out.",
      "What the heads found is still to be multiplied by W_O.", output_skipped},
     {"project.unknown-offset", "Every row is off by the same: a bias that is not the lesson's.",
