@@ -11,27 +11,16 @@ namespace qkv::inline tensor {
 /// Recomputes numbers, and caches the blocks that were read. Thread-safe.
 class Values::Lazy {
  public:
-  /// `source` fills many lines at once; `work` changes each, if there is one.
-  Lazy(std::size_t size, std::size_t width, LineFunction source, LineFunction work)
+  Lazy(std::size_t size, std::size_t width, LineFunction source)
       : size_(size),
         width_(width),
         lines_a_block_(std::max<std::size_t>(1, numbers_a_block / width)),
         source_(std::move(source)),
-        work_(std::move(work)),
         is_there_((size_ / width + lines_a_block_ - 1) / lines_a_block_) {}
 
   std::size_t width() const { return width_; }
 
-  void fill_lines(std::size_t first, std::span<double> cells) const {
-    constexpr std::size_t at_a_time = 16;
-    constexpr std::size_t operations = 4;  // per number: read, transform, write
-    if (!work_) return source_(first, cells);
-    parallel_for(cells.size() / width_, at_a_time, operations * width_,
-                 [&](std::size_t l, std::size_t end) {
-                   source_(first + l, cells.subspan(l * width_, (end - l) * width_));
-                   for (; l < end; ++l) work_(first + l, cells.subspan(l * width_, width_));
-                 });
-  }
+  void fill_lines(std::size_t first, std::span<double> cells) const { source_(first, cells); }
 
   const double* part(std::size_t first, std::size_t count) const {
     if (count == 0) return nullptr;
@@ -72,7 +61,6 @@ class Values::Lazy {
   const std::size_t width_;
   const std::size_t lines_a_block_;
   const LineFunction source_;
-  const LineFunction work_;
   mutable std::mutex mutex_;
   mutable Vector numbers_;
   mutable std::vector<std::atomic<bool>> is_there_;
@@ -97,19 +85,29 @@ Values Values::uninitialised(std::size_t size) {
 }
 
 Values Values::lazy(const Values& from, std::size_t width, LineFunction work) {
-  const auto source = [from, width](std::size_t line, std::span<double> cells) {
-    if (from.lazy_) return from.lazy_->fill_lines(line, cells);
-    std::copy_n(from.data_ + line * width, cells.size(), cells.begin());
+  const auto source = [from, width, work = std::move(work)](std::size_t first,
+                                                            std::span<double> cells) {
+    constexpr std::size_t at_a_time = 16;
+    constexpr std::size_t operations = 4;  // per number: read, transform, write
+    parallel_for(cells.size() / width, at_a_time, operations * width,
+                 [&](std::size_t l, std::size_t end) {
+                   const auto lines = cells.subspan(l * width, (end - l) * width);
+                   if (from.lazy_) {
+                     from.lazy_->fill_lines(first + l, lines);
+                   } else {
+                     std::copy_n(from.data_ + (first + l) * width, lines.size(), lines.begin());
+                   }
+                   for (; l < end; ++l) work(first + l, cells.subspan(l * width, width));
+                 });
   };
-  return Values(std::make_shared<const Lazy>(from.size(), width, source, std::move(work)),
-                from.size());
+  return lazy(from.size(), width, source);
 }
 
 Values Values::lazy(std::size_t size, std::size_t width, LineFunction source) {
   if (width == 0 || size % width != 0) {
     throw std::logic_error("recomputed: the numbers are no whole lines");
   }
-  return Values(std::make_shared<const Lazy>(size, width, std::move(source), nullptr), size);
+  return Values(std::make_shared<const Lazy>(size, width, std::move(source)), size);
 }
 
 std::span<double> Scratch::of(std::size_t count) {
