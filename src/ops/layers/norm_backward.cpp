@@ -64,11 +64,17 @@ class DualInterval {
   std::vector<Interval> slopes_;
 };
 
-/// Bounds of a cell over a box of inputs, by the mean value theorem: its value in the middle, and
-/// at most each slope times the input's distance from there. `cell_of` returns it from numbers, or
-/// from dual intervals.
+/// Returns a cell of these inputs.
+template <class N, class CellOf>
+N worked_out(const std::vector<N>& inputs, const CellOf& cell_of) {
+  return cell_of(inputs);
+}
+
+/// Its bounds over a box of inputs, which occur several times. By the mean value theorem they are
+/// its value in the middle, and at most each slope times the input's distance from there. `cell_of`
+/// returns it from numbers, or from dual intervals.
 template <class CellOf>
-Interval mean_value_bounds(const std::vector<Interval>& inputs, const CellOf& cell_of) {
+Interval worked_out(const std::vector<Interval>& inputs, const CellOf& cell_of) {
   std::vector<double> middle;
   std::vector<DualInterval> climbs;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
@@ -134,18 +140,6 @@ std::vector<N> by_gain(const Cell<N>& c) {
   return cells;
 }
 
-// x and t occur several times: the mean value theorem keeps the interval narrow.
-Interval norm_range(const std::vector<Interval>& x, const std::vector<Interval>& t, std::size_t i,
-                    Norm norm, double eps) {
-  std::vector<Interval> inputs = x;
-  inputs.insert(inputs.end(), t.begin(), t.end());
-  const auto at = [&](const auto& all) {
-    const auto half = all.begin() + static_cast<long>(x.size());
-    return NormGradient(std::vector(all.begin(), half), std::vector(half, all.end()), norm, eps)(i);
-  };
-  return mean_value_bounds(inputs, at);
-}
-
 // The code of `c`, a row less its mean, and of `r`, the root of its mean square.
 std::string code_of_row(const Call& call, Norm norm, std::string_view row) {
   return fmt::format("c = {0}{1}; r = {{np}}.sqrt((c ** 2).mean({{keep}}) + {2}); ", row,
@@ -181,13 +175,15 @@ struct GradRow {
 
   template <class N>
   static N cell(const Cell<N>& c) {
-    const std::vector<N> x = numbers_of(line_of(c, self));
-    const std::vector<N> t = by_gain(c);
-    if constexpr (std::is_same_v<N, Interval>) {
-      return norm_range(x, t, c.column, norm, eps_of(*c.call));
-    } else {
-      return NormGradient<N>(x, t, norm, eps_of(*c.call))(c.column);
-    }
+    std::vector<N> x_and_t = numbers_of(line_of(c, self));
+    const auto width = static_cast<long>(x_and_t.size());
+    const std::vector<N> its_t = by_gain(c);
+    x_and_t.insert(x_and_t.end(), its_t.begin(), its_t.end());
+    return worked_out(x_and_t, [&](const auto& all) {
+      const std::vector x(all.begin(), all.begin() + width);
+      const std::vector t(all.begin() + width, all.end());
+      return NormGradient(x, t, norm, eps_of(*c.call))(c.column);
+    });
   }
 
   static void fill_row(const Operands& of, std::span<double> cells) {
@@ -223,11 +219,7 @@ struct GradGain : FormByRows<"the column sums of {0} ∘ x̂, x̂ = {2} normalis
     const auto normed = [&](const auto& row) {
       return NormedRow(row, norm, eps_of(*c.call)).cells[c.column];
     };
-    if constexpr (std::is_same_v<N, Interval>) {
-      return c(grad_output)(c.row, c.column) * mean_value_bounds(x, normed);
-    } else {
-      return c(grad_output)(c.row, c.column) * normed(x);
-    }
+    return c(grad_output)(c.row, c.column) * worked_out(x, normed);
   }
 
   static void fill_row(const Operands& of, std::span<double> cells) {

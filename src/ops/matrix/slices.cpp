@@ -73,17 +73,13 @@ Versions not_appended(const StepView& step) {
   const std::size_t past = step.operand().rows();
   Versions results;
   for (const std::size_t kept : {past, all.rows() == 0 ? 0 : all.rows() - 1}) {
+    Block first = Block::of(all);
+    first.rows.to = kept;
     AxisRoles axes(all);
     axes.rows = {.name = axes.rows.name, .size = kept};
-    Tensor shorter = uninitialised(axes.all());
-    Tensor zeroed = all;
-    for (std::size_t m = 0; !all.values.empty() && m < all.matrices(); ++m) {
-      const std::span<const double> first = all.cells(m).first(kept * all.columns());
-      if (kept > 0) std::ranges::copy(first, shorter.mutable_cells(m).begin());
-      std::ranges::fill(zeroed.mutable_cells(m).subspan(first.size()), 0.0);
-    }
-    results.push_back(std::move(shorter));
-    results.push_back(std::move(zeroed));
+    const Tensor shorter = block_of(all, uninitialised(axes.all()), first);
+    results.push_back(shorter);
+    results.push_back(padded(shorter, uninitialised_like(all), first));
   }
   return results;
 }
