@@ -157,25 +157,15 @@ N sum(std::size_t count, Term term) {
   }
 }
 
-/// The call's axis for each axis name of a form.
-using Bindings = std::map<std::string, Axis, std::less<>>;
-
-/// Matches the operands with the form: the same axis name must have the same size everywhere.
-/// Throws InputError naming the axis, both sizes and both operands, as in
-/// `scores: d_k is 2 in Q (7×2) but 3 in K (7×3)`
-Bindings bind(const Call& call, const Form& form);
-
 /// Returns the axes of a call's result as `output_of` does, or with other leading ones, without
-/// values.
+/// values. The same axis name of the form must have the same size in all operands. Throws
+/// InputError naming the axis, both sizes and both operands, as in `scores: d_k is 2 in Q (7×2) but
+/// 3 in K (7×3)`
 Tensor frame_of(const Call& call, const Form& form, std::optional<std::vector<Axis>> leading = {});
 
 /// Returns a tensor with the form's output axes, uninitialised, with the operands' labels. Leading
-/// axes broadcast as in NumPy (sizes equal, 1, or missing). Throws InputError as `bind`.
+/// axes broadcast as in NumPy (sizes equal, 1, or missing). Throws InputError as `frame_of`.
 Tensor output_of(const Call& call, const Form& form);
-
-/// Returns the operands' leading axes, broadcast as in NumPy, or shared if the form shares heads.
-/// Throws InputError if they do not fit.
-std::vector<Axis> leading_axes(const Call& call, const Form& form);
 
 /// Returns the two axis names of "query d_k".
 std::pair<std::string_view, std::string_view> axis_names(std::string_view matrix);

@@ -202,6 +202,9 @@ struct Bound {
   std::size_t operand = 0;
 };
 
+// The call's axis for each axis name of a form.
+using Bindings = std::map<std::string, Bound, std::less<>>;
+
 [[noreturn]] void refuse_sizes(const Call& call, std::string_view name, const Bound& first,
                                const Bound& other) {
   refuse(call, fmt::format("{} is {} in {} but {} in {}", name, first.axis.size,
@@ -216,8 +219,8 @@ void refuse_several(const Call& call, std::string_view symbol, const Axis& axis,
   refuse(call, fmt::format("{} must be {}", operand_text(call, operand), wanted));
 }
 
-void meet(std::map<std::string, Bound, std::less<>>& bound, std::string_view symbol, Axis axis,
-          const Call& call, std::size_t operand) {
+void meet(Bindings& bound, std::string_view symbol, Axis axis, const Call& call,
+          std::size_t operand) {
   if (symbol == "1") return;
   const auto found = bound.find(symbol);
   if (found == bound.end()) {
@@ -238,26 +241,9 @@ bool may_share(const Form& form, const Axis& all, const Axis& few) {
          few.size < all.size && all.size % few.size == 0;
 }
 
-}  // namespace
-
-std::span<const Operation* const> catalogue() { return every_operation; }
-
-const Operation* find_operation(std::string_view name) {
-  const auto* found = std::ranges::find(every_operation, name, &Operation::name);
-  return found == std::end(every_operation) ? nullptr : *found;
-}
-
-bool is_placeholder(std::string_view axis) {
-  return axis == "row" || axis == "column" || axis == "inner";
-}
-
-std::pair<std::string_view, std::string_view> axis_names(std::string_view matrix) {
-  const std::size_t blank = matrix.find(' ');
-  return {matrix.substr(0, blank), matrix.substr(blank + 1)};
-}
-
+// Matches the operands with the form: the same axis name must have the same size everywhere.
 Bindings bind(const Call& call, const Form& form) {
-  std::map<std::string, Bound, std::less<>> bound;
+  Bindings bound;
   for (std::size_t k = 0; k < call.inputs.size(); ++k) {
     const auto [rows, columns] = axis_names(form.operands[std::min(k, form.operands.size() - 1)]);
     const Axis row = call.inputs[k]->row_axis();
@@ -267,14 +253,13 @@ Bindings bind(const Call& call, const Form& form) {
     meet(bound, rows, row, call, k);
     meet(bound, columns, column, call, k);
   }
-  Bindings result;
   for (auto& [symbol, meeting] : bound) {
     if (!is_placeholder(symbol) || meeting.axis.name.empty()) meeting.axis.name = symbol;
-    result.emplace(symbol, std::move(meeting.axis));
   }
-  return result;
+  return bound;
 }
 
+// The operands' leading axes, broadcast as in NumPy, or shared if the form shares heads.
 std::vector<Axis> leading_axes(const Call& call, const Form& form) {
   std::vector<Bound> met;
   for (std::size_t k = 0; k < call.inputs.size(); ++k) {
@@ -300,12 +285,30 @@ std::vector<Axis> leading_axes(const Call& call, const Form& form) {
   return axes;
 }
 
+}  // namespace
+
+std::span<const Operation* const> catalogue() { return every_operation; }
+
+const Operation* find_operation(std::string_view name) {
+  const auto* found = std::ranges::find(every_operation, name, &Operation::name);
+  return found == std::end(every_operation) ? nullptr : *found;
+}
+
+bool is_placeholder(std::string_view axis) {
+  return axis == "row" || axis == "column" || axis == "inner";
+}
+
+std::pair<std::string_view, std::string_view> axis_names(std::string_view matrix) {
+  const std::size_t blank = matrix.find(' ');
+  return {matrix.substr(0, blank), matrix.substr(blank + 1)};
+}
+
 Tensor frame_of(const Call& call, const Form& form, std::optional<std::vector<Axis>> leading) {
   const Bindings bound = bind(call, form);
   std::vector<Axis> axes = leading ? *std::move(leading) : leading_axes(call, form);
   const auto [rows, columns] = axis_names(form.output);
   for (const std::string_view axis : {rows, columns}) {
-    axes.push_back(axis == "1" ? Axis{.name = "", .size = 1} : bound.find(axis)->second);
+    axes.push_back(axis == "1" ? Axis{.name = "", .size = 1} : bound.find(axis)->second.axis);
   }
   return {.axes = std::move(axes), .values = {}};
 }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "ops/kinds/formula.hpp"
 #include "ops/kinds/gradient.hpp"
 
 namespace qkv::inline ops {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "ops/heads/head_axis.hpp"
-#include "ops/kinds/formula.hpp"
 #include "ops/kinds/gradient.hpp"
 
 namespace qkv::inline ops {

@@ -28,13 +28,11 @@ struct Append
   }
 
   static Tensor compute(const Call& call) {
-    const Form all = form(call);
-    std::vector<Axis> axes = leading_axes(call, all);
+    AxisRoles axes(frame_of(call, form(call)));
     const Axis past = call.inputs[0]->row_axis();
     const Axis added = call.inputs[1]->row_axis();
-    axes.push_back(joined(past.name.empty() ? added.name : past.name, {past, added}));
-    axes.push_back(bind(call, all).find("column")->second);
-    Tensor result = uninitialised(std::move(axes));
+    axes.rows = joined(past.name.empty() ? added.name : past.name, {past, added});
+    Tensor result = uninitialised(axes.all());
     CellBase at{.call = &call, .output = &result};
     for (; !result.values.empty() && at.matrix < result.matrices(); ++at.matrix) {
       const std::span<double> cells = result.mutable_cells(at.matrix);

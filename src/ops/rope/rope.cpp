@@ -1,5 +1,4 @@
 #include "ops/heads/head_axis.hpp"
-#include "ops/kinds/formula.hpp"
 #include "ops/kinds/gradient.hpp"
 #include "ops/layers/norms.hpp"
 #include "ops/rope/rotation.hpp"
