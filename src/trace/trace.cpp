@@ -37,6 +37,125 @@ std::optional<std::size_t> bound_size(const Trace& trace, std::string_view axis)
   return {};
 }
 
+struct Word {
+  std::string_view name;
+  std::string_view axes;
+};
+
+constexpr Word known_words[] = {
+    {"token_ids", "1 token"},
+    {"token_embeddings", "token d_model"},
+    {"position_embeddings", "token d_model"},
+    {"X", "token d_model"},
+    {"W_Q", "d_model d_k"},
+    {"W_K", "d_model d_k"},
+    {"W_V", "d_model d_v"},
+    {"W_O", "h·d_v d_model"},
+    {"Q", "token d_k"},
+    {"K", "token d_k"},
+    {"V", "token d_v"},
+    {"scores", "query key"},
+    {"scaled_scores", "query key"},
+    {"masked_scores", "query key"},
+    {"attention_weights", "query key"},
+    {"context", "token d_v"},
+    {"concat", "token h·d_v"},
+    {"output", "token d_model"},
+};
+
+/// Returns the axes of a conventional name: "W_Q" → "d_model d_k"; empty for other names.
+std::string_view known_axes(std::string_view name) {
+  const auto* word = std::ranges::find(known_words, name, &Word::name);
+  return word == std::end(known_words) ? std::string_view() : word->axes;
+}
+
+/// True for names of weights: W, W_Q, Wq, W1, w_out.
+bool is_name_of_weight(std::string_view name) {
+  name.remove_prefix(name.rfind('.') + 1);  // h0.W_Q
+  if (!name.starts_with('W') && !name.starts_with('w')) return false;
+  const bool is_word = name.size() > 2 && name[1] >= 'a' && name[1] <= 'z';
+  return !is_word;
+}
+
+/// True for names of queries, keys or values, whose leading axis is the heads: Q, K, V, past_K,
+/// V_new.
+bool is_name_of_heads(std::string_view name) {
+  constexpr std::string_view past = "past_";
+  constexpr std::string_view added = "_new";
+  if (name.starts_with(past)) name.remove_prefix(past.size());
+  if (name.ends_with(added)) name.remove_suffix(added.size());
+  return name == "Q" || name == "K" || name == "V";
+}
+
+void name_axis(Axis& axis, std::string_view name) {
+  if (axis.name.empty() && name != "1" && !is_placeholder(name)) axis.name = name;
+}
+
+void name_matrix(Tensor& tensor, std::string_view axes) {
+  if (axes.empty()) return;
+  const auto [rows, columns] = axis_names(axes);
+  name_axis(tensor.axes.back(), columns);
+  if (tensor.rank() > 1) name_axis(tensor.axes[tensor.rank() - 2], rows);
+}
+
+// A weight stored out × in has the conventional axes of its name swapped.
+void swap_usual_axes(Given& given, std::string_view axes) {
+  Tensor& tensor = given.tensor;
+  if (axes.empty() || tensor.rank() < 2) return;
+  const auto [rows, columns] = axis_names(axes);
+  if (rows != "column" || columns != "inner") return;
+  const auto [usual_rows, usual_columns] = axis_names(known_axes(given.name));
+  Axis& row = tensor.axes[tensor.rank() - 2];
+  Axis& column = tensor.axes.back();
+  if (row.name == usual_rows && column.name == usual_columns) std::swap(row.name, column.name);
+}
+
+void name_leading(Tensor& tensor, std::string_view innermost) {
+  const std::size_t leading = tensor.leading_axes();
+  if (leading > 0) name_axis(tensor.axes[leading - 1], innermost);
+  if (leading > 1) name_axis(tensor.axes[leading - 2], "batch");
+}
+
+bool counts_tokens(const Axis& axis) {
+  return axis.name.empty() || axis.name == "token" || axis.name == "query" || axis.name == "key";
+}
+
+// Labels tensors with one row per token, and token ids, which are a vector.
+void label_tokens(Tensor& tensor, const AxisLabels& tokens) {
+  const bool is_ids = tensor.rank() == 1 && tensor.axes[0].name == "token";
+  if (tokens.empty() || (tensor.rank() == 1 && !is_ids)) return;
+  Axis& axis = is_ids ? tensor.axes[0] : tensor.axes[tensor.rank() - 2];
+  if (axis.labels.empty() && axis.size == tokens.size() && counts_tokens(axis))
+    axis.labels = tokens;
+}
+
+// True if the rows of operand `k` may be tokens. Rows of weights are features, even if there are as
+// many, unless the columns that they meet are tokens.
+bool may_have_tokens(const Call& call, const Form& form, std::size_t k) {
+  if (is_name_of_weight(call.names[k])) return false;
+  const auto rows = axis_names(form.operands[std::min(k, form.operands.size() - 1)]).first;
+  const bool is_vector = call.inputs[k]->rank() < 2;
+  if (rows != "inner") return is_vector || (rows != "1" && rows != "column");
+  const Axis& met = call.inputs[0]->axes.back();
+  return !met.labels.empty() || met.name == "key" || met.name == "query";
+}
+
+std::vector<std::string> labels_of(const Axis& axis, std::size_t batch) {
+  std::vector<std::string> labels;
+  if (axis.labels.empty()) return labels;
+  for (std::size_t i = 0; i < axis.size; ++i) labels.emplace_back(axis.label(i, batch));
+  return labels;
+}
+
+void fill(std::vector<std::string>& labels, std::size_t count) {
+  labels.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (labels[i].empty()) labels[i] = std::to_string(i + 1);
+  }
+}
+
+std::string name_of_sentence(std::size_t row) { return fmt::format("batch {}", row + 1); }
+
 }  // namespace
 
 const Given* given_in(const Recipe& recipe, std::string_view name) {
@@ -177,113 +296,6 @@ std::optional<std::size_t> symbol(const Trace& trace, std::string_view name) {
   return name.starts_with("d_") ? size_of(name) : std::nullopt;
 }
 
-namespace {
-
-struct Word {
-  std::string_view name;
-  std::string_view axes;
-};
-
-constexpr Word words[] = {
-    {"token_ids", "1 token"},
-    {"token_embeddings", "token d_model"},
-    {"position_embeddings", "token d_model"},
-    {"X", "token d_model"},
-    {"W_Q", "d_model d_k"},
-    {"W_K", "d_model d_k"},
-    {"W_V", "d_model d_v"},
-    {"W_O", "h·d_v d_model"},
-    {"Q", "token d_k"},
-    {"K", "token d_k"},
-    {"V", "token d_v"},
-    {"scores", "query key"},
-    {"scaled_scores", "query key"},
-    {"masked_scores", "query key"},
-    {"attention_weights", "query key"},
-    {"context", "token d_v"},
-    {"concat", "token h·d_v"},
-    {"output", "token d_model"},
-};
-
-/// Returns the axes of a conventional name: "W_Q" → "d_model d_k"; empty for other names.
-std::string_view known_axes(std::string_view name) {
-  const auto* word = std::ranges::find(words, name, &Word::name);
-  return word == std::end(words) ? std::string_view() : word->axes;
-}
-
-/// True for names of weights: W, W_Q, Wq, W1, w_out.
-bool is_name_of_weight(std::string_view name) {
-  name.remove_prefix(name.rfind('.') + 1);  // h0.W_Q
-  if (!name.starts_with('W') && !name.starts_with('w')) return false;
-  const bool is_word = name.size() > 2 && name[1] >= 'a' && name[1] <= 'z';
-  return !is_word;
-}
-
-/// True for names of queries, keys or values, whose leading axis is the heads: Q, K, V, past_K,
-/// V_new.
-bool is_name_of_heads(std::string_view name) {
-  constexpr std::string_view past = "past_";
-  constexpr std::string_view added = "_new";
-  if (name.starts_with(past)) name.remove_prefix(past.size());
-  if (name.ends_with(added)) name.remove_suffix(added.size());
-  return name == "Q" || name == "K" || name == "V";
-}
-
-void name_axis(Axis& axis, std::string_view name) {
-  if (axis.name.empty() && name != "1" && !is_placeholder(name)) axis.name = name;
-}
-
-void name_matrix(Tensor& tensor, std::string_view axes) {
-  if (axes.empty()) return;
-  const auto [rows, columns] = axis_names(axes);
-  name_axis(tensor.axes.back(), columns);
-  if (tensor.rank() > 1) name_axis(tensor.axes[tensor.rank() - 2], rows);
-}
-
-// A weight stored out × in has the conventional axes of its name swapped.
-void swap_usual_axes(Given& given, std::string_view axes) {
-  Tensor& tensor = given.tensor;
-  if (axes.empty() || tensor.rank() < 2) return;
-  const auto [rows, columns] = axis_names(axes);
-  if (rows != "column" || columns != "inner") return;
-  const auto [usual_rows, usual_columns] = axis_names(known_axes(given.name));
-  Axis& row = tensor.axes[tensor.rank() - 2];
-  Axis& column = tensor.axes.back();
-  if (row.name == usual_rows && column.name == usual_columns) std::swap(row.name, column.name);
-}
-
-void name_leading(Tensor& tensor, std::string_view innermost) {
-  const std::size_t leading = tensor.leading_axes();
-  if (leading > 0) name_axis(tensor.axes[leading - 1], innermost);
-  if (leading > 1) name_axis(tensor.axes[leading - 2], "batch");
-}
-
-bool counts_tokens(const Axis& axis) {
-  return axis.name.empty() || axis.name == "token" || axis.name == "query" || axis.name == "key";
-}
-
-// Labels tensors with one row per token, and token ids, which are a vector.
-void label_tokens(Tensor& tensor, const AxisLabels& tokens) {
-  const bool is_ids = tensor.rank() == 1 && tensor.axes[0].name == "token";
-  if (tokens.empty() || (tensor.rank() == 1 && !is_ids)) return;
-  Axis& axis = is_ids ? tensor.axes[0] : tensor.axes[tensor.rank() - 2];
-  if (axis.labels.empty() && axis.size == tokens.size() && counts_tokens(axis))
-    axis.labels = tokens;
-}
-
-// True if the rows of operand `k` may be tokens. Rows of weights are features, even if there are as
-// many, unless the columns that they meet are tokens.
-bool may_have_tokens(const Call& call, const Form& form, std::size_t k) {
-  if (is_name_of_weight(call.names[k])) return false;
-  const auto rows = axis_names(form.operands[std::min(k, form.operands.size() - 1)]).first;
-  const bool is_vector = call.inputs[k]->rank() < 2;
-  if (rows != "inner") return is_vector || (rows != "1" && rows != "column");
-  const Axis& met = call.inputs[0]->axes.back();
-  return !met.labels.empty() || met.name == "key" || met.name == "query";
-}
-
-}  // namespace
-
 void infer_axis_names(Trace& trace) {
   for (Given& given : trace.givens) name_matrix(given.tensor, known_axes(given.name));
 }
@@ -319,26 +331,6 @@ void name_remaining_axes(Trace& trace, const AxisLabels& tokens) {
     label_tokens(given.tensor, tokens);
   }
 }
-
-namespace {
-
-std::vector<std::string> labels_of(const Axis& axis, std::size_t batch) {
-  std::vector<std::string> labels;
-  if (axis.labels.empty()) return labels;
-  for (std::size_t i = 0; i < axis.size; ++i) labels.emplace_back(axis.label(i, batch));
-  return labels;
-}
-
-void fill(std::vector<std::string>& labels, std::size_t count) {
-  labels.resize(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    if (labels[i].empty()) labels[i] = std::to_string(i + 1);
-  }
-}
-
-std::string name_of_sentence(std::size_t row) { return fmt::format("batch {}", row + 1); }
-
-}  // namespace
 
 bool words_differ_by_row(const Tensor& tensor) {
   return tensor.leading_axes() == 0 && tensor.axes.back().labels.size() > tensor.columns();

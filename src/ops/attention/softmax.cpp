@@ -34,47 +34,6 @@ Tensor with_column(const Tensor& weights, At at) {
   return wider;
 }
 
-}  // namespace
-
-bool has_sinks(const Call& call) { return call.inputs.size() == 2; }
-
-double sink_of(const Call& call, std::size_t matrix) {
-  return call.inputs[1]->values[matrix % head_count(*call.inputs[0])];
-}
-
-void share_with_sink(std::span<const double> scores, std::span<double> weights, double sink) {
-  const double left = share_left(max_of(weights), max_of(scores), sink);
-  for (double& weight : weights) weight *= left;
-}
-
-Versions times_ln_2(const StepView& step) { return multiplied_by(step, std::numbers::ln2); }
-Versions times_ln_10(const StepView& step) { return multiplied_by(step, std::numbers::ln10); }
-Versions negated(const StepView& step) {
-  const auto x = step.operand().array();
-  return {with_numbers(step.operand(), xt::where(xt::isinf(x), x, -x))};
-}
-
-Versions hidden_as_0(const StepView& step) {
-  if (all_finite(step.operand().values)) return {};
-  return {by_matrix(step.operand(), finite)};
-}
-
-Versions sinks_in_values(const StepView& step) {
-  const StepView* weights = upstream(step.inputs[0], softmax_operation);
-  if (!weights || weights->inputs.size() < 2 || is_columnwise(call_of(*weights))) return {};
-  Versions results;
-  for (const std::size_t key : {std::size_t{0}, step.operand().columns() - 1}) {
-    results.push_back(by_matrix(step.operand(), [&](const MatrixView& w) -> Matrix {
-      Matrix given = w;
-      xt::view(given, xt::all(), xt::range(key, key + 1)) += given_away(w, Along::rows);
-      return given;
-    }));
-  }
-  return results;
-}
-
-namespace {
-
 Versions scaled_sinks(const StepView& step) {
   const std::size_t d_k = step.operand().dot_width;
   if (step.inputs.size() < 2 || d_k == 0) return {};
@@ -92,38 +51,6 @@ Versions sinks_kept(const StepView& step) {
   return {with_column(weights, At::back), before,
           block_of(before, uninitialised_like(weights), but_last)};
 }
-
-}  // namespace
-
-template <class N>
-N softmax_cell(const Line<N>& line, std::size_t i, const Sink<N>& sink) {
-  N top = largest(line);
-  if (as_double(top) == -infinity) return 0.0;
-  if (sink && as_double(*sink) > as_double(top)) top = *sink;
-  return power(line(i), top) / sum<N>(line.size() + (sink ? 1 : 0), [&](std::size_t j) {
-           return power(j < line.size() ? line(j) : *sink, top);
-         });
-}
-
-// A softmax rises with its own score and falls with every other. Its extremes are at two corners:
-// own score highest and others lowest, and the reverse.
-template <>
-Interval softmax_cell(const Line<Interval>& line, std::size_t i, const Sink<Interval>& sink) {
-  const auto corner = [&](bool own_high) {
-    std::vector<double> scores = bounds_of(line, !own_high);
-    scores[i] = own_high ? line(i).high : line(i).low;
-    Sink<double> other;
-    if (sink) other = own_high ? sink->low : sink->high;
-    return softmax_cell(Line<double>{{scores, 1, scores.size()}, 0, false}, i, other);
-  };
-  return {corner(false), corner(true)};
-}
-
-template double softmax_cell(const Line<double>&, std::size_t, const Sink<double>&);
-template Expression softmax_cell(const Line<Expression>&, std::size_t, const Sink<Expression>&);
-template Decimal softmax_cell(const Line<Decimal>&, std::size_t, const Sink<Decimal>&);
-
-namespace {
 
 // The weights of a line of scores; zeros if everything is hidden.
 void softmax_of_line(std::span<const double> scores, std::span<double> weights) {
@@ -317,6 +244,71 @@ constexpr Mistake softmax_mistakes[] = {
 };
 
 }  // namespace
+
+bool has_sinks(const Call& call) { return call.inputs.size() == 2; }
+
+double sink_of(const Call& call, std::size_t matrix) {
+  return call.inputs[1]->values[matrix % head_count(*call.inputs[0])];
+}
+
+void share_with_sink(std::span<const double> scores, std::span<double> weights, double sink) {
+  const double left = share_left(max_of(weights), max_of(scores), sink);
+  for (double& weight : weights) weight *= left;
+}
+
+Versions times_ln_2(const StepView& step) { return multiplied_by(step, std::numbers::ln2); }
+Versions times_ln_10(const StepView& step) { return multiplied_by(step, std::numbers::ln10); }
+Versions negated(const StepView& step) {
+  const auto x = step.operand().array();
+  return {with_numbers(step.operand(), xt::where(xt::isinf(x), x, -x))};
+}
+
+Versions hidden_as_0(const StepView& step) {
+  if (all_finite(step.operand().values)) return {};
+  return {by_matrix(step.operand(), finite)};
+}
+
+Versions sinks_in_values(const StepView& step) {
+  const StepView* weights = upstream(step.inputs[0], softmax_operation);
+  if (!weights || weights->inputs.size() < 2 || is_columnwise(call_of(*weights))) return {};
+  Versions results;
+  for (const std::size_t key : {std::size_t{0}, step.operand().columns() - 1}) {
+    results.push_back(by_matrix(step.operand(), [&](const MatrixView& w) -> Matrix {
+      Matrix given = w;
+      xt::view(given, xt::all(), xt::range(key, key + 1)) += given_away(w, Along::rows);
+      return given;
+    }));
+  }
+  return results;
+}
+
+template <class N>
+N softmax_cell(const Line<N>& line, std::size_t i, const Sink<N>& sink) {
+  N top = largest(line);
+  if (as_double(top) == -infinity) return 0.0;
+  if (sink && as_double(*sink) > as_double(top)) top = *sink;
+  return power(line(i), top) / sum<N>(line.size() + (sink ? 1 : 0), [&](std::size_t j) {
+           return power(j < line.size() ? line(j) : *sink, top);
+         });
+}
+
+// A softmax rises with its own score and falls with every other. Its extremes are at two corners:
+// own score highest and others lowest, and the reverse.
+template <>
+Interval softmax_cell(const Line<Interval>& line, std::size_t i, const Sink<Interval>& sink) {
+  const auto corner = [&](bool own_high) {
+    std::vector<double> scores = bounds_of(line, !own_high);
+    scores[i] = own_high ? line(i).high : line(i).low;
+    Sink<double> other;
+    if (sink) other = own_high ? sink->low : sink->high;
+    return softmax_cell(Line<double>{{scores, 1, scores.size()}, 0, false}, i, other);
+  };
+  return {corner(false), corner(true)};
+}
+
+template double softmax_cell(const Line<double>&, std::size_t, const Sink<double>&);
+template Expression softmax_cell(const Line<Expression>&, std::size_t, const Sink<Expression>&);
+template Decimal softmax_cell(const Line<Decimal>&, std::size_t, const Sink<Decimal>&);
 
 void softmax_of_row(std::span<const double> scores, std::span<double> weights, bool is_large) {
   if (!is_large || !softmax_row(scores, weights)) softmax_of_line(scores, weights);

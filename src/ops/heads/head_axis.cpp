@@ -88,136 +88,6 @@ struct GradOthers : SwitchOff, OwnCells {
       "The gradients of the other heads stay as they are."};
 };
 
-}  // namespace
-
-constinit const Operation sum_heads_operation = operation_of<SumHeads>({
-    .name = "sum_heads",
-    .title = "Add up the heads",
-    .says = "Each head proposes a change to every token's row. The changes are added.",
-    .notice = "This equals joining the heads and multiplying by the whole of W_O.",
-    .operands = R"(["changes"])",
-    .mistakes = sum_heads_mistakes,
-    .backward = backward_by<GradHeads>,
-});
-
-constinit const Operation switch_off_operation = operation_of<SwitchOff>({
-    .name = "switch_off",
-    .title = "Switch one head off",
-    .says = "All numbers of one head become 0; the other heads stay. What the model can't do "
-            "without the head shows what the head is for.",
-    .notice = "Only one head has changed.",
-    .operands = R"(["context"])",
-    .options = switch_off_options,
-    .backward = backward_by<GradOthers>,
-});
-
-bool has_heads(const Tensor& tensor) {
-  const std::size_t leading = tensor.leading_axes();
-  return leading > 0 && tensor.axes[leading - 1].name != "batch";
-}
-
-std::size_t head_count(const Tensor& tensor) {
-  return has_heads(tensor) ? tensor.axes[tensor.leading_axes() - 1].size : 1;
-}
-
-void refuse_without_heads(const Call& call, std::string_view what) {
-  if (has_heads(*call.inputs[0])) return;
-  refuse(call, fmt::format("{} has no axis of heads{}", operand_text(call, 0), what));
-}
-
-void require_one_per_head(const Call& call, std::string_view what) {
-  const std::size_t heads = head_count(*call.inputs[0]);
-  if (call.inputs[1]->values.size() == heads) return;
-  refuse(call, fmt::format("{} must be a vector of {} {}, one for each head of {}",
-                           operand_text(call, 1), heads, what, operand_text(call, 0)));
-}
-
-Tensor with_heads(const Tensor& tensor, std::size_t heads,
-                  const std::function<std::size_t(std::size_t)>& taken) {
-  const std::size_t few = head_count(tensor);
-  AxisRoles axes(tensor);
-  axes.heads = Axis{.name = axes.heads ? axes.heads->name : "head", .size = heads};
-  Tensor result = uninitialised(axes.all());
-  result.dot_width = tensor.dot_width;
-  for (std::size_t m = 0; !result.values.empty() && m < result.matrices(); ++m) {
-    std::ranges::copy(tensor.cells(m / heads * few + taken(m % heads)),
-                      result.mutable_cells(m).begin());
-  }
-  return result;
-}
-
-Versions by_heads(const Tensor& tensor, std::size_t heads, Matrix (*formula)(const Matrix&)) {
-  if (heads < 2) return {};
-  Tensor result = uninitialised_like(tensor);
-  const std::size_t size = heads * tensor.rows() * tensor.columns();
-  const std::array shape = {heads, tensor.rows() * tensor.columns()};
-  for (std::size_t first = 0; first < tensor.values.size(); first += size) {
-    xt::noalias(view_as<2>(result.values.mutable_span().subspan(first, size), shape)) =
-        formula(view_as<2>(tensor.values.part(first, size), shape));
-  }
-  return {std::move(result)};
-}
-
-Versions one_head_in_all(const Tensor& tensor, std::size_t most) {
-  const std::size_t heads = head_count(tensor);
-  Versions results;
-  if (heads < 2 || heads > most_other_heads || tensor.values.empty()) return results;
-  for (std::size_t head = 0; head < std::min(heads, most); ++head) {
-    results.push_back(with_heads(tensor, heads, [head](std::size_t) { return head; }));
-  }
-  return results;
-}
-
-Versions with_other_heads(const StepView& step) {
-  constexpr std::size_t many_numbers = std::size_t{1} << 18;  // then only the first one is tried
-  const auto& known = step.operation->mistakes;
-  const bool has_reversed = std::ranges::find(known, "heads.reversed", &Mistake::id) != known.end();
-  const bool makes_heads = step.operation == &split_heads_operation;
-  Versions results;
-  for (std::size_t k = 0; k < step.inputs.size(); ++k) {
-    const Tensor all = makes_heads ? step.operation->compute(call_of(step)) : step.operand(k);
-    const std::size_t heads = head_count(all);
-    Versions others = one_head_in_all(all, all.values.size() > many_numbers ? 1 : heads);
-    if (others.empty()) continue;
-    const auto add_neighbours = [&](std::size_t next) {
-      const auto taken = [&](std::size_t head) { return (head + next) % heads; };
-      others.push_back(with_heads(all, heads, taken));
-    };
-    // Two heads that change places are in reverse order.
-    if (heads > 2 || !has_reversed) add_neighbours(1);
-    if (heads > 2) add_neighbours(heads - 1);
-    for (Tensor& other : others) {
-      results.push_back(makes_heads ? std::move(other) : with_operand(step, k, other));
-    }
-  }
-  return results;
-}
-
-Versions transposed_side_by_side(const Tensor& heads) {
-  const std::size_t size = heads.rows(), width = heads.columns();
-  if (heads.matrices() < 2 || heads.matrices() * width != size) return {};
-  Tensor result = heads;
-  const std::span<double> cells = result.values.mutable_span();
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const std::size_t row = i / width % size;
-    const std::size_t column = i / width / size * width + i % width;  // among those of all heads
-    cells[i] = heads.values[(row / width * size + column) * width + row % width];
-  }
-  return {std::move(result)};
-}
-
-Tensor dealt_out_to_heads(const Tensor& joined, const Tensor& heads) {
-  const auto [batch, h, n, d] = heads.array<4>().shape();
-  const auto columns = view_as<4>(joined.values, {batch, n, d, h});
-  return with_numbers(heads, xt::transpose(columns, {0, 3, 1, 2}));
-}
-
-Tensor reshape_only(const Tensor& numbers, const Tensor& shape) {
-  return {.axes = shape.axes, .values = numbers.values, .dot_width = shape.dot_width};
-}
-
-namespace {
-
 // The tensor with each row repeated `times` times in succession.
 Tensor with_tokens_repeated(const Tensor& tensor, std::size_t times) {
   AxisRoles axes(tensor);
@@ -345,6 +215,132 @@ constexpr Mistake repeat_backward_mistakes[] = {
 };
 
 }  // namespace
+
+constinit const Operation sum_heads_operation = operation_of<SumHeads>({
+    .name = "sum_heads",
+    .title = "Add up the heads",
+    .says = "Each head proposes a change to every token's row. The changes are added.",
+    .notice = "This equals joining the heads and multiplying by the whole of W_O.",
+    .operands = R"(["changes"])",
+    .mistakes = sum_heads_mistakes,
+    .backward = backward_by<GradHeads>,
+});
+
+constinit const Operation switch_off_operation = operation_of<SwitchOff>({
+    .name = "switch_off",
+    .title = "Switch one head off",
+    .says = "All numbers of one head become 0; the other heads stay. What the model can't do "
+            "without the head shows what the head is for.",
+    .notice = "Only one head has changed.",
+    .operands = R"(["context"])",
+    .options = switch_off_options,
+    .backward = backward_by<GradOthers>,
+});
+
+bool has_heads(const Tensor& tensor) {
+  const std::size_t leading = tensor.leading_axes();
+  return leading > 0 && tensor.axes[leading - 1].name != "batch";
+}
+
+std::size_t head_count(const Tensor& tensor) {
+  return has_heads(tensor) ? tensor.axes[tensor.leading_axes() - 1].size : 1;
+}
+
+void refuse_without_heads(const Call& call, std::string_view what) {
+  if (has_heads(*call.inputs[0])) return;
+  refuse(call, fmt::format("{} has no axis of heads{}", operand_text(call, 0), what));
+}
+
+void require_one_per_head(const Call& call, std::string_view what) {
+  const std::size_t heads = head_count(*call.inputs[0]);
+  if (call.inputs[1]->values.size() == heads) return;
+  refuse(call, fmt::format("{} must be a vector of {} {}, one for each head of {}",
+                           operand_text(call, 1), heads, what, operand_text(call, 0)));
+}
+
+Tensor with_heads(const Tensor& tensor, std::size_t heads,
+                  const std::function<std::size_t(std::size_t)>& taken) {
+  const std::size_t few = head_count(tensor);
+  AxisRoles axes(tensor);
+  axes.heads = Axis{.name = axes.heads ? axes.heads->name : "head", .size = heads};
+  Tensor result = uninitialised(axes.all());
+  result.dot_width = tensor.dot_width;
+  for (std::size_t m = 0; !result.values.empty() && m < result.matrices(); ++m) {
+    std::ranges::copy(tensor.cells(m / heads * few + taken(m % heads)),
+                      result.mutable_cells(m).begin());
+  }
+  return result;
+}
+
+Versions by_heads(const Tensor& tensor, std::size_t heads, Matrix (*formula)(const Matrix&)) {
+  if (heads < 2) return {};
+  Tensor result = uninitialised_like(tensor);
+  const std::size_t size = heads * tensor.rows() * tensor.columns();
+  const std::array shape = {heads, tensor.rows() * tensor.columns()};
+  for (std::size_t first = 0; first < tensor.values.size(); first += size) {
+    xt::noalias(view_as<2>(result.values.mutable_span().subspan(first, size), shape)) =
+        formula(view_as<2>(tensor.values.part(first, size), shape));
+  }
+  return {std::move(result)};
+}
+
+Versions one_head_in_all(const Tensor& tensor, std::size_t most) {
+  const std::size_t heads = head_count(tensor);
+  Versions results;
+  if (heads < 2 || heads > most_other_heads || tensor.values.empty()) return results;
+  for (std::size_t head = 0; head < std::min(heads, most); ++head) {
+    results.push_back(with_heads(tensor, heads, [head](std::size_t) { return head; }));
+  }
+  return results;
+}
+
+Versions with_other_heads(const StepView& step) {
+  constexpr std::size_t many_numbers = std::size_t{1} << 18;  // then only the first one is tried
+  const auto& known = step.operation->mistakes;
+  const bool has_reversed = std::ranges::find(known, "heads.reversed", &Mistake::id) != known.end();
+  const bool makes_heads = step.operation == &split_heads_operation;
+  Versions results;
+  for (std::size_t k = 0; k < step.inputs.size(); ++k) {
+    const Tensor all = makes_heads ? step.operation->compute(call_of(step)) : step.operand(k);
+    const std::size_t heads = head_count(all);
+    Versions others = one_head_in_all(all, all.values.size() > many_numbers ? 1 : heads);
+    if (others.empty()) continue;
+    const auto add_neighbours = [&](std::size_t next) {
+      const auto taken = [&](std::size_t head) { return (head + next) % heads; };
+      others.push_back(with_heads(all, heads, taken));
+    };
+    // Two heads that change places are in reverse order.
+    if (heads > 2 || !has_reversed) add_neighbours(1);
+    if (heads > 2) add_neighbours(heads - 1);
+    for (Tensor& other : others) {
+      results.push_back(makes_heads ? std::move(other) : with_operand(step, k, other));
+    }
+  }
+  return results;
+}
+
+Versions transposed_side_by_side(const Tensor& heads) {
+  const std::size_t size = heads.rows(), width = heads.columns();
+  if (heads.matrices() < 2 || heads.matrices() * width != size) return {};
+  Tensor result = heads;
+  const std::span<double> cells = result.values.mutable_span();
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const std::size_t row = i / width % size;
+    const std::size_t column = i / width / size * width + i % width;  // among those of all heads
+    cells[i] = heads.values[(row / width * size + column) * width + row % width];
+  }
+  return {std::move(result)};
+}
+
+Tensor dealt_out_to_heads(const Tensor& joined, const Tensor& heads) {
+  const auto [batch, h, n, d] = heads.array<4>().shape();
+  const auto columns = view_as<4>(joined.values, {batch, n, d, h});
+  return with_numbers(heads, xt::transpose(columns, {0, 3, 1, 2}));
+}
+
+Tensor reshape_only(const Tensor& numbers, const Tensor& shape) {
+  return {.axes = shape.axes, .values = numbers.values, .dot_width = shape.dot_width};
+}
 
 constinit const Operation repeat_kv_operation = operation_of<RepeatKv>({
     .name = "repeat_kv",

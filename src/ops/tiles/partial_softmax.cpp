@@ -188,41 +188,6 @@ struct GradTileMaximum
   }
 };
 
-}  // namespace
-
-constinit const Operation log_sum_exp_operation = operation_of<LogSumExp>({
-    .name = "log_sum_exp",
-    .title = "Make the log-sum-exp of each row",
-    .says = "The result is ln of the sum of all e^x of a row. To avoid an overflow, the row's "
-            "largest number is subtracted first and added again at the end. A score minus this "
-            "result is the logarithm of its softmax.",
-    .notice = "It is a little above the largest number of the row, and more so if others are close "
-              "to that.",
-    .operands = R"(["S"] or ["m", "l"])",
-    .mistakes = log_sum_exp_mistakes,
-    .backward = log_sum_exp_backward,
-});
-
-constinit const Operation tile_weights_operation = operation_of<TileWeights>({
-    .name = "tile_weights",
-    .title = "Raise e to each score of the tile",
-    .says =
-        "As in softmax, the maximum is subtracted first, but here it is the largest score so far. "
-        "These are not attention weights yet: their sum is known only after the last tile.",
-    .notice = "No number is above 1; where the score is the maximum so far it is 1.",
-    .operands = R"(["S", "m"])",
-    .least = 0,
-    .mistakes = tile_weights_mistakes,
-    .backward = backward_by<GradTileScores, GradTileMaximum>,
-});
-
-Versions weights_by_old_max(const StepView& weights) {
-  const StepView* before = maximum_before(weights);
-  return before ? Versions{with_operand(weights, 1, *before->tensor)} : Versions();
-}
-
-namespace {
-
 // The operands of a cell: two partial outputs, and the log-sum-exp of each.
 template <class N>
 struct Parts {
@@ -369,6 +334,37 @@ BackwardRule merge_backward(const OperandRef& use) {
 }
 
 }  // namespace
+
+constinit const Operation log_sum_exp_operation = operation_of<LogSumExp>({
+    .name = "log_sum_exp",
+    .title = "Make the log-sum-exp of each row",
+    .says = "The result is ln of the sum of all e^x of a row. To avoid an overflow, the row's "
+            "largest number is subtracted first and added again at the end. A score minus this "
+            "result is the logarithm of its softmax.",
+    .notice = "It is a little above the largest number of the row, and more so if others are close "
+              "to that.",
+    .operands = R"(["S"] or ["m", "l"])",
+    .mistakes = log_sum_exp_mistakes,
+    .backward = log_sum_exp_backward,
+});
+
+constinit const Operation tile_weights_operation = operation_of<TileWeights>({
+    .name = "tile_weights",
+    .title = "Raise e to each score of the tile",
+    .says =
+        "As in softmax, the maximum is subtracted first, but here it is the largest score so far. "
+        "These are not attention weights yet: their sum is known only after the last tile.",
+    .notice = "No number is above 1; where the score is the maximum so far it is 1.",
+    .operands = R"(["S", "m"])",
+    .least = 0,
+    .mistakes = tile_weights_mistakes,
+    .backward = backward_by<GradTileScores, GradTileMaximum>,
+});
+
+Versions weights_by_old_max(const StepView& weights) {
+  const StepView* before = maximum_before(weights);
+  return before ? Versions{with_operand(weights, 1, *before->tensor)} : Versions();
+}
 
 constinit const Operation merge_operation = operation_of<Merge>({
     .name = "merge",
