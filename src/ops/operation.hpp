@@ -431,9 +431,6 @@ struct BackwardRule {
   std::vector<Role> saved = {};          ///< operands of the step, or its output
 };
 
-/// Returns the rule of an operation through which no gradient flows.
-BackwardRule no_backward(const OperandRef& use);
-
 /// The name of every gradient operation, as lesson files write it.
 inline constexpr std::string_view backward_name = "backward";
 

@@ -100,30 +100,6 @@ void request_huge_pages(void* memory, std::size_t size) {
 
 std::atomic<std::size_t> taken = 0;
 
-}  // namespace
-
-void* allocate_huge_pages(std::size_t bytes) {
-  if (bytes < worth_it) return ::operator new(bytes);
-  retain_freed_memory();
-  const std::size_t counting = bytes < counted ? 0 : bytes;
-  const bool is_too_much = (taken += counting) > memory_limit() && counting > 0;
-  void* const memory = is_too_much ? nullptr : std::malloc(bytes);
-  if (memory == nullptr) {
-    taken -= counting;
-    throw std::bad_alloc();
-  }
-  request_huge_pages(memory, bytes);
-  return memory;
-}
-
-void deallocate_huge_pages(void* memory, std::size_t bytes) noexcept {
-  if (bytes < worth_it) return ::operator delete(memory);
-  taken -= bytes < counted ? 0 : bytes;
-  std::free(memory);
-}
-
-namespace {
-
 std::atomic<std::size_t> limit = default_memory_limit;
 std::atomic<LimitSource> limit_of = LimitSource::qkv;
 std::atomic<std::size_t> held = 0;
@@ -169,7 +145,107 @@ std::string too_much(double numbers) {
                      remedy(bytes + before));
 }
 
+std::size_t wanted_threads = 0;
+thread_local bool is_shared_out = false;  // this thread runs a block of a parallel loop
+
+std::size_t threads_for(std::size_t blocks, std::size_t operations) {
+  if (is_shared_out) return 1;
+  constexpr std::size_t worth_a_thread = std::size_t{1} << 20;  // half a millisecond or more
+  return std::clamp<std::size_t>(operations / worth_a_thread, 1,
+                                 std::clamp<std::size_t>(blocks, 1, thread_limit()));
+}
+
+/// Runs `work` on that many threads, this one included, and waits for all. Rethrows the first
+/// exception.
+template <class Work>
+void on_threads(std::size_t threads, const Work& work) {
+  if (threads < 2) return work();
+  std::mutex mutex;
+  std::exception_ptr error;
+  const auto beside_others = [&] {
+    is_shared_out = true;
+    try {
+      work();
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!error) error = std::current_exception();
+    }
+    is_shared_out = false;
+  };
+  {
+    std::vector<std::jthread> others;
+    try {
+      for (std::size_t t = 1; t < threads; ++t) others.emplace_back(beside_others);
+    } catch (const std::system_error&) {
+      // The system gives no more threads: the existing ones do all the work.
+    }
+    beside_others();
+  }
+  if (error) std::rethrow_exception(error);
+}
+
+/// Texts that threads make and use in order. A text made before its turn waits here while its
+/// thread makes the next. The thread that makes the next one uses it, and those that wait behind.
+class Turns {
+ public:
+  Turns(std::size_t count, std::size_t threads, const std::function<std::string(std::size_t)>& make,
+        const std::function<void(std::string_view)>& use)
+      : count_(count), most_waiting_(8 * threads), make_(make), use_(use) {}
+
+  void take_all() {
+    try {
+      for (std::size_t i = taken_++; i < count_; i = taken_++) {
+        std::string text = make_(i);
+        std::unique_lock lock(mutex_);
+        // Waits while too many texts wait for an earlier one.
+        changed_.wait(lock, [&] { return i < turn_ + most_waiting_ || has_failed_; });
+        if (has_failed_) return;
+        waiting_.emplace(i, std::move(text));
+        for (; waiting_.contains(turn_); ++turn_) use_(waiting_.extract(turn_).mapped());
+        changed_.notify_all();
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      has_failed_ = true;
+      changed_.notify_all();
+      throw;
+    }
+  }
+
+ private:
+  const std::size_t count_;
+  const std::size_t most_waiting_;
+  const std::function<std::string(std::size_t)>& make_;
+  const std::function<void(std::string_view)>& use_;
+  std::atomic<std::size_t> taken_ = 0;
+  std::mutex mutex_;  // guards all members below
+  std::condition_variable changed_;
+  std::map<std::size_t, std::string> waiting_;
+  std::size_t turn_ = 0;
+  bool has_failed_ = false;
+};
+
 }  // namespace
+
+void* allocate_huge_pages(std::size_t bytes) {
+  if (bytes < worth_it) return ::operator new(bytes);
+  retain_freed_memory();
+  const std::size_t counting = bytes < counted ? 0 : bytes;
+  const bool is_too_much = (taken += counting) > memory_limit() && counting > 0;
+  void* const memory = is_too_much ? nullptr : std::malloc(bytes);
+  if (memory == nullptr) {
+    taken -= counting;
+    throw std::bad_alloc();
+  }
+  request_huge_pages(memory, bytes);
+  return memory;
+}
+
+void deallocate_huge_pages(void* memory, std::size_t bytes) noexcept {
+  if (bytes < worth_it) return ::operator delete(memory);
+  taken -= bytes < counted ? 0 : bytes;
+  std::free(memory);
+}
 
 std::size_t memory_limit() { return limit; }
 
@@ -260,90 +336,6 @@ void MemoryBudget::add(const Tensor& tensor, std::string_view name) {
   held += count;
   numbers_ += count;
 }
-
-namespace {
-
-std::size_t wanted_threads = 0;
-thread_local bool is_shared_out = false;  // this thread runs a block of a parallel loop
-
-std::size_t threads_for(std::size_t blocks, std::size_t operations) {
-  if (is_shared_out) return 1;
-  constexpr std::size_t worth_a_thread = std::size_t{1} << 20;  // half a millisecond or more
-  return std::clamp<std::size_t>(operations / worth_a_thread, 1,
-                                 std::clamp<std::size_t>(blocks, 1, thread_limit()));
-}
-
-/// Runs `work` on that many threads, this one included, and waits for all. Rethrows the first
-/// exception.
-template <class Work>
-void on_threads(std::size_t threads, const Work& work) {
-  if (threads < 2) return work();
-  std::mutex mutex;
-  std::exception_ptr error;
-  const auto beside_others = [&] {
-    is_shared_out = true;
-    try {
-      work();
-    } catch (...) {
-      const std::lock_guard lock(mutex);
-      if (!error) error = std::current_exception();
-    }
-    is_shared_out = false;
-  };
-  {
-    std::vector<std::jthread> others;
-    try {
-      for (std::size_t t = 1; t < threads; ++t) others.emplace_back(beside_others);
-    } catch (const std::system_error&) {
-      // The system gives no more threads: the existing ones do all the work.
-    }
-    beside_others();
-  }
-  if (error) std::rethrow_exception(error);
-}
-
-/// Texts that threads make and use in order. A text made before its turn waits here while its
-/// thread makes the next. The thread that makes the next one uses it, and those that wait behind.
-class Turns {
- public:
-  Turns(std::size_t count, std::size_t threads, const std::function<std::string(std::size_t)>& make,
-        const std::function<void(std::string_view)>& use)
-      : count_(count), most_waiting_(8 * threads), make_(make), use_(use) {}
-
-  void take_all() {
-    try {
-      for (std::size_t i = taken_++; i < count_; i = taken_++) {
-        std::string text = make_(i);
-        std::unique_lock lock(mutex_);
-        // Waits while too many texts wait for an earlier one.
-        changed_.wait(lock, [&] { return i < turn_ + most_waiting_ || has_failed_; });
-        if (has_failed_) return;
-        waiting_.emplace(i, std::move(text));
-        for (; waiting_.contains(turn_); ++turn_) use_(waiting_.extract(turn_).mapped());
-        changed_.notify_all();
-      }
-    } catch (...) {
-      const std::lock_guard lock(mutex_);
-      has_failed_ = true;
-      changed_.notify_all();
-      throw;
-    }
-  }
-
- private:
-  const std::size_t count_;
-  const std::size_t most_waiting_;
-  const std::function<std::string(std::size_t)>& make_;
-  const std::function<void(std::string_view)>& use_;
-  std::atomic<std::size_t> taken_ = 0;
-  std::mutex mutex_;  // guards all members below
-  std::condition_variable changed_;
-  std::map<std::size_t, std::string> waiting_;
-  std::size_t turn_ = 0;
-  bool has_failed_ = false;
-};
-
-}  // namespace
 
 void set_thread_limit(std::size_t count) { wanted_threads = count; }
 

@@ -63,6 +63,9 @@ void share_with_sink(std::span<const double> scores, std::span<double> weights, 
 /// one.
 Versions sinks_in_values(const StepView& step);
 
+/// Returns e^(S − m_old) of a tile's weights: those with the maximum before the tile.
+Versions weights_by_old_max(const StepView& weights);
+
 /// Computes the softmax of a row; zeros if all is hidden. The last digits of a large tensor's rows
 /// are never compared: those take a faster way.
 void softmax_of_row(std::span<const double> scores, std::span<double> weights, bool is_large);

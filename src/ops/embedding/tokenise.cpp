@@ -1,4 +1,4 @@
-#include "ops/kinds/formula.hpp"
+#include "ops/kinds/gradient.hpp"
 #include "text/strings.hpp"
 #include "tokens/tokens.hpp"
 
@@ -223,7 +223,7 @@ constinit const Operation tokenise_operation = operation_of<Tokenise>({
     .max_operands = 0,
     .options = tokenise_options,
     .mistakes = tokenise_mistakes,
-    .backward = no_backward,
+    .backward = backward_by<NoGradient>,
 });
 
 }  // namespace qkv::inline ops

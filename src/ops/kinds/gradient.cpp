@@ -128,8 +128,6 @@ Tensor broadcast_axes(const Call& call, const Form& form) {
   return frame_of(call, form, std::move(leading));
 }
 
-BackwardRule no_backward(const OperandRef&) { return {}; }
-
 Call forward_call(const Call& call, std::initializer_list<std::size_t> operands) {
   Call forward = call;
   forward.inputs.clear();

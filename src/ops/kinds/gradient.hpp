@@ -170,8 +170,8 @@ BackwardRule rule_of(const OperandRef& use) {
 /// No gradient flows to this operand.
 struct NoGradient {};
 template <>
-inline BackwardRule rule_of<NoGradient>(const OperandRef& use) {
-  return no_backward(use);
+inline BackwardRule rule_of<NoGradient>(const OperandRef&) {
+  return {};
 }
 
 /// Returns the rule of an operation by its operand. The last of `Maths` serves all that follow.

@@ -7,20 +7,16 @@ std::string text_of(Factor factor) {
   return fmt::format("{{{}}}{}", factor.operand, factor.transposed ? "ᵀ" : "");
 }
 
-struct FactorMatrix {
-  std::size_t rows, columns;
-};
-
-FactorMatrix factor_matrix(const Call& call, Factor factor) {
+Shape factor_shape(const Call& call, Factor factor) {
   const Tensor& operand = *call.inputs[factor.operand];
-  return factor.transposed ? FactorMatrix{operand.columns(), operand.rows()}
-                           : FactorMatrix{operand.rows(), operand.columns()};
+  const Shape shape = {operand.rows(), operand.columns()};
+  return factor.transposed ? transposed(shape) : shape;
 }
 
 bool fits(const Call& call, const Tensor& whole, Factor left, Factor right) {
-  const FactorMatrix a = factor_matrix(call, left);
-  const FactorMatrix b = factor_matrix(call, right);
-  return a.columns == b.rows && a.rows == whole.rows() && b.columns == whole.columns();
+  const Shape a = factor_shape(call, left);
+  const Shape b = factor_shape(call, right);
+  return a[1] == b[0] && a[0] == whole.rows() && b[1] == whole.columns();
 }
 
 // Aᵀ·B as (Bᵀ·A)ᵀ: with a large A, only the narrow matrices are transposed.
@@ -71,7 +67,7 @@ Form product_form(std::vector<std::string_view> operands, std::string_view outpu
 Tensor product_of(const Call& call, Tensor whole, Factor left, Factor right) {
   const Tensor& a = *call.inputs[left.operand];
   const Tensor& b = *call.inputs[right.operand];
-  const ProductSize size{whole.rows(), factor_matrix(call, left).columns, whole.columns()};
+  const ProductSize size{whole.rows(), factor_shape(call, left)[1], whole.columns()};
   for_each_product(whole.matrices(), size, [&](std::size_t m) {
     const CellBase at{.call = &call, .output = &whole, .matrix = m};
     const bool is_large = a.rows() * a.columns() > small_tensor_limit && b.columns() < a.columns();

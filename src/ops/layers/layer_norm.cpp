@@ -5,8 +5,6 @@
 namespace qkv::inline ops {
 namespace {
 
-Interval meet(Interval a, Interval b) { return {std::max(a.low, b.low), std::min(a.high, b.high)}; }
-
 double mean_of(const std::vector<double>& x) {
   double mean = 0;
   for (const double value : x) mean += value / static_cast<double>(x.size());

@@ -88,7 +88,7 @@ Interval worked_out(const std::vector<Interval>& inputs, const CellOf& cell_of) 
   }
   const Interval wide = whole.value();
   if (std::isnan(range.low) || std::isnan(range.high)) return wide;
-  return {std::max(range.low, wide.low), std::min(range.high, wide.high)};
+  return meet(range, wide);
 }
 
 // A normalised row.

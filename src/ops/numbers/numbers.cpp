@@ -25,6 +25,45 @@ int take_out(std::int64_t& number, std::int64_t factor) {
   return times;
 }
 
+using Kind = Expression::Kind;
+
+thread_local ExpressionDigests* observer = nullptr;
+
+// Sums, products, quotients and roots are identical in every browser, to the last bit.
+bool rounds_alike(Kind kind) { return kind < Kind::exponential || kind == Kind::maximum; }
+
+// The value of a term from its parts', `x(0)`, `x(1)`, ….
+template <class Part>
+double evaluated(Kind kind, std::size_t count, Part x) {
+  switch (kind) {
+    case Kind::difference: return x(0) - x(1);
+    case Kind::product: return x(0) * x(1);
+    case Kind::quotient: return x(0) / x(1);
+    case Kind::negative: return -x(0);
+    case Kind::root: return std::sqrt(x(0));
+    case Kind::exponential: return std::exp(x(0));
+    case Kind::logarithm: return std::log(x(0));
+    case Kind::sine: return std::sin(x(0));
+    case Kind::cosine: return std::cos(x(0));
+    case Kind::hyperbolic_tangent: return std::tanh(x(0));
+    case Kind::error_function: return std::erf(x(0));
+    case Kind::power: return std::pow(x(0), x(1));
+    case Kind::sum: {
+      double total = 0;
+      for (std::size_t i = 0; i < count; ++i) total += x(i);
+      return total;
+    }
+    case Kind::maximum: {
+      double top = x(0);
+      for (std::size_t i = 1; i < count; ++i) top = std::max(top, x(i));
+      return top;
+    }
+    case Kind::number:
+    case Kind::cell: break;
+  }
+  throw std::logic_error("a number or a cell has no parts to work out");
+}
+
 }  // namespace
 
 Decimal::Decimal(double number) {
@@ -143,49 +182,6 @@ Decimal tanh(Decimal x) { return x.value() == 0 ? x : Decimal::unknown(); }
 Decimal erf(Decimal x) { return tanh(x); }
 
 Decimal positive_part(Decimal x) { return x.value() < 0 ? Decimal(0.0).made_of(x) : x; }
-
-namespace {
-
-using Kind = Expression::Kind;
-
-thread_local ExpressionDigests* observer = nullptr;
-
-// Sums, products, quotients and roots are identical in every browser, to the last bit.
-bool rounds_alike(Kind kind) { return kind < Kind::exponential || kind == Kind::maximum; }
-
-// The value of a term from its parts', `x(0)`, `x(1)`, ….
-template <class Part>
-double evaluated(Kind kind, std::size_t count, Part x) {
-  switch (kind) {
-    case Kind::difference: return x(0) - x(1);
-    case Kind::product: return x(0) * x(1);
-    case Kind::quotient: return x(0) / x(1);
-    case Kind::negative: return -x(0);
-    case Kind::root: return std::sqrt(x(0));
-    case Kind::exponential: return std::exp(x(0));
-    case Kind::logarithm: return std::log(x(0));
-    case Kind::sine: return std::sin(x(0));
-    case Kind::cosine: return std::cos(x(0));
-    case Kind::hyperbolic_tangent: return std::tanh(x(0));
-    case Kind::error_function: return std::erf(x(0));
-    case Kind::power: return std::pow(x(0), x(1));
-    case Kind::sum: {
-      double total = 0;
-      for (std::size_t i = 0; i < count; ++i) total += x(i);
-      return total;
-    }
-    case Kind::maximum: {
-      double top = x(0);
-      for (std::size_t i = 1; i < count; ++i) top = std::max(top, x(i));
-      return top;
-    }
-    case Kind::number:
-    case Kind::cell: break;
-  }
-  throw std::logic_error("a number or a cell has no parts to work out");
-}
-
-}  // namespace
 
 double Expression::evaluate(Kind kind, std::span<const double> parts) {
   return evaluated(kind, parts.size(), [&](std::size_t i) { return parts[i]; });

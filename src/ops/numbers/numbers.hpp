@@ -58,6 +58,10 @@ inline Interval hull(Interval a, Interval b) {
   return {std::min(a.low, b.low), std::max(a.high, b.high)};
 }
 
+inline Interval meet(Interval a, Interval b) {
+  return {std::max(a.low, b.low), std::min(a.high, b.high)};
+}
+
 /// An exact decimal number, or unknown. 0.5 · 1.5 is 0.75 without rounding; 1 / 3 is unknown, as is
 /// whatever was rounded before. It records the most decimals of all intermediate results. Numbers
 /// of more than 18 digits are unknown.

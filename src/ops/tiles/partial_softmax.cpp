@@ -1,6 +1,5 @@
 #include "ops/attention/softmax.hpp"
 #include "ops/kinds/cellwise.hpp"
-#include "ops/tiles/tiles.hpp"
 
 namespace qkv::inline ops {
 namespace {

@@ -1,6 +1,8 @@
-#include "ops/kinds/line.hpp"
+#include "ops/attention/softmax.hpp"
 #include "ops/kinds/product.hpp"
-#include "ops/tiles/tiles.hpp"
+
+// Attention in tiles (Dao and others, FlashAttention, 2022; Milakov and Gimelshein, 2018). A tile
+// is the scores of a few keys; the results before it are rescaled if it has a larger score.
 
 namespace qkv::inline ops {
 namespace {

@@ -260,7 +260,7 @@ bool has_exact_operands(const Operation& operation) {
 
 TEST_CASE("every operation has a backward rule") {
   for (const Operation* operation : catalogue()) {
-    INFO(operation->name << ": give it a `backward` (ops/operation.hpp), or no_backward where "
+    INFO(operation->name << ": give it a `backward` (ops/operation.hpp), or NoGradient where "
                             "no gradient flows");
     CHECK(operation->backward != nullptr);
   }
