@@ -152,83 +152,12 @@ std::optional<double> word_value(std::string_view text) {
   return std::nullopt;
 }
 
-/// The parts of an unsigned number in digits.
-struct Parts {
-  std::size_t whole_digits = 0;
-  std::size_t fraction_digits = 0;
-  std::size_t digits_end = 0;  ///< the end of digits and mark, where an exponent may begin
-  long exponent = 0;
-  bool scientific = false;
-};
-
-std::size_t digits_from(std::string_view text, std::size_t start) {
-  std::size_t end = start;
-  while (end < text.size() && is_digit(text[end])) ++end;
-  return end - start;
-}
-
-/// The exponent after "e"; nothing if it is not a sign and digits up to the end.
-std::optional<long> read_exponent(std::string_view text) {
+/// The exponent after "e", as far as it matters to the decimals.
+long exponent_in(std::string_view text) {
   const bool minus = take_sign(text);
-  if (text.empty() || digits_from(text, 0) != text.size()) return std::nullopt;
   long exponent = 0;
   for (const char c : text) exponent = std::min(exponent * 10 + (c - '0'), max_exponent);
   return minus ? -exponent : exponent;
-}
-
-std::optional<Parts> split_parts(std::string_view text, char mark) {
-  Parts parts;
-  parts.whole_digits = digits_from(text, 0);
-  parts.digits_end = parts.whole_digits;
-  if (parts.digits_end < text.size() && text[parts.digits_end] == mark) {
-    parts.fraction_digits = digits_from(text, parts.digits_end + 1);
-    parts.digits_end += 1 + parts.fraction_digits;
-  }
-  if (parts.whole_digits + parts.fraction_digits == 0) return std::nullopt;
-  if (parts.digits_end == text.size()) return parts;
-  if (text[parts.digits_end] != 'e' && text[parts.digits_end] != 'E') return std::nullopt;
-  const auto exponent = read_exponent(text.substr(parts.digits_end + 1));
-  if (!exponent) return std::nullopt;
-  parts.exponent = *exponent;
-  parts.scientific = true;
-  return parts;
-}
-
-/// The value of the digits; nothing if it is too large for a double.
-std::optional<double> digits_value(std::string_view text, const Parts& parts, DecimalMark mark) {
-  std::string plain;  // with a point and a plain exponent, if it is written in another way
-  if (mark == DecimalMark::comma || text.find(typeset_minus, parts.digits_end) != text.npos) {
-    plain = text.substr(0, parts.digits_end);
-    std::ranges::replace(plain, ',', '.');
-    if (parts.scientific) plain += fmt::format("e{}", parts.exponent);
-    text = plain;
-  }
-  double value = 0;  // infinity or 0 for what is outside of a double's range
-  fast_float::from_chars(text.data(), text.data() + text.size(), value);
-  return std::isinf(value) ? std::nullopt : std::optional(value);
-}
-
-std::int16_t decimals_of(const Parts& parts) {
-  constexpr long most = std::numeric_limits<std::int16_t>::max();
-  const long fraction = std::min(static_cast<long>(parts.fraction_digits), most);
-  return static_cast<std::int16_t>(std::clamp(fraction - parts.exponent, -most, most));
-}
-
-/// Reads digits with at most one point, as most cells are; nothing for any other text, and for
-/// integers that may be rounded. This is three times as fast as what follows.
-std::optional<Numeral> plain_decimal(std::string_view text) {
-  constexpr std::size_t too_many_digits = 16;
-  const char* const end = text.data() + text.size();
-  const char* const point = std::find(text.data(), end, '.');
-  const auto decimals = point == end ? 0 : end - point - 1;
-  if (text.empty() || (point == end && text.size() >= too_many_digits)) return std::nullopt;
-  if (decimals > std::numeric_limits<std::int16_t>::max()) return std::nullopt;
-  double value = 0;
-  const auto [stop, error] =
-      fast_float::from_chars(text.data(), end, value, fast_float::chars_format::fixed);
-  // It also reads words, and infinity for what is too large.
-  if (error != std::errc{} || stop != end || !std::isfinite(value)) return std::nullopt;
-  return Numeral{.value = value, .decimals = static_cast<std::int16_t>(decimals)};
 }
 
 constexpr std::size_t min_rounded_digits = 16;  // as many as 2^53 has
@@ -308,23 +237,39 @@ Numeral keep_bad_cell(ParsedArray& written, std::string_view text) {
 }
 
 NumeralResult parse_numeral(std::string_view token, DecimalMark mark) {
-  if (mark == DecimalMark::point) {
-    if (const auto plain = plain_decimal(token)) return {.numeral = *plain};
+  if (mark == DecimalMark::comma) {
+    std::string plain(token);
+    std::ranges::replace(plain, '.', ' ');  // not a number, then
+    std::ranges::replace(plain, ',', '.');
+    return parse_numeral(plain);
   }
   std::string_view text = token;
   const bool minus = take_sign(text);
   if (const auto value = word_value(text)) {
     return {.numeral = {.value = minus ? -*value : *value, .computed = std::isnan(*value)}};
   }
-  const auto parts = split_parts(text, mark == DecimalMark::comma ? ',' : '.');
-  if (!parts) return no_number;
-  const auto value = digits_value(text, *parts, mark);
-  if (!value) return {.fault = NumeralError::too_large};
-  const bool is_whole = !parts->scientific && parts->digits_end == parts->whole_digits;
-  if (is_whole && !is_representable(text, *value)) return {.fault = NumeralError::rounded};
-  return {.numeral = {.value = minus ? -*value : *value,
-                      .decimals = decimals_of(*parts),
-                      .scientific = parts->scientific}};
+  const bool begins = !text.empty() && (is_digit(text[0]) || text[0] == '.');  // no second sign
+  double value = 0;  // infinity or 0 for what is outside of a double's range
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = fast_float::from_chars(text.data(), end, value);
+  if (!begins || error == std::errc::invalid_argument || stop != end) {
+    const std::string hyphenated = replace_all(token, typeset_minus, "-");  // of an exponent
+    return hyphenated == token ? no_number : parse_numeral(hyphenated);
+  }
+  if (std::isinf(value)) return {.fault = NumeralError::too_large};
+  const char* const digits_end =
+      std::find_if(text.data(), end, [](char c) { return (c | 0x20) == 'e'; });
+  const char* const point = std::find(text.data(), digits_end, '.');
+  const bool scientific = digits_end != end;
+  const bool is_whole = !scientific && point == digits_end;
+  if (is_whole && !is_representable(text, value)) return {.fault = NumeralError::rounded};
+  constexpr long most = std::numeric_limits<std::int16_t>::max();
+  const long fraction = point == digits_end ? 0 : digits_end - point - 1;
+  const long exponent = scientific ? exponent_in({digits_end + 1, end}) : 0;
+  const long decimals = std::clamp(std::min(fraction, most) - exponent, -most, most);
+  return {.numeral = {.value = minus ? -value : value,
+                      .decimals = static_cast<std::int16_t>(decimals),
+                      .scientific = scientific}};
 }
 
 std::string refusal(NumeralError fault, std::string_view token) {
