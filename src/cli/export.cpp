@@ -77,7 +77,7 @@ int run(const ExportCommandOptions& options) {
 std::string formats_help() {
   std::string text = "csv unless named; several at once: npy,json\n";
   for (const ExportFormat& format : export_formats()) {
-    text += fmt::format("{:<12} {}\n", format.format->name, format.help);
+    text += fmt::format("{:<12} {}\n", format.name, format.help);
   }
   text.pop_back();
   return text;

@@ -113,35 +113,35 @@ void export_document(const FileContext& job, const Sink& sink) {
 }
 
 constexpr ExportFormat known_formats[] = {
-    {.format = &file_types::csv,
+    {.name = "csv",
      .help = "a file for each matrix, with its labels",
      .write = export_csv,
      .escape_for_terminal = sanitise_prose,
      .unit = ExportFormat::Unit::matrix},
-    {.format = &file_types::npy,
+    {.name = "npy",
      .help = "a NumPy array for each step, heads and all",
      .write = export_npy,
      .unit = ExportFormat::Unit::tensor},
-    {.format = &file_types::npz,
+    {.name = "npz",
      .help = "all NumPy arrays in one file, by name",
      .write = export_npz,
      .unit = ExportFormat::Unit::lesson},
-    {.format = &file_types::json,
+    {.name = "json",
      .help = "all numbers as nested lists, by name",
      .write = export_json,
      .escape_for_terminal = sanitise_json,
      .unit = ExportFormat::Unit::lesson},
-    {.format = &file_types::safetensors,
+    {.name = "safetensors",
      .help = "all tensors in one file, F64, by name",
      .write = export_safetensors,
      .unit = ExportFormat::Unit::lesson},
-    {.format = &file_types::markdown,
+    {.name = "markdown",
      .help = "the walk as a page, every matrix a table",
      .write = export_document<markdown_document>,
      .escape_for_terminal = sanitise_prose,
      .unit = ExportFormat::Unit::lesson,
      .is_document = true},
-    {.format = &file_types::latex,
+    {.name = "latex",
      .help = "the walk as a document for pdflatex",
      .write = export_document<latex_document>,
      .escape_for_terminal = sanitise_prose,
@@ -151,7 +151,7 @@ constexpr ExportFormat known_formats[] = {
 
 const ExportFormat& find_export_format(std::string_view name) {
   for (const ExportFormat& format : known_formats) {
-    if (format.format->name == name) return format;
+    if (format.name == name) return format;
   }
   throw InputError(fmt::format("there is no format \"{}\"; {}", sanitise(name),
                                did_you_mean(name, export_format_names())));
@@ -213,7 +213,7 @@ std::vector<ExportEntry> wanted_entries(const Trace& trace, const std::vector<st
 }
 
 PlannedFile planned(const std::string& stem, const ExportFormat& format, FileContext job) {
-  PlannedFile file{.name = stem + std::string(format.format->extension), .content = {}};
+  PlannedFile file{.name = stem + std::string(format_named(format.name).extension), .content = {}};
   file.escape_for_terminal = format.escape_for_terminal;
   for (const ExportEntry& entry : job.entries) {
     if (!format.is_document) file.holds.push_back(entry.name);
@@ -299,7 +299,7 @@ Json list_of(const Lesson& lesson, const Trace& trace,
   json["convention"] = trace.token_layout == TokenLayout::columns ? "columns" : "rows";
   json["formats"] = Json::array();
   for (const ExportFormat* format : formats) {
-    json["formats"].push_back(std::string(format->format->name));
+    json["formats"].push_back(std::string(format->name));
   }
   json["documents"] = Json::array();
   for (const PlannedFile& file : plan) {
@@ -323,7 +323,7 @@ Json list_of(const Lesson& lesson, const Trace& trace,
 std::span<const ExportFormat> export_formats() { return known_formats; }
 
 std::vector<std::string_view> export_format_names() {
-  return NameViews(known_formats, [](const ExportFormat& format) { return format.format->name; });
+  return NameViews(known_formats, &ExportFormat::name);
 }
 
 std::vector<const ExportFormat*> find_export_formats(std::span<const std::string> names) {

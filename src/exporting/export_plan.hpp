@@ -50,7 +50,7 @@ struct ExportFormat {
   /// The content of one file: "06-scores.head-1.csv", "06-scores.npy", "lesson.npz".
   enum class Unit { matrix, tensor, lesson };
 
-  const Format* format = nullptr;
+  std::string_view name;  ///< of the `Format`
   std::string_view help;  ///< help text: "one file for each matrix, with its labels"
   void (*write)(const FileContext&, const Sink&) = nullptr;
   std::string (*escape_for_terminal)(std::string_view) = nullptr;

@@ -146,17 +146,6 @@ Values in_c_order(const Shape& shape, Values numbers) {
 
 }  // namespace
 
-NpyArray read_npy_array(std::string_view bytes, const std::string& where) {
-  const Header header = take_header(bytes, where);
-  count_of(header, bytes.size(), where);
-  Values values = load_values(*header.dtype, bytes, where, header.byte_order);
-  if (header.fortran_order && header.shape.size() > 1) {
-    values = in_c_order(header.shape, std::move(values));
-  }
-  const Shape shape = header.shape.empty() ? Shape{1} : header.shape;
-  return {.tensor = tensor_of(shape, std::move(values)), .precision = header.dtype->precision};
-}
-
 std::optional<ParsedArray> npy_surplus(std::string_view beginning, std::size_t size,
                                        const std::string& where, std::size_t most) {
   if (size <= most) return {};  // a number takes a byte or more
@@ -168,8 +157,14 @@ std::optional<ParsedArray> npy_surplus(std::string_view beginning, std::size_t s
 
 ParsedArray read_npy(std::string_view bytes, const std::string& where, std::size_t most) {
   if (auto shape = npy_surplus(bytes, bytes.size(), where, most)) return *std::move(shape);
-  const NpyArray array = read_npy_array(bytes, where);
-  return array_of_values(array.tensor.shape(), array.tensor.values, array.precision);
+  const Header header = take_header(bytes, where);
+  count_of(header, bytes.size(), where);
+  Values values = load_values(*header.dtype, bytes, where, header.byte_order);
+  if (header.fortran_order && header.shape.size() > 1) {
+    values = in_c_order(header.shape, std::move(values));
+  }
+  const Shape shape = header.shape.empty() ? Shape{1} : header.shape;
+  return array_of_values(shape, std::move(values), header.dtype->precision);
 }
 
 std::string npy_header(const Shape& shape) {

@@ -186,14 +186,6 @@ bool may_hold_several(const std::filesystem::path& path) {
   return format != nullptr && format->several;
 }
 
-std::vector<std::string_view> readable_extensions() {
-  std::vector<std::string_view> extensions;
-  for (const Format* format : all_formats()) {
-    if (format->read != nullptr) extensions.push_back(format->extension);
-  }
-  return extensions;
-}
-
 namespace {
 
 namespace fs = std::filesystem;

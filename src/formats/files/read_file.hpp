@@ -29,9 +29,6 @@ ParsedArray read_array(const std::filesystem::path& path,
 /// True if a file of this name may hold several named matrices.
 bool may_hold_several(const std::filesystem::path& path);
 
-/// The extensions that qkv reads, with the point.
-std::vector<std::string_view> readable_extensions();
-
 /// Read-only access to a file's bytes. Regular files are mapped, so that only used pages are read;
 /// pipes are read to the end. If another program truncates a mapped file, using a lost page ends
 /// the program (SIGBUS).

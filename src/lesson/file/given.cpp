@@ -111,10 +111,6 @@ std::optional<GivenNumbers> read_from_file(const Table& given) {
         "again or, if the change is meant, remove that list",
         *file, manifest_name));
   }
-  const Format* format = format_of(path);
-  if (!key_in_file && format && format->read_numbers) {
-    if (auto numbers = format->read_numbers(path)) return GivenNumbers{*std::move(numbers)};
-  }
   return from_written(read_array(path, key_in_file), *file);
 }
 

@@ -56,8 +56,8 @@ TEST_CASE("a format is written once, however often it is named") {
 
 TEST_CASE("every format that is written for programs is read, too") {
   for (const ExportFormat& format : export_formats()) {
-    INFO(format.format->name);
-    CHECK((format.format->read != nullptr) == !format.is_document);
+    INFO(format.name);
+    CHECK((format_named(format.name).read != nullptr) == !format.is_document);
   }
 }
 

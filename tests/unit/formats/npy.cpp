@@ -29,7 +29,15 @@ std::string header(const std::string& descr, const std::string& shape) {
   return "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + ", }\n";
 }
 
-NpyArray read(const std::string& bytes) { return read_npy_array(bytes, "Q.npy"); }
+struct NpyArray {
+  Tensor tensor;
+  Precision precision;
+};
+
+NpyArray read(const std::string& bytes) {
+  const ParsedArray array = read_npy(bytes, "Q.npy");
+  return {tensor_of(array.shape, array.cells.values()), array.precision};
+}
 
 std::string refusal_of(const std::string& bytes) {
   try {
