@@ -1,12 +1,9 @@
 #include "document/document.hpp"
 
-#include "exposition/arithmetic.hpp"
 #include "exposition/exposition.hpp"
 
 namespace qkv::inline document {
 namespace {
-
-constexpr int max_terms = 9;
 
 // Escapes Markdown. CommonMark allows \ before every ASCII mark; pandoc also reads $, ^, ~, @.
 std::string escaped(std::string_view text) {
@@ -40,84 +37,58 @@ std::string row_text(const std::vector<std::string>& cells) {
   return fmt::format("| {} |\n", fmt::join(cells, " | "));
 }
 
-class MarkdownWriter {
- public:
-  MarkdownWriter(const Trace& trace, const DocumentStyle& look) : trace_(trace), look_(look) {}
+std::string markdown_heading(int level, const std::string& text) {
+  return fmt::format("{} {}\n", std::string(static_cast<std::size_t>(level), '#'), escaped(text));
+}
 
-  std::string operator()(const DocumentHeading& heading) const {
-    return fmt::format("{} {}\n", std::string(static_cast<std::size_t>(heading.level), '#'),
-                       escaped(heading.text));
+std::string markdown_passage(const Passage& passage) {
+  if (passage.kind == Passage::Kind::code) return code(passage.as_written());
+  return fmt::format("{}{}\n", passage.kind == Passage::Kind::item ? "- " : "",
+                     escaped_line(with_minus_signs(passage.on_one_line())));
+}
+
+std::string markdown_formula(const std::string& text) { return code(text); }
+
+std::string markdown_table(const DocumentTable& table) {
+  const bool labelled = !table.row_labels.empty();
+  const std::size_t columns = table.rows.front().size();
+  std::vector<std::string> header(labelled ? 1 : 0);
+  std::vector<std::string> rule(labelled ? 1 : 0, ":--");
+  for (std::size_t j = 0; j < columns; ++j) {
+    header.push_back(j < table.columns.size() ? escaped(table.columns[j]) : "");
+    rule.emplace_back("--:");
   }
-
-  std::string operator()(const Passage& passage) const {
-    switch (passage.kind) {
-      case Passage::Kind::code: return code(passage.as_written());
-      case Passage::Kind::item: return "- " + prose(passage) + "\n";
-      case Passage::Kind::paragraph: return prose(passage) + "\n";
+  std::string text = table.title.empty() ? "" : escaped(table.title) + ":\n\n";
+  text += row_text(header) + row_text(rule);
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    std::vector<std::string> cells;
+    if (labelled) cells.push_back(escaped(table.row_labels[i]));
+    for (const double value : table.rows[i]) {
+      cells.push_back(with_minus_signs(cell_text(value, table.style)));
     }
-    return {};
+    text += row_text(cells);
   }
+  return text;
+}
 
-  std::string operator()(const DocumentFormula& formula) const { return code(formula.text); }
-
-  std::string operator()(const DocumentTable& table) const {
-    const bool labelled = !table.row_labels.empty();
-    const std::size_t columns = table.rows.front().size();
-    std::vector<std::string> header(labelled ? 1 : 0);
-    std::vector<std::string> rule(labelled ? 1 : 0, ":--");
-    for (std::size_t j = 0; j < columns; ++j) {
-      header.push_back(j < table.columns.size() ? escaped(table.columns[j]) : "");
-      rule.emplace_back("--:");
-    }
-    std::string text = table.title.empty() ? "" : escaped(table.title) + ":\n\n";
-    text += row_text(header) + row_text(rule);
-    for (std::size_t i = 0; i < table.rows.size(); ++i) {
-      std::vector<std::string> cells;
-      if (labelled) cells.push_back(escaped(table.row_labels[i]));
-      for (const double value : table.rows[i]) {
-        cells.push_back(with_minus_signs(cell_text(value, table.style)));
-      }
-      text += row_text(cells);
-    }
-    return text;
+std::string markdown_arithmetic(const CellArithmetic& worked) {
+  std::string lines;
+  for (std::size_t i = 0; i < worked.lines.size(); ++i) {
+    lines += fmt::format("{} {} {}", i == 0 ? sanitise(worked.cell) : "\n ", worked.signs[i],
+                         sanitise(worked.lines[i]));
   }
+  return "One cell:\n\n" + code(lines);
+}
 
-  std::string operator()(const DocumentArithmetic& arithmetic) const {
-    const CellArithmetic worked =
-        arithmetic_of(trace_, arithmetic.cell,
-                      {.digits = look_.digits, .max_terms = max_terms, .minus = typeset_minus});
-    if (worked.lines.size() < 2) return {};
-    std::string lines;
-    std::string start = worked.cell;
-    for (std::size_t i = 0; i < worked.lines.size(); ++i) {
-      lines += fmt::format("{}{} {} {}", i == 0 ? "" : "\n", sanitise(start), worked.signs[i],
-                           sanitise(worked.lines[i]));
-      start = " ";
-    }
-    return "One cell:\n\n" + code(lines);
-  }
-
- private:
-  static std::string prose(const Passage& passage) {
-    return escaped_line(with_minus_signs(passage.on_one_line()));
-  }
-
-  const Trace& trace_;
-  const DocumentStyle& look_;
-};
-
-using Parts = std::vector<DocumentBlock>;
+constexpr DocumentFormat markdown_format{.heading = markdown_heading,
+                                         .passage = markdown_passage,
+                                         .formula = markdown_formula,
+                                         .table = markdown_table,
+                                         .arithmetic = markdown_arithmetic,
+                                         .look = {.max_terms = 9, .minus = typeset_minus}};
 
 // A note replaces larger tables: other formats suit them.
 constexpr std::size_t max_document_cells = 4096;
-
-void add_passages(Parts& parts, std::vector<Passage> passages) {
-  for (Passage& passage : passages) {
-    if (!passage.on_one_line().empty()) parts.emplace_back(std::move(passage));
-  }
-}
-
-void add_prose(Parts& parts, const std::string& prose) { add_passages(parts, passages_of(prose)); }
 
 std::vector<std::string> safe_labels(const std::vector<std::string>& labels) {
   std::vector<std::string> safe;
@@ -140,111 +111,115 @@ DocumentTable table_of(std::size_t rows, std::size_t columns, std::span<const do
   return table;
 }
 
-// The ids of a batch, each sentence under its own tokens.
-void add_sentences(Parts& parts, const Tensor& ids, const DocumentStyle& look) {
-  for (std::size_t b = 0; b < ids.rows(); ++b) {
-    const auto row = std::span(ids.values).subspan(b * ids.columns(), ids.columns());
-    parts.emplace_back(table_of(1, ids.columns(), row, labels_of_sentence(ids, b), look));
-  }
-}
-
-void add_tensor(Parts& parts, const Tensor& tensor, TokenLayout token_layout,
-                const DocumentStyle& look) {
-  if (tensor.values.empty()) return add_prose(parts, "It holds no numbers.");
-  if (tensor.values.size() > max_document_cells) {
-    return add_prose(
-        parts, fmt::format("Its {} numbers are too many for a page; qkv export writes them as csv "
-                           "or npy.",
-                           tensor.values.size()));
-  }
-  if (words_differ_by_row(tensor)) return add_sentences(parts, tensor, look);
-  const Tensor shown = as_shown(tensor, token_layout);
-  for (std::size_t m = 0; m < shown.matrices(); ++m) {
-    DocumentTable table = table_of(shown.rows(), shown.columns(), shown.cells(m),
-                                   full_labels(tensor, m, token_layout), look);
-    if (shown.matrices() > 1) table.title = matrix_name(tensor, m);
-    parts.emplace_back(std::move(table));
-  }
-}
-
 class DocumentWriter {
  public:
-  DocumentWriter(Parts& parts, const Trace& trace, const DocumentStyle& look)
-      : parts_(parts), trace_(trace), look_(look) {}
+  DocumentWriter(const Trace& trace, const DocumentStyle& look, const DocumentFormat& format)
+      : trace_(trace), look_(look), format_(format) {}
 
-  void operator()(const LessonTitle& title) const { heading(1, title.text); }
+  std::vector<DocumentPart> parts() && { return std::move(parts_); }
 
-  void operator()(const StepTitle& step) const {
+  void operator()(const LessonTitle& title) { heading(1, title.text); }
+
+  void operator()(const StepTitle& step) {
     heading(2, fmt::format("{}. {}: {}", step.number, step.name, step.title));
   }
 
-  void operator()(const ProseBlock& words) const { add_passages(parts_, with_introduction(words)); }
+  void operator()(const ProseBlock& words) { add_passages(with_introduction(words)); }
 
-  void operator()(const Formula& formula) const {
-    parts_.emplace_back(DocumentFormula{sanitise(formula_text(formula))});
-  }
+  void operator()(const Formula& formula) { add(format_.formula(sanitise(formula_text(formula)))); }
 
-  void operator()(const MatrixBlock& matrix_block) const {
+  void operator()(const MatrixBlock& matrix_block) {
     const std::string sized = fmt::format("{} ({})", matrix_block.title, matrix_block.shape);
     switch (matrix_block.role) {
       case MatrixBlock::Role::given: heading(3, "Given: " + sized); break;
       case MatrixBlock::Role::intermediate: heading(3, "In between: " + matrix_block.title); break;
       case MatrixBlock::Role::result: heading(3, sized); break;
     }
-    add_tensor(parts_, *matrix_block.tensor, trace_.token_layout, look_);
+    add_tensor(*matrix_block.tensor);
   }
 
-  void operator()(const HiddenGivens& givens) const {
-    add_prose(parts_, fmt::format("Given, not shown: {}.", givens.names));
+  void operator()(const HiddenGivens& givens) {
+    add_prose(fmt::format("Given, not shown: {}.", givens.names));
   }
 
-  void operator()(const ChangeNote& changes) const { add_prose(parts_, changes.text); }
+  void operator()(const ChangeNote& changes) { add_prose(changes.text); }
 
-  void operator()(const WorkedCell& worked) const {
-    parts_.emplace_back(DocumentArithmetic{worked.cell});
+  void operator()(const WorkedCell& cell) {
+    ArithmeticStyle look = format_.look;
+    look.digits = look_.digits;
+    const CellArithmetic worked = arithmetic_of(trace_, cell.cell, look);
+    add(worked.lines.size() < 2 ? std::string() : format_.arithmetic(worked));
   }
 
  private:
-  void heading(int level, const std::string& text) const {
-    parts_.emplace_back(DocumentHeading{level, sanitise(text)});
+  void add(std::string text) { parts_.push_back({std::move(text)}); }
+  void heading(int level, const std::string& text) { add(format_.heading(level, sanitise(text))); }
+
+  void add_passages(const std::vector<Passage>& passages) {
+    for (const Passage& passage : passages) {
+      if (passage.on_one_line().empty()) continue;
+      parts_.push_back({format_.passage(passage), passage.kind == Passage::Kind::item});
+    }
   }
 
-  Parts& parts_;
+  void add_prose(const std::string& prose) { add_passages(passages_of(prose)); }
+
+  void add_tensor(const Tensor& tensor) {
+    if (tensor.values.empty()) return add_prose("It holds no numbers.");
+    if (tensor.values.size() > max_document_cells) {
+      return add_prose(
+          fmt::format("Its {} numbers are too many for a page; qkv export writes them as csv or "
+                      "npy.",
+                      tensor.values.size()));
+    }
+    const std::size_t columns = tensor.columns();
+    // The ids of a batch: each sentence under its own tokens.
+    for (std::size_t b = 0; words_differ_by_row(tensor) && b < tensor.rows(); ++b) {
+      const auto row = std::span(tensor.values).subspan(b * columns, columns);
+      add(format_.table(table_of(1, columns, row, labels_of_sentence(tensor, b), look_)));
+    }
+    if (words_differ_by_row(tensor)) return;
+    const Tensor shown = as_shown(tensor, trace_.token_layout);
+    for (std::size_t m = 0; m < shown.matrices(); ++m) {
+      DocumentTable table = table_of(shown.rows(), shown.columns(), shown.cells(m),
+                                     full_labels(tensor, m, trace_.token_layout), look_);
+      if (shown.matrices() > 1) table.title = matrix_name(tensor, m);
+      add(format_.table(table));
+    }
+  }
+
   const Trace& trace_;
   const DocumentStyle& look_;
+  const DocumentFormat& format_;
+  std::vector<DocumentPart> parts_;
 };
 
 }  // namespace
 
 std::string markdown_document(const Lesson& lesson, const Trace& trace, const DocumentStyle& look) {
-  const MarkdownWriter writer(trace, look);
   std::string text;
   bool after_item = false;
-  for (const DocumentBlock& part : document_of(lesson, trace, look)) {
-    const std::string block = std::visit(writer, part);
-    if (block.empty()) continue;
-    const auto* passage = std::get_if<Passage>(&part);
-    const bool item = passage && passage->kind == Passage::Kind::item;
-    if (!text.empty() && !(after_item && item)) text += '\n';  // a blank line separates blocks
+  for (const DocumentPart& part : document_of(lesson, trace, look, markdown_format)) {
+    if (part.text.empty()) continue;
+    if (!text.empty() && !(after_item && part.is_item)) text += '\n';  // a blank line between
     // Code right after a list would belong to its last item.
-    if (after_item && block.starts_with("    ")) text += "<!-- -->\n\n";
-    text += block;
-    after_item = item;
+    if (after_item && part.text.starts_with("    ")) text += "<!-- -->\n\n";
+    text += part.text;
+    after_item = part.is_item;
   }
   return text;
 }
 
-std::vector<DocumentBlock> document_of(const Lesson& lesson, const Trace& trace,
-                                       const DocumentStyle& look) {
-  Parts parts;
-  const DocumentWriter writer(parts, trace, look);
+std::vector<DocumentPart> document_of(const Lesson& lesson, const Trace& trace,
+                                      const DocumentStyle& look, const DocumentFormat& format) {
+  DocumentWriter writer(trace, look, format);
   for (const Block& piece : lesson_opening(lesson)) std::visit(writer, piece);
+  const Outline outline{.digits = look.digits, .only = look.only};
   for (const Step& step : trace.steps) {
-    const Outline outline{.digits = look.digits, .only = look.only};
     for (const Block& piece : describe_step(lesson, trace, step, outline))
       std::visit(writer, piece);
   }
-  return parts;
+  return std::move(writer).parts();
 }
 
 }  // namespace qkv::inline document

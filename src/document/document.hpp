@@ -1,8 +1,6 @@
 #pragma once
 
-#include <variant>
-
-#include "lesson/lesson.hpp"
+#include "exposition/arithmetic.hpp"
 #include "text/number.hpp"
 #include "text/unicode.hpp"
 
@@ -15,30 +13,33 @@ struct DocumentStyle {
   std::vector<std::string> only = {};  ///< names of steps and givens; empty for all
 };
 
-/// The blocks of a document. Texts are sanitised but not escaped for a format.
-struct DocumentHeading {
-  int level = 1;
-  std::string text;
-};
-struct DocumentFormula {
-  std::string text;  ///< `Q (7×2) · Kᵀ (2×7) → scores (7×7)`
-};
+/// A matrix of a document. Its texts are sanitised but not escaped for a format.
 struct DocumentTable {
   std::string title;                             ///< "head 2"; empty if there is one matrix
   std::vector<std::string> row_labels, columns;  ///< empty if labels are off
   std::vector<std::vector<double>> rows;
   NumberStyle style = {};
 };
-struct DocumentArithmetic {
-  CellReference cell;  ///< the cell whose arithmetic is shown
+
+/// How a format writes the parts of a document. Texts are sanitised but not escaped.
+struct DocumentFormat {
+  std::string (*heading)(int level, const std::string& text);
+  std::string (*passage)(const Passage& passage);
+  std::string (*formula)(const std::string& text);  ///< `Q (7×2) · Kᵀ (2×7) → scores (7×7)`
+  std::string (*table)(const DocumentTable& table);
+  std::string (*arithmetic)(const CellArithmetic& worked);  ///< of two lines or more
+  ArithmeticStyle look;                                     ///< its digits are the document's
 };
 
-using DocumentBlock =
-    std::variant<DocumentHeading, Passage, DocumentFormula, DocumentTable, DocumentArithmetic>;
+/// A written part: a heading, a passage, a table. Some are empty.
+struct DocumentPart {
+  std::string text;
+  bool is_item = false;  ///< of a list
+};
 
-/// Returns the lesson as the blocks that both formats share: headings, passages and tables.
-std::vector<DocumentBlock> document_of(const Lesson& lesson, const Trace& trace,
-                                       const DocumentStyle& look);
+/// Returns the lesson in the parts that all formats share.
+std::vector<DocumentPart> document_of(const Lesson& lesson, const Trace& trace,
+                                      const DocumentStyle& look, const DocumentFormat& format);
 
 /// Returns a Markdown document, with tables as GitHub and pandoc read them.
 std::string markdown_document(const Lesson& lesson, const Trace& trace, const DocumentStyle& look);

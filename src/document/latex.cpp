@@ -1,7 +1,5 @@
 #include "document/document.hpp"
 
-#include "exposition/arithmetic.hpp"
-
 namespace qkv::inline document {
 namespace {
 
@@ -106,8 +104,6 @@ std::string replaced(std::string_view text, OfAscii of_ascii) {
   return result;
 }
 
-constexpr int max_latex_terms = 6;
-
 // \fitted{…} shrinks mathematics that is wider or higher than the page.
 constexpr std::string_view preamble = R"(\documentclass[a4paper]{article}
 \usepackage{amsmath}
@@ -206,64 +202,50 @@ std::string blocks_text(const DocumentTable& table) {
   return text;
 }
 
-class LatexWriter {
- public:
-  LatexWriter(const Trace& trace, const DocumentStyle& look) : trace_(trace), look_(look) {}
+std::string latex_heading(int level, const std::string& text) {
+  if (level == 1) return fmt::format("{{\\LARGE {}\\par}}\n", latex_prose(text));
+  return fmt::format("\\{}section{{{}}}\n", level == 2 ? "" : "sub", latex_prose(text));
+}
 
-  std::string operator()(const DocumentHeading& heading) const {
-    if (heading.level == 1) return fmt::format("{{\\LARGE {}\\par}}\n", latex_prose(heading.text));
-    return fmt::format("\\{}section{{{}}}\n", heading.level == 2 ? "" : "sub",
-                       latex_prose(heading.text));
+std::string latex_passage(const Passage& passage) {
+  if (passage.kind == Passage::Kind::code) {
+    // Commands to type: every blank stays, and minus signs do not become dashes.
+    return "{\\ttfamily\\frenchspacing\\obeylines\\obeyspaces%\n" +
+           latex_text(passage.as_written()) + "\\par}\n";
   }
+  return fmt::format("{}{}\\par\n",
+                     passage.kind == Passage::Kind::item ? "\\hangindent=1em $\\bullet$ " : "",
+                     latex_prose(passage.on_one_line()));
+}
 
-  std::string operator()(const Passage& passage) const {
-    switch (passage.kind) {
-      case Passage::Kind::code: return code(passage.as_written());
-      case Passage::Kind::item:
-        return fmt::format("\\hangindent=1em $\\bullet$ {}\\par\n",
-                           latex_prose(passage.on_one_line()));
-      case Passage::Kind::paragraph: return latex_prose(passage.on_one_line()) + "\\par\n";
-    }
-    return {};
+std::string latex_formula(const std::string& text) {
+  return fmt::format("\\begin{{center}}{}\\end{{center}}\n", latex_text(text));
+}
+
+std::string latex_table(const DocumentTable& table) {
+  return (table.title.empty() ? "" : fmt::format("{}:\n", latex_text(table.title))) +
+         blocks_text(table);
+}
+
+std::string latex_arithmetic(const CellArithmetic& worked) {
+  std::string lines;
+  std::string start = worked.cell;
+  for (std::size_t i = 0; i < worked.lines.size(); ++i) {
+    const std::string& line = worked.lines[i];
+    if (start.size() + line.size() > max_line_bytes) return {};  // labels as long as sentences
+    lines += fmt::format("{} &{} {} \\\\\n", sanitise(start), worked.signs[i], sanitise(line));
+    start.clear();
   }
+  return fmt::format("One cell:\n\\fitted{{\\begin{{aligned}}\n{}\\end{{aligned}}}}\n",
+                     latex_characters(lines));
+}
 
-  std::string operator()(const DocumentFormula& formula) const {
-    return fmt::format("\\begin{{center}}{}\\end{{center}}\n", latex_text(formula.text));
-  }
-
-  std::string operator()(const DocumentTable& table) const {
-    const std::string title =
-        table.title.empty() ? "" : fmt::format("{}:\n", latex_text(table.title));
-    return title + blocks_text(table);
-  }
-
-  std::string operator()(const DocumentArithmetic& arithmetic) const {
-    const CellArithmetic worked = arithmetic_of(
-        trace_, arithmetic.cell,
-        {.digits = look_.digits, .max_terms = max_latex_terms, .notation = Notation::latex});
-    if (worked.lines.size() < 2) return {};
-    std::string lines;
-    std::string start = worked.cell;
-    for (std::size_t i = 0; i < worked.lines.size(); ++i) {
-      const std::string& line = worked.lines[i];
-      if (start.size() + line.size() > max_line_bytes) return {};  // labels as long as sentences
-      lines += fmt::format("{} &{} {} \\\\\n", sanitise(start), worked.signs[i], sanitise(line));
-      start.clear();
-    }
-    return fmt::format("One cell:\n\\fitted{{\\begin{{aligned}}\n{}\\end{{aligned}}}}\n",
-                       latex_characters(lines));
-  }
-
- private:
-  // Commands to type: every blank stays, and minus signs do not become dashes.
-  static std::string code(const std::string& lines) {
-    std::string text = "{\\ttfamily\\frenchspacing\\obeylines\\obeyspaces%\n";
-    return text + latex_text(lines) + "\\par}\n";
-  }
-
-  const Trace& trace_;
-  const DocumentStyle& look_;
-};
+constexpr DocumentFormat latex_format{.heading = latex_heading,
+                                      .passage = latex_passage,
+                                      .formula = latex_formula,
+                                      .table = latex_table,
+                                      .arithmetic = latex_arithmetic,
+                                      .look = {.max_terms = 6, .notation = Notation::latex}};
 
 }  // namespace
 
@@ -306,11 +288,9 @@ std::string latex_characters(std::string_view latex) {
 }
 
 std::string latex_document(const Lesson& lesson, const Trace& trace, const DocumentStyle& look) {
-  const LatexWriter writer(trace, look);
   std::string text(preamble);
-  for (const DocumentBlock& part : document_of(lesson, trace, look)) {
-    text += std::visit(writer, part) + "\n";
-  }
+  for (const DocumentPart& part : document_of(lesson, trace, look, latex_format))
+    text += part.text + "\n";
   return text + "\\end{document}\n";
 }
 
