@@ -90,12 +90,10 @@ class StepDescriber {
   }
 
   void describe(Topic topic) {
-    const int digits = outline_.digits;
     switch (topic) {
       case Topic::title: return title();
       case Topic::formula: return add(formula_of(trace_, step_));
-      case Topic::explanation:
-        return words(ProseBlock::Role::explanation, explanation_of(lesson_, trace_, step_, digits));
+      case Topic::explanation: return words(ProseBlock::Role::explanation, &StepText::say);
       case Topic::code: return code();
       case Topic::gist:
         return words(ProseBlock::Role::explanation,
@@ -107,10 +105,8 @@ class StepDescriber {
       case Topic::cell: return cell();
       case Topic::notice: return notice();
       case Topic::questions:
-        words(ProseBlock::Role::questions, questions_of(lesson_, trace_, step_, digits));
-        if (outline_.answers) {
-          words(ProseBlock::Role::answers, answers_of(lesson_, trace_, step_, digits));
-        }
+        words(ProseBlock::Role::questions, &StepText::questions);
+        if (outline_.answers) words(ProseBlock::Role::answers, &StepText::answers);
         return;
     }
   }
@@ -119,6 +115,10 @@ class StepDescriber {
 
   void words(ProseBlock::Role role, const std::string& prose) {
     if (!prose.empty()) add(ProseBlock{role, passages_of(prose)});
+  }
+
+  void words(ProseBlock::Role role, Prose StepText::*text) {
+    words(role, prose_of(lesson_, trace_, step_, text, outline_.digits));
   }
 
   void title() {
@@ -142,7 +142,7 @@ class StepDescriber {
   // If the matrix is hidden, only the lesson's own notice applies.
   void notice() {
     if (!view_ && lesson_.texts[step_.number - 1].notice.text.empty()) return;
-    words(ProseBlock::Role::notice, notice_of(lesson_, trace_, step_, outline_.digits));
+    words(ProseBlock::Role::notice, &StepText::notice);
   }
 
   // Hidden givens are only named, unless all are requested.
@@ -152,7 +152,7 @@ class StepDescriber {
       if (!is_wanted(given->name)) continue;
       const std::string shape = shown_shape(given->tensor, trace_.token_layout);
       const bool all = outline_.unshown || !outline_.only.empty();
-      if (all || is_shown(lesson_, *given)) {
+      if (all || std::ranges::find(lesson_.unshown, given->name) == lesson_.unshown.end()) {
         add(MatrixBlock{.role = MatrixBlock::Role::given,
                         .title = given->name,
                         .shape = shape,

@@ -7,13 +7,11 @@
 
 namespace qkv::inline exposition {
 
-/// Return the texts before a step's matrix, after it (what to notice), of questions to try and of
-/// their answers. They are the lesson's or else the operation's, with numbers filled in. Most steps
-/// have no questions.
-std::string explanation_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits);
-std::string notice_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits);
-std::string questions_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits);
-std::string answers_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits);
+/// Returns one of a step's texts with numbers filled in: what it says before its matrix, what to
+/// notice after it, questions to try, or their answers. It is the lesson's or, of the first two,
+/// else the operation's. Most steps have no questions.
+std::string prose_of(const Lesson& lesson, const Trace& trace, const Step& step,
+                     Prose StepText::*text, int digits);
 
 /// Returns the five largest entries of the last row with their columns; empty if there is none.
 std::string top_entries(const Step& step, TokenLayout token_layout, int digits);
@@ -25,9 +23,6 @@ std::string fill_placeholders(std::string_view prose, const Trace& trace, int di
 
 /// Returns the givens that no earlier step has used, in the lesson's order.
 std::vector<const Given*> new_givens_of(const Trace& trace, const Step& step);
-
-/// True if the lesson prints this given at its first use (`show = false`: only its name).
-bool is_shown(const Lesson& lesson, const Given& given);
 
 /// A part of a step's formula: plain text, or an operand.
 struct FormulaPiece {

@@ -74,24 +74,13 @@ std::string formula_text(const Formula& formula) {
   return fmt::format("{} → {} ({})", text, formula.result, formula.result_shape);
 }
 
-std::string explanation_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits) {
-  const std::string& own = lesson.texts[step.number - 1].say.text;
-  return own.empty() ? words_for(step, step.operation->says, trace.token_layout)
-                     : fill_placeholders(own, trace, digits);
-}
-
-std::string notice_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits) {
-  const std::string& own = lesson.texts[step.number - 1].notice.text;
-  return own.empty() ? words_for(step, step.operation->notice, trace.token_layout)
-                     : fill_placeholders(own, trace, digits);
-}
-
-std::string questions_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits) {
-  return fill_placeholders(lesson.texts[step.number - 1].questions.text, trace, digits);
-}
-
-std::string answers_of(const Lesson& lesson, const Trace& trace, const Step& step, int digits) {
-  return fill_placeholders(lesson.texts[step.number - 1].answers.text, trace, digits);
+std::string prose_of(const Lesson& lesson, const Trace& trace, const Step& step,
+                     Prose StepText::*text, int digits) {
+  const std::string& own = (lesson.texts[step.number - 1].*text).text;
+  if (!own.empty()) return fill_placeholders(own, trace, digits);
+  if (text == &StepText::say) return words_for(step, step.operation->says, trace.token_layout);
+  if (text == &StepText::notice) return words_for(step, step.operation->notice, trace.token_layout);
+  return {};
 }
 
 std::string top_entries(const Step& step, TokenLayout token_layout, int digits) {
@@ -135,10 +124,6 @@ std::vector<const Given*> new_givens_of(const Trace& trace, const Step& step) {
   std::vector<const Given*> result;
   for (const std::size_t place : places) result.push_back(&trace.givens[place]);
   return result;
-}
-
-bool is_shown(const Lesson& lesson, const Given& given) {
-  return std::ranges::find(lesson.unshown, given.name) == lesson.unshown.end();
 }
 
 }  // namespace qkv::inline exposition

@@ -224,9 +224,11 @@ std::string next_picture(Walkthrough& walk) {
 }
 
 std::string answers(const Walkthrough& walk) {
-  const Lesson& lesson = walk.now->lesson;
-  const auto asked = passages_of(questions_of(lesson, walk.trace(), walk.step(), walk.digits));
-  const auto answered = passages_of(answers_of(lesson, walk.trace(), walk.step(), walk.digits));
+  const auto passages = [&](Prose StepText::*text) {
+    return passages_of(prose_of(walk.now->lesson, walk.trace(), walk.step(), text, walk.digits));
+  };
+  const auto asked = passages(&StepText::questions);
+  const auto answered = passages(&StepText::answers);
   std::vector<std::string> questions;  // each stands before its commands
   for (std::size_t i = 0; i + 1 < asked.size(); ++i) {
     const bool leads = asked[i + 1].kind == Passage::Kind::code;
