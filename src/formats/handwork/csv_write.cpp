@@ -33,11 +33,6 @@ bool needs_guard(std::string_view label) {
   return !label.empty();
 }
 
-/// The largest size of a cell with its separator.
-std::size_t widest_cell(const CsvOptions& options) {
-  return (options.digits ? max_fixed_length(*options.digits) : max_shortest_length) + 1;
-}
-
 void refuse_mismatched_sizes(const CsvMatrix& matrix, const CsvOptions& options) {
   const auto fits = [](const auto& labels, std::size_t size) {
     return labels.empty() || labels.size() == size;
@@ -65,25 +60,6 @@ void append_column_labels(std::string& text, const CsvMatrix& matrix) {
   text += '\n';
 }
 
-/// Appends one row's cells. `room` is scratch space for at least the widest cell.
-void append_cells(std::string& text, std::span<const double> cells, const CsvOptions& options,
-                  std::span<char> room) {
-  char* const start = room.data();
-  char* const last_start = start + room.size() - widest_cell(options);
-  char* out = start;
-  for (const double value : cells) {
-    if (out > last_start) {
-      text.append(start, out);
-      out = start;
-    }
-    out = options.digits ? write_fixed(out, value, *options.digits) : write_shortest(out, value);
-    *out++ = ',';
-  }
-  if (!cells.empty()) --out;
-  *out++ = '\n';
-  text.append(start, out);
-}
-
 bool is_labelled(const CsvMatrix& matrix, const CsvOptions& options) {
   return options.labels == CsvLabels::written &&
          !(matrix.row_labels.empty() && matrix.column_labels.empty());
@@ -92,8 +68,8 @@ bool is_labelled(const CsvMatrix& matrix, const CsvOptions& options) {
 /// The rows from `begin` to `end` as text.
 std::string rows_text(const CsvMatrix& matrix, const CsvOptions& options, std::size_t begin,
                       std::size_t end) {
-  constexpr std::size_t room_size = 1 << 14;
-  std::vector<char> room(std::max(room_size, widest_cell(options)));
+  std::vector<char> room(options.digits ? max_fixed_length(*options.digits) : max_shortest_length);
+  char* const start = room.data();
   const bool labelled = is_labelled(matrix, options);
   constexpr std::size_t typical_cell_bytes = 21;  // sign, 17 digits, point and comma
   std::string text;
@@ -101,14 +77,17 @@ std::string rows_text(const CsvMatrix& matrix, const CsvOptions& options, std::s
   for (std::size_t i = begin; i < end; ++i) {
     if (labelled && !matrix.row_labels.empty()) text += label_at(matrix.row_labels[i], i);
     if (labelled) text += ',';
-    if (options.text) {
-      for (std::size_t j = 0; j < matrix.columns; ++j) {
-        text.append(j == 0 ? "" : ",").append(options.text(i * matrix.columns + j));
+    for (std::size_t k = i * matrix.columns; k < (i + 1) * matrix.columns; ++k) {
+      if (options.text) {
+        text += options.text(k);
+      } else {
+        const double value = matrix.values[k];
+        text.append(start, options.digits ? write_fixed(start, value, *options.digits)
+                                          : write_shortest(start, value));
       }
-      text += '\n';
-      continue;
+      text += ',';
     }
-    append_cells(text, matrix.values.subspan(i * matrix.columns, matrix.columns), options, room);
+    text.back() = '\n';
   }
   return text;
 }
