@@ -48,7 +48,7 @@ void note_out_of_memory() {
   } catch (...) {
   }
   if (!is_out_of_memory) std::abort();
-  qkv::remove_temporary_files();
+  qkv::remove_temporary_file();
   constexpr std::string_view message = "qkv: there is no memory left: close other programs\n";
   [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, message.data(), message.size());
   ::_exit(bad_input);

@@ -84,7 +84,7 @@ void unblock(int signal) {
 }
 
 void on_end(int signal) {
-  remove_temporary_files();
+  remove_temporary_file();
   restore_terminal();
   std::signal(signal, SIG_DFL);
   unblock(signal);

@@ -63,18 +63,12 @@ bool is_ours(int descriptor) {
   return ::fstat(descriptor, &status) != 0 || status.st_nlink > 0;
 }
 
-/// Names of temporary files for the signal handler, in static memory: a handler may not allocate.
-/// Without a free slot a file is written, but not cleaned up.
-struct CleanupSlot {
-  enum State { free, being_named, named };
-  std::atomic<int> state = free;
-  std::array<char, PATH_MAX> name = {};
-};
-
-std::array<CleanupSlot, 16> temporary_slots;
+/// The name of the file that is being written, for the signal handler. It lies in static memory,
+/// since a handler may not allocate; one file is written at a time.
+std::array<char, PATH_MAX> temporary_path;
+std::atomic<bool> has_temporary = false;
 std::atomic<bool> line_on_terminal = false;
-static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free,
-              "a signal handler may not wait for a lock");
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may not wait for a lock");
 
 constexpr std::array fatal_signals = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGPIPE,
                                       SIGALRM, SIGXCPU, SIGUSR1, SIGUSR2, SIGBUS};
@@ -82,7 +76,7 @@ constexpr std::string_view erase_line = "\r\x1b[K";
 
 /// Removes temporary files and ends the program by the signal (130 for SIGINT, 143 for SIGTERM).
 void clean_up(int signal) {
-  remove_temporary_files();
+  remove_temporary_file();
   if (line_on_terminal) {
     [[maybe_unused]] const ssize_t ignored =
         ::write(STDERR_FILENO, erase_line.data(), erase_line.size());
@@ -102,30 +96,13 @@ void install_handlers() {
   }
 }
 
-/// Removes a temporary file on a signal that ends the program, while this object lives.
-class CleanupOnSignal {
- public:
-  explicit CleanupOnSignal(const std::string& name) {
-    install_handlers();
-    if (name.size() >= PATH_MAX) return;
-    for (CleanupSlot& slot : temporary_slots) {
-      int expected = CleanupSlot::free;
-      if (!slot.state.compare_exchange_strong(expected, CleanupSlot::being_named)) continue;
-      std::copy_n(name.c_str(), name.size() + 1, slot.name.begin());
-      slot.state = CleanupSlot::named;
-      slot_ = &slot;
-      return;
-    }
-  }
-  CleanupOnSignal(const CleanupOnSignal&) = delete;
-  CleanupOnSignal& operator=(const CleanupOnSignal&) = delete;
-  ~CleanupOnSignal() {
-    if (slot_ != nullptr) slot_->state = CleanupSlot::free;
-  }
-
- private:
-  CleanupSlot* slot_ = nullptr;
-};
+/// Has the file removed on a signal that ends the program, until `has_temporary` is false.
+void clean_up_on_signal(const std::string& name) {
+  install_handlers();
+  if (name.size() >= PATH_MAX) return;  // the system refuses it, too
+  std::copy_n(name.c_str(), name.size() + 1, temporary_path.begin());
+  has_temporary = true;
+}
 
 std::atomic<bool> fsync_enabled = true;
 
@@ -165,6 +142,7 @@ class TemporaryFile {
   /// Removes the file, unless it was committed.
   ~TemporaryFile() {
     if (!committed_) ::unlink(name_.c_str());
+    has_temporary = false;
     if (descriptor_ >= 0) ::close(descriptor_);
   }
 
@@ -187,13 +165,13 @@ class TemporaryFile {
   /// Tries one name; false if it is taken.
   bool open_as(const fs::path& name) {
     name_ = name;
-    cleanup_.emplace(name.string());
+    clean_up_on_signal(name.string());
     descriptor_ = open_new(name, mode_at(path_));
     if (descriptor_ >= 0 && is_ours(descriptor_)) return true;
     const int reason = descriptor_ >= 0 ? EEXIST : errno;
     if (descriptor_ >= 0) ::close(descriptor_);
     descriptor_ = -1;
-    cleanup_.reset();
+    has_temporary = false;
     if (reason == EEXIST) return false;
     if (reason == ENOENT) refuse(path_, "its directory does not exist: make it first");
     refuse_errno(path_, reason);
@@ -201,7 +179,6 @@ class TemporaryFile {
 
   const fs::path& path_;
   fs::path name_;
-  std::optional<CleanupOnSignal> cleanup_;
   int descriptor_ = -1;
   bool committed_ = false;
 };
@@ -264,10 +241,8 @@ int write_all(int descriptor, std::string_view bytes) {
   return 0;
 }
 
-void remove_temporary_files() {
-  for (CleanupSlot& slot : temporary_slots) {
-    if (slot.state == CleanupSlot::named) ::unlink(slot.name.data());
-  }
+void remove_temporary_file() {
+  if (has_temporary) ::unlink(temporary_path.data());
 }
 
 void set_terminal_line(TerminalLine line) {

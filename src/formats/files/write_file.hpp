@@ -20,8 +20,8 @@ void write_atomically(const std::filesystem::path& path, const ContentWriter& co
 /// is at `path`. For commands that fail before their work; the writers above check it, too.
 void refuse_unless_file(const std::filesystem::path& path);
 
-/// Removes the temporary files that are being written. Safe in signal handlers.
-void remove_temporary_files();
+/// Removes the temporary file that is being written. Safe in signal handlers.
+void remove_temporary_file();
 
 enum class TerminalLine { shown, gone };
 
