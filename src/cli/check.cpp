@@ -259,51 +259,49 @@ std::string check_share(const std::string& text) {
   return fmt::format("\"{}\" is not a number from 0 to 1, such as 0.5", text);
 }
 
-std::function<int()> set_up_check(CLI::App& app, const CommonOptions& common) {
-  const auto options = std::make_shared<CheckCommandOptions>();
-  add_lesson_options(app, options->lesson, LessonArgument::required);
-  app.add_option("PATH", options->paths,
+void declare(CLI::App& app, CheckCommandOptions& options) {
+  add_lesson_options(app, options.lesson, LessonArgument::required);
+  app.add_option("PATH", options.paths,
                  "The submission: a directory, or a file named after its step")
       ->required()
       ->check(check_path);
-  add_name_options(app, options->names);
-  add_number(app, "--digits", options->rules.digits, decimals(),
+  add_name_options(app, options.names);
+  add_number(app, "--digits", options.rules.digits, decimals(),
              "Judge with this many decimals, however many were written");
-  app.add_flag("--strict", options->rules.strict,
+  app.add_flag("--strict", options.rules.strict,
                "Also count other conventions as wrong, and a step in a coarser type than the rest");
   app.add_flag(
-      "--gradients", options->rules.gradients,
+      "--gradients", options.rules.gradients,
       "Also check gradients. They start where the lesson says, else at the loss or at the last "
       "submitted gradient");
-  app.add_flag("--no-answers", options->no_answers,
+  app.add_flag("--no-answers", options.no_answers,
                "Report which cells and why, never the right value");
-  app.add_flag("--watch", options->watch, "Check again at every save");
+  app.add_flag("--watch", options.watch, "Check again at every save");
   app.add_flag_callback(
-      "--all", [options] { options->detail = Detail::all; },
+      "--all", [&options] { options.detail = Detail::all; },
       "Every step and matrix, not only the first wrong one");
-  CLI::Option* json = app.add_flag("--json", options->json, "As JSON, for programs");
+  CLI::Option* json = app.add_flag("--json", options.json, "As JSON, for programs");
   CLI::Option* summary =
       app.add_option(
-             "--summary", options->summary,
+             "--summary", options.summary,
              "A table of many submissions (csv): a row for each, with its marks and those of "
              "every step")
           ->type_name("FORMAT")
           ->check(one_of({"csv"}))
           ->excludes(json);
-  app.add_option("--carried", options->shares.carried,
+  app.add_option("--carried", options.shares.carried,
                  "The marks of a cell that follows from an earlier mistake: 1, or a part of it")
       ->type_name("SHARE")
       ->check(check_share);
   app.add_option(
-         "--unexplained", options->shares.unexplained,
-         "The marks of a cell that uses a step wrong for no known reason: 0, or a part of 1")
+         "--unexplained", options.shares.unexplained,
+         "The marks of a cell behind a step that is wrong for no known reason: 0, or a part of 1")
       ->type_name("SHARE")
       ->check(check_share);
-  add_part_options(app, options->part);
+  add_part_options(app, options.part);
   for (const char* part : {"--step", "--from", "--to", "--head", "--row"}) {
     app.get_option(part)->needs(summary)->group("The part that the worksheet asked for");
   }
-  return [options, &common] { return run(*options, common); };
 }
 
 }  // namespace
@@ -317,7 +315,7 @@ constinit const Command check_command{
         "  qkv check two-heads my-work --gradients    the gradients from d_output, too\n"
         "  qkv check the-fat-cat my-work --no-answers where to look, not what to write\n"
         "  qkv check the-fat-cat class/* --summary csv > marks.csv\n",
-    .setup = set_up_check,
+    .setup = set_up_command<CheckCommandOptions, declare, run>,
 };
 
 }  // namespace qkv::inline cli

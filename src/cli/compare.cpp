@@ -252,35 +252,33 @@ void add_tolerances(CLI::App& app, CompareOptions& options) {
       ->allow_extra_args(false);
 }
 
-std::function<int()> set_up_compare(CLI::App& app, const CommonOptions& common) {
-  const auto options = std::make_shared<CompareOptions>();
-  app.add_option("A", options->actual,
+void declare(CLI::App& app, CompareOptions& options) {
+  app.add_option("A", options.actual,
                  "ACTUAL: a lesson, an exported directory, or a file of arrays")
       ->required();
-  app.add_option("B", options->desired, "DESIRED: the same; rtol is relative to its numbers")
+  app.add_option("B", options.desired, "DESIRED: the same; rtol is relative to its numbers")
       ->required();
-  add_tolerances(app, *options);
-  add_name_options(app, options->names);
-  app.add_option("--require", options->require,
+  add_tolerances(app, options);
+  add_name_options(app, options.names);
+  app.add_option("--require", options.require,
                  "Steps that must be there: all, or their names with commas between")
       ->type_name("STEPS");
-  add_number(app, "--batch", options->batch, CLI::Range(1, 1'000'000),
+  add_number(app, "--batch", options.batch, CLI::Range(1, 1'000'000),
              "Which sentence of the dump's batch to compare, from 1");
-  app.add_option("--text", options->lesson.changes.text, "Another sentence for the lessons");
-  app.add_option("--set", options->lesson.changes.set,
+  app.add_option("--text", options.lesson.changes.text, "Another sentence for the lessons");
+  app.add_option("--set", options.lesson.changes.set,
                  "Another value for a given's cell of the lessons")
       ->type_name("CELL=VALUE")
       ->allow_extra_args(false);
-  add_model_options(app, options->lesson);
+  add_model_options(app, options.lesson);
   app.add_flag(
-      "--bisect", options->bisect,
+      "--bisect", options.bisect,
       "Say between which submitted steps the first difference arises, and what to dump next");
-  app.add_flag("--columns", options->columns, "Accept a dump whose tokens are columns");
-  app.add_flag("--strict", options->strict,
+  app.add_flag("--columns", options.columns, "Accept a dump whose tokens are columns");
+  app.add_flag("--strict", options.strict,
                "Count a step in a coarser type than the rest as a difference");
-  app.add_flag("--all", options->all, "Also list what only one side has");
-  app.add_flag("--json", options->json, "As JSON, for programs");
-  return [options, &common] { return run(*options, common); };
+  app.add_flag("--all", options.all, "Also list what only one side has");
+  app.add_flag("--json", options.json, "As JSON, for programs");
 }
 
 }  // namespace
@@ -296,7 +294,7 @@ constinit const Command compare_command{
         "  qkv compare dump.safetensors the-fat-cat --rtol 1e-3 --json\n"
         "  qkv compare dump.npz --model model.safetensors --text \"…\"\n"
         "  qkv compare dump.npz --model model/ --ids 3,1,4 --bisect\n",
-    .setup = set_up_compare,
+    .setup = set_up_command<CompareOptions, declare, run>,
 };
 
 }  // namespace qkv::inline cli

@@ -174,20 +174,18 @@ int run(const ExplainOptions& options, const CommonOptions& common) {
   return 0;
 }
 
-std::function<int()> set_up_explain(CLI::App& app, const CommonOptions& common) {
-  const auto options = std::make_shared<ExplainOptions>();
-  add_lesson_options(app, options->lesson, LessonArgument::required);
-  app.add_option("CELL", options->cell,
+void declare(CLI::App& app, ExplainOptions& options) {
+  add_lesson_options(app, options.lesson, LessonArgument::required);
+  app.add_option("CELL", options.cell,
                  "The cell: 'scores[cat,fat]', with heads 'scores[head 2,3,2]'")
       ->required();
-  add_digits_option(app, options->digits);
+  add_digits_option(app, options.digits);
   CLI::Option* terms =
-      add_number(app, "--terms", options->terms, CLI::Range(4, 1'000'000),
+      add_number(app, "--terms", options.terms, CLI::Range(4, 1'000'000),
                  fmt::format("Longer sums are shortened in the middle ({})", default_terms));
-  app.add_flag("--all", options->all, "Every term of every sum, however long")->excludes(terms);
-  CLI::Option* latex = app.add_flag("--latex", options->latex, "As LaTeX, to paste into a page");
-  app.add_flag("--json", options->json, "As JSON, for programs")->excludes(latex);
-  return [options, &common] { return run(*options, common); };
+  app.add_flag("--all", options.all, "Every term of every sum, however long")->excludes(terms);
+  CLI::Option* latex = app.add_flag("--latex", options.latex, "As LaTeX, to paste into a page");
+  app.add_flag("--json", options.json, "As JSON, for programs")->excludes(latex);
 }
 
 }  // namespace
@@ -200,7 +198,7 @@ constinit const Command explain_command{
         "  qkv explain the-fat-cat 'attention_weights[3,2]' --digits 6\n"
         "  qkv explain two-heads 'context[head 2,3,1]' --latex\n"
         "  qkv explain --model model.safetensors --text \"…\" 'h0.scores[head 2,3,1]'\n",
-    .setup = set_up_explain,
+    .setup = set_up_command<ExplainOptions, declare, run>,
 };
 
 }  // namespace qkv::inline cli

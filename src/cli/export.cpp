@@ -59,7 +59,7 @@ void to_output(const std::vector<PlannedFile>& plan) {
   }
 }
 
-int run(const ExportCommandOptions& options) {
+int run(const ExportCommandOptions& options, const CommonOptions&) {
   const LoadedLesson loaded = load(options.lesson, options.what.only);
   std::string done;
   {
@@ -96,25 +96,23 @@ CLI::Validator format_list() {
   return {check, fmt::format("{{{}}}", fmt::join(export_format_names(), ","))};
 }
 
-std::function<int()> set_up_export(CLI::App& app, const CommonOptions&) {
-  const auto options = std::make_shared<ExportCommandOptions>();
-  add_lesson_options(app, options->lesson, LessonArgument::required);
-  app.add_option("-o,--output", options->directory, "The directory to write to; - for the screen")
+void declare(CLI::App& app, ExportCommandOptions& options) {
+  add_lesson_options(app, options.lesson, LessonArgument::required);
+  app.add_option("-o,--output", options.directory, "The directory to write to; - for the screen")
       ->type_name("DIR")
       ->check(check_path)
       ->required();
-  app.add_option("--format", options->what.formats, formats_help())
+  app.add_option("--format", options.what.formats, formats_help())
       ->type_name("NAME")
       ->check(format_list())
       ->allow_extra_args(false);
-  app.add_option("--step", options->what.only, "Only this step or given (repeatable)")
+  app.add_option("--step", options.what.only, "Only this step or given (repeatable)")
       ->type_name("STEP")
       ->allow_extra_args(false);
-  add_number(app, "--digits", options->what.digits, decimals(),
+  add_number(app, "--digits", options.what.digits, decimals(),
              "Decimals of numbers in text (default: all that a double needs; in documents 4)");
-  app.add_flag("--plain", options->what.plain, "Numbers only, without labels");
+  app.add_flag("--plain", options.what.plain, "Numbers only, without labels");
   add_sync_option(app);
-  return [options] { return run(*options); };
 }
 
 }  // namespace
@@ -143,7 +141,7 @@ constinit const Command export_command{
         "  qkv export the-fat-cat --step scores -o -     one matrix, on the screen\n"
         "  qkv export the-fat-cat --format markdown -o - > walk.md\n"
         "  qkv export --model model.safetensors --text \"…\" --format npz -o out\n",
-    .setup = set_up_export,
+    .setup = set_up_command<ExportCommandOptions, declare, run>,
 };
 
 }  // namespace qkv::inline cli

@@ -66,18 +66,16 @@ int run(const HeadsOptions& options, const CommonOptions& common) {
   return 0;
 }
 
-std::function<int()> set_up_heads(CLI::App& app, const CommonOptions& common) {
-  const auto options = std::make_shared<HeadsOptions>();
-  add_lesson_options(app, options->lesson, LessonArgument::required);
-  add_digits_option(app, options->digits);
-  app.add_option("--sort", options->sort,
+void declare(CLI::App& app, HeadsOptions& options) {
+  add_lesson_options(app, options.lesson, LessonArgument::required);
+  add_digits_option(app, options.digits);
+  app.add_option("--sort", options.sort,
                  fmt::format("What to sort the heads by: {}", fmt::join(sort_names(), ", ")))
       ->type_name("NAME")
       ->check(one_of(sort_names()));
-  app.add_flag("--ablate", options->ablate,
+  app.add_flag("--ablate", options.ablate,
                "Instead, ablate each head in turn and show what the likeliest answer loses");
-  app.add_flag("--json", options->json, "As JSON, for programs");
-  return [options, &common] { return run(*options, common); };
+  app.add_flag("--json", options.json, "As JSON, for programs");
 }
 
 }  // namespace
@@ -91,7 +89,7 @@ constinit const Command heads_command{
         "  qkv heads --model model.safetensors --text \"…\" --targets next --sort helps\n"
         "  qkv heads trained-adjectives --ablate\n"
         "  qkv heads the-fat-cat --json\n",
-    .setup = set_up_heads,
+    .setup = set_up_command<HeadsOptions, declare, run>,
 };
 
 }  // namespace qkv::inline cli

@@ -135,26 +135,26 @@ std::string listing(const LessonsOptions& options, const CommonOptions& common) 
   return options.lesson.empty() ? course(lessons, output) : about(lessons.front(), output);
 }
 
-std::function<int()> set_up_lessons(CLI::App& app, const CommonOptions& common) {
-  const auto options = std::make_shared<LessonsOptions>();
+int run(const LessonsOptions& options, const CommonOptions& common) {
+  print(listing(options, common));
+  return 0;
+}
+
+void declare(CLI::App& app, LessonsOptions& options) {
   CLI::Option* lesson =
-      app.add_option("LESSON", options->lesson, "Only this lesson: its words and its steps");
-  CLI::Option* source = app.add_flag("--source", options->source,
+      app.add_option("LESSON", options.lesson, "Only this lesson: its words and its steps");
+  CLI::Option* source = app.add_flag("--source", options.source,
                                      "Print the lesson's file, to learn from or to change");
   source->needs(lesson);
-  CLI::Option* json = app.add_flag("--json", options->json, "As JSON, for programs");
+  CLI::Option* json = app.add_flag("--json", options.json, "As JSON, for programs");
   json->excludes(source);
-  app.add_flag("--all", options->all, "Each lesson of the course, with what it teaches")
+  app.add_flag("--all", options.all, "Each lesson of the course, with what it teaches")
       ->excludes(lesson)
       ->excludes(json);
-  app.add_flag("--names", options->names,
+  app.add_flag("--names", options.names,
                "Only the names, one on each line: of the lessons, or of a lesson's steps")
       ->excludes(json)
       ->excludes(source);
-  return [options, &common] {
-    print(listing(*options, common));
-    return 0;
-  };
 }
 
 }  // namespace
@@ -184,7 +184,7 @@ constinit const Command lessons_command{
         "  qkv lessons the-fat-cat                      its words and its steps\n"
         "  qkv lessons the-fat-cat --source > mine.toml a lesson file to change\n"
         "  qkv lessons --json\n",
-    .setup = set_up_lessons,
+    .setup = set_up_command<LessonsOptions, declare, run>,
 };
 
 }  // namespace qkv::inline cli

@@ -83,16 +83,14 @@ int run(const LintOptions& options, const CommonOptions& common) {
   return good ? 0 : 2;
 }
 
-std::function<int()> set_up_lint(CLI::App& app, const CommonOptions& common) {
-  const auto options = std::make_shared<LintOptions>();
-  app.add_option("FILE", options->files, "Lesson files, or names of built-in lessons");
-  app.add_flag("--ops", options->operations,
+void declare(CLI::App& app, LintOptions& options) {
+  app.add_option("FILE", options.files, "Lesson files, or names of built-in lessons");
+  app.add_flag("--ops", options.operations,
                "List the operations that a step can have, with operands and options");
-  app.add_flag("--strict", options->strict, "Advice counts as a fault: exit status 2");
-  app.add_flag("--mistakes", options->mistakes,
+  app.add_flag("--strict", options.strict, "Advice counts as a fault: exit status 2");
+  app.add_flag("--mistakes", options.mistakes,
                "Also in large lessons, report where a known mistake gives the right numbers; in "
                "small lessons this is always reported");
-  return [options, &common] { return run(*options, common); };
 }
 
 }  // namespace
@@ -104,7 +102,7 @@ constinit const Command lint_command{
         "  qkv lint my-lesson.toml\n"
         "  qkv lint lessons/*.toml --strict     advice counts, too\n"
         "  qkv lint --ops                       what a step of a lesson can do\n",
-    .setup = set_up_lint,
+    .setup = set_up_command<LintOptions, declare, run>,
 };
 
 }  // namespace qkv::inline cli

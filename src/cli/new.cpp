@@ -64,7 +64,7 @@ NewLesson wishes_of(const NewOptions& options) {
   return request;
 }
 
-int run(const NewOptions& options) {
+int run(const NewOptions& options, const CommonOptions&) {
   if (options.file != "-") refuse_unless_file(options.file);
   std::error_code ignored;
   if (options.file != "-" && !options.force && std::filesystem::exists(options.file, ignored)) {
@@ -91,29 +91,27 @@ void add_size(CLI::App& app, const std::string& name, std::optional<std::size_t>
              fmt::format("{}, {} to {} ({}; llama: {})", help, fewest, most, usual, of_llama));
 }
 
-std::function<int()> set_up_new(CLI::App& app, const CommonOptions&) {
-  const auto options = std::make_shared<NewOptions>();
-  app.add_option("FILE", options->file, "The lesson file to write; - for the screen")
+void declare(CLI::App& app, NewOptions& options) {
+  app.add_option("FILE", options.file, "The lesson file to write; - for the screen")
       ->check(check_path)
       ->required();
-  app.add_option("--style", options->style,
+  app.add_option("--style", options.style,
                  "classic: attention alone; llama: a whole block with RMSNorm, rotary positions,\n"
                  "heads that share keys, SwiGLU and residuals (classic)")
       ->type_name("STYLE")
       ->check(one_of({"classic", "llama"}));
-  add_number(app, "--seed", options->seed, count_from(0),
+  add_number(app, "--seed", options.seed, count_from(0),
              "Other numbers (0); the same seed gives the same lesson");
-  add_size(app, "--tokens", options->tokens, &NewLesson::tokens, fewest_tokens, most_tokens,
+  add_size(app, "--tokens", options.tokens, &NewLesson::tokens, fewest_tokens, most_tokens,
            "How many tokens");
-  add_size(app, "--d-model", options->d_model, &NewLesson::d_model, smallest_d_model,
+  add_size(app, "--d-model", options.d_model, &NewLesson::d_model, smallest_d_model,
            largest_d_model, "The width of an embedding");
-  add_size(app, "--heads", options->heads, &NewLesson::heads, 1, most_heads, "How many heads");
-  add_number(app, "--kv-heads", options->key_heads, CLI::Range(1, int{most_heads}),
+  add_size(app, "--heads", options.heads, &NewLesson::heads, 1, most_heads, "How many heads");
+  add_number(app, "--kv-heads", options.key_heads, CLI::Range(1, int{most_heads}),
              "How many heads of keys and values they share, in --style llama (half of them)");
-  app.add_flag("--causal", options->causal, "No token looks at later ones, as always in llama");
-  app.add_flag("--force", options->force, "Replace the file if it exists");
+  app.add_flag("--causal", options.causal, "No token looks at later ones, as always in llama");
+  app.add_flag("--force", options.force, "Replace the file if it exists");
   add_sync_option(app);
-  return [options] { return run(*options); };
 }
 
 }  // namespace
@@ -126,7 +124,7 @@ constinit const Command new_command{
         "  qkv new exam.toml --seed 7 --causal          another lesson for each seed\n"
         "  qkv new wide.toml --tokens 5 --d-model 8 --heads 2\n"
         "  qkv new block.toml --style llama             a whole block, as models have it\n",
-    .setup = set_up_new,
+    .setup = set_up_command<NewOptions, declare, run>,
 };
 
 }  // namespace qkv::inline cli

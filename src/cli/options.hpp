@@ -3,10 +3,20 @@
 #include <CLI/CLI.hpp>
 
 #include "check/intake/step_names.hpp"
+#include "cli/command.hpp"
 #include "exposition/selection.hpp"
 #include "lesson/library.hpp"
 
 namespace qkv::inline cli {
+
+/// Sets a command up: declares its options, and returns what runs it with them.
+template <class Options, void (*declare)(CLI::App&, Options&),
+          int (*run)(const Options&, const CommonOptions&)>
+std::function<int()> set_up_command(CLI::App& app, const CommonOptions& common) {
+  const auto options = std::make_shared<Options>();
+  declare(app, *options);
+  return [options, &common] { return run(*options, common); };
+}
 
 /// The group of options that concern models only: help lists it last.
 inline constexpr auto model_group = "Trained models";

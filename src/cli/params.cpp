@@ -9,13 +9,16 @@ namespace {
 
 struct ParamsOptions {
   StackSizes sizes;
+  const CLI::Option* d_k = nullptr;
+  const CLI::Option* d_v = nullptr;
   std::vector<std::uint64_t> contexts;
   bool json = false;
 };
 
 // If only the model's width is given, the heads divide it equally, as in most models.
-void derive_missing_sizes(StackSizes& sizes, bool d_k_given, bool d_v_given) {
-  if (!d_k_given) {
+StackSizes whole_sizes(const ParamsOptions& options) {
+  StackSizes sizes = options.sizes;
+  if (options.d_k->empty()) {
     if (sizes.d_model % sizes.heads != 0) {
       throw InputError(fmt::format(
           "a d_model of {} can't be divided among {} heads; write the width of a query: --d-k {}",
@@ -24,14 +27,17 @@ void derive_missing_sizes(StackSizes& sizes, bool d_k_given, bool d_v_given) {
     }
     sizes.d_k = sizes.d_model / sizes.heads;
   }
-  if (!d_v_given) sizes.d_v = sizes.d_k;
+  if (options.d_v->empty()) sizes.d_v = sizes.d_k;
+  return sizes;
 }
 
-int run(const ParamsOptions& options) {
-  const StackCount count = parameters_of(options.sizes);
+int run(const ParamsOptions& options, const CommonOptions&) {
+  const StackSizes sizes = whole_sizes(options);
+  const StackCount count = parameters_of(sizes);
   std::vector<AttentionCells> patterns;
-  for (const std::uint64_t context : options.contexts) {
-    patterns.push_back(attention_cells(context, options.sizes));
+  for (const std::uint64_t context :
+       options.contexts.empty() ? standard_contexts() : options.contexts) {
+    patterns.push_back(attention_cells(context, sizes));
   }
   print(options.json ? params_json(count, patterns) : params_text(count, patterns));
   return 0;
@@ -52,28 +58,21 @@ CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& siz
   return app.add_option_function<std::string>(name, read, help)->type_name("N");
 }
 
-std::function<int()> set_up_params(CLI::App& app, const CommonOptions&) {
-  const auto options = std::make_shared<ParamsOptions>();
-  StackSizes& sizes = options->sizes;
+void declare(CLI::App& app, ParamsOptions& options) {
+  StackSizes& sizes = options.sizes;
   add_size(app, "--d-model", sizes.d_model, "Width of an embedding")->required();
-  const auto* d_k =
-      add_size(app, "--d-k", sizes.d_k, "Width of a query and a key (d_model / heads)");
-  const auto* d_v = add_size(app, "--d-v", sizes.d_v, "Width of a value (d_k)");
+  options.d_k = add_size(app, "--d-k", sizes.d_k, "Width of a query and a key (d_model / heads)");
+  options.d_v = add_size(app, "--d-v", sizes.d_v, "Width of a value (d_k)");
   add_size(app, "--heads", sizes.heads, "Heads in a block (1)");
   add_size(app, "--layers", sizes.layers, "Blocks, one in each layer (1)");
-  const auto read_contexts = [options](const std::vector<std::string>& texts) {
-    for (const std::string& text : texts) options->contexts.push_back(size_in(text, "--context"));
+  const auto read_contexts = [&options](const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) options.contexts.push_back(size_in(text, "--context"));
   };
   app.add_option_function<std::vector<std::string>>(
          "--context", read_contexts, "Tokens; may be given several times (1024, 2048, … 1048576)")
       ->type_name("N")
       ->allow_extra_args(false);
-  app.add_flag("--json", options->json, "As JSON, for programs");
-  return [options, d_k, d_v] {
-    derive_missing_sizes(options->sizes, d_k->count() > 0, d_v->count() > 0);
-    if (options->contexts.empty()) options->contexts = standard_contexts();
-    return run(*options);
-  };
+  app.add_flag("--json", options.json, "As JSON, for programs");
 }
 
 }  // namespace
@@ -85,7 +84,7 @@ constinit const Command params_command{
         "  qkv params --d-model 12288 --d-k 128 --heads 96 --layers 96\n"
         "  qkv params --d-model 768 --heads 12 --layers 12 --context 1024\n"
         "  qkv params --d-model 512 --heads 8 --context 512 --context 4096 --json\n",
-    .setup = set_up_params,
+    .setup = set_up_command<ParamsOptions, declare, run>,
 };
 
 }  // namespace qkv::inline cli

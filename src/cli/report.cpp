@@ -79,7 +79,7 @@ void refuse_too_many(const Trace& trace, const std::vector<std::size_t>& steps) 
                   group_digits(count), group_digits(most), trace.steps.front().name));
 }
 
-int run(const ReportCommandOptions& options) {
+int run(const ReportCommandOptions& options, const CommonOptions&) {
   if (options.file != "-") refuse_to_replace(options);
   LoadedLesson loaded = load(options.lesson, options.steps);
   const std::vector<std::size_t> steps = places_of(options.steps, loaded);
@@ -104,23 +104,21 @@ int run(const ReportCommandOptions& options) {
   return 0;
 }
 
-std::function<int()> set_up_report(CLI::App& app, const CommonOptions&) {
-  const auto options = std::make_shared<ReportCommandOptions>();
-  add_lesson_options(app, options->lesson, LessonArgument::required);
-  app.add_option("-o,--output", options->file, "The page to write; - for standard output")
+void declare(CLI::App& app, ReportCommandOptions& options) {
+  add_lesson_options(app, options.lesson, LessonArgument::required);
+  app.add_option("-o,--output", options.file, "The page to write; - for standard output")
       ->type_name("FILE")
       ->check(check_path)
       ->required();
-  app.add_option("--step", options->steps,
+  app.add_option("--step", options.steps,
                  "Only this step and its operands (name or number; repeatable)")
       ->type_name("STEP")
       ->check(check_step)
       ->allow_extra_args(false);
-  add_head_option(app, options->head);
-  add_digits_option(app, options->digits);
-  app.add_flag("--force", options->force, "Replace the file even if it is not a page of qkv");
+  add_head_option(app, options.head);
+  add_digits_option(app, options.digits);
+  app.add_flag("--force", options.force, "Replace the file even if it is not a page of qkv");
   add_sync_option(app);
-  return [options] { return run(*options); };
 }
 
 }  // namespace
@@ -134,7 +132,7 @@ constinit const Command report_command{
         "  qkv report my-lesson.toml -o my-lesson.html --digits 2\n"
         "  qkv report two-heads --step scores --step context --head 2 -o two.html\n"
         "  qkv report --model model.safetensors --text \"…\" --step h0.scores -o s.html\n",
-    .setup = set_up_report,
+    .setup = set_up_command<ReportCommandOptions, declare, run>,
 };
 
 }  // namespace qkv::inline cli

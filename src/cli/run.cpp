@@ -131,7 +131,7 @@ void run_full_screen(Walkthrough walk, std::optional<Quiz> quiz, const std::stri
 }
 
 struct RunOptions : StepChoice {
-  bool is_lesson_named = false;
+  const CLI::Option* lesson_argument = nullptr;
   LessonSelection lesson;
   int digits = 4;
   std::optional<std::size_t> layer;  ///< from 0, as in a model's weight names
@@ -241,8 +241,9 @@ int print_logit_lens(const RunOptions& options, const Terminal& output) {
 
 // Without a lesson, offers to go on where the last walk was left. False: the user quits.
 bool offer_bookmark(RunOptions& options) {
-  const bool is_bare = !options.is_lesson_named && options.from.empty() && options.to.empty() &&
-                       !options.layer && !options.lens && options.lesson.model.empty() &&
+  const bool is_bare = options.lesson_argument->empty() && options.from.empty() &&
+                       options.to.empty() && !options.layer && !options.lens &&
+                       options.lesson.model.empty() &&
                        shell_words(options.lesson) == options.lesson.name;
   if (!is_bare || !pauses(options) || !is_terminal()) return true;
   const std::optional<Bookmark> left = read_bookmark();
@@ -262,7 +263,8 @@ bool offer_bookmark(RunOptions& options) {
   return true;
 }
 
-int run(RunOptions options, const CommonOptions& common) {
+int run(const RunOptions& chosen, const CommonOptions& common) {
+  RunOptions options = chosen;
   if (!offer_bookmark(options)) return 0;
   const Terminal output = output_terminal(common.colour);
   if (options.lens) return print_logit_lens(options, output);
@@ -292,39 +294,34 @@ int run(RunOptions options, const CommonOptions& common) {
   return 0;
 }
 
-std::function<int()> set_up_run(CLI::App& app, const CommonOptions& common) {
-  const auto options = std::make_shared<RunOptions>();
-  add_lesson_options(app, options->lesson, LessonArgument::defaults_to_first);
-  add_step_options(app, *options);
-  add_number(app, "--layer", options->layer, count_from(0),
+void declare(CLI::App& app, RunOptions& options) {
+  add_lesson_options(app, options.lesson, LessonArgument::defaults_to_first);
+  add_step_options(app, options);
+  add_number(app, "--layer", options.layer, count_from(0),
              "Only this layer of a model; the first is 0")
       ->group(model_group)
       ->excludes("--step");
-  add_head_option(app, options->head);
-  app.add_flag("--intermediates", options->intermediates,
+  add_head_option(app, options.head);
+  app.add_flag("--intermediates", options.intermediates,
                "Also show intermediate matrices, such as softmax's differences and powers");
-  app.add_flag("--code", options->code,
+  app.add_flag("--code", options.code,
                "Show the lines of NumPy and PyTorch that perform each step");
-  app.add_flag("--way", options->intermediates)->group("");  // an older name, hidden
-  app.add_flag("--answers", options->answers, "Also print the answers to the questions at the end");
-  add_digits_option(app, options->digits);
+  app.add_flag("--way", options.intermediates)->group("");  // an older name, hidden
+  app.add_flag("--answers", options.answers, "Also print the answers to the questions at the end");
+  add_digits_option(app, options.digits);
   CLI::Option* pause =
-      app.add_flag("--pause", options->pause, "Go step by step, also without a terminal");
-  CLI::Option* no_pause = app.add_flag("--no-pause", options->no_pause, "Print everything at once");
+      app.add_flag("--pause", options.pause, "Go step by step, also without a terminal");
+  CLI::Option* no_pause = app.add_flag("--no-pause", options.no_pause, "Print everything at once");
   no_pause->excludes(pause);
-  app.add_flag("--lens", options->lens,
+  app.add_flag("--lens", options.lens,
                "Logit lens: the likeliest tokens after each layer of a model, instead of the walk")
       ->group(model_group);
-  app.add_flag("--plain", options->plain, "Step line by line, for screen readers");
+  app.add_flag("--plain", options.plain, "Step line by line, for screen readers");
   CLI::Option* quiz =
-      app.add_flag("--quiz", options->quiz, "Ask for one cell of each step before it is shown");
+      app.add_flag("--quiz", options.quiz, "Ask for one cell of each step before it is shown");
   quiz->excludes(no_pause);
-  add_number(app, "--seed", options->seed, count_from(0), "Ask for other cells (0)")->needs(quiz);
-  CLI::Option* lesson = app.get_option("LESSON");
-  return [options, lesson, &common] {
-    options->is_lesson_named = lesson->count() > 0;
-    return run(*options, common);
-  };
+  add_number(app, "--seed", options.seed, count_from(0), "Ask for other cells (0)")->needs(quiz);
+  options.lesson_argument = app.get_option("LESSON");
 }
 
 }  // namespace
@@ -341,7 +338,7 @@ constinit const Command run_command{
         "  qkv run the-fat-cat --set 'W_Q[1,2]=0.5' --from Q\n"
         "  qkv run my-lesson.toml\n"
         "  qkv run --model model.safetensors --text \"…\" --layer 0 --head 2\n",
-    .setup = set_up_run,
+    .setup = set_up_command<RunOptions, declare, run>,
 };
 
 }  // namespace qkv::inline cli

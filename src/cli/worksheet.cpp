@@ -106,7 +106,7 @@ std::string report_text(const WorksheetOptions& options, std::size_t files, std:
   return text;
 }
 
-int run(const WorksheetOptions& options) {
+int run(const WorksheetOptions& options, const CommonOptions&) {
   if (options.directory == "-") {
     throw InputError("a worksheet is several files; name a directory: -o DIR");
   }
@@ -135,21 +135,19 @@ int run(const WorksheetOptions& options) {
   return 0;
 }
 
-std::function<int()> set_up_worksheet(CLI::App& app, const CommonOptions&) {
-  const auto options = std::make_shared<WorksheetOptions>();
-  add_lesson_options(app, options->lesson, LessonArgument::required);
-  app.add_option("-o,--output", options->directory, "The directory to write to")
+void declare(CLI::App& app, WorksheetOptions& options) {
+  add_lesson_options(app, options.lesson, LessonArgument::required);
+  app.add_option("-o,--output", options.directory, "The directory to write to")
       ->type_name("DIR")
       ->check(check_path)
       ->required();
-  add_part_options(app, *options);
-  app.add_flag("--answers", options->answers,
+  add_part_options(app, options);
+  app.add_flag("--answers", options.answers,
                "Also write the key to print, answers.html: every number with its arithmetic");
-  add_number(app, "--digits", options->digits, decimals(),
+  add_number(app, "--digits", options.digits, decimals(),
              "Decimals of the givens on the printable page (4)");
-  app.add_flag("--force", options->force, "Replace files that are filled in");
+  app.add_flag("--force", options.force, "Replace files that are filled in");
   add_sync_option(app);
-  return [options] { return run(*options); };
 }
 
 }  // namespace
@@ -164,7 +162,7 @@ constinit const Command worksheet_command{
         "  qkv worksheet two-heads -o one-row --row cat --head 1     36 numbers\n"
         "  qkv worksheet causal -o class --from masked_scores --answers   with the key\n"
         "  qkv worksheet the-fat-cat -o sheet --text \"the cat sat on the fat mat\"\n",
-    .setup = set_up_worksheet,
+    .setup = set_up_command<WorksheetOptions, declare, run>,
 };
 
 }  // namespace qkv::inline cli
