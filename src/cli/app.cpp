@@ -186,9 +186,8 @@ void declare(CLI::App& app, GlobalOptions& own) {
          "--color", choose, fmt::format("Shade numbers by their size: {}", fmt::join(names, ", ")))
       ->type_name("WHEN")
       ->check(one_of(names));
-  app.add_option("--memory", own.common.memory,
-                 "The most memory to use (8G, or less on a small machine)")
-      ->type_name("SIZE")
+  add_value(app, "--memory", own.common.memory, "SIZE",
+            "The most memory to use (8G, or less on a small machine)")
       ->check(check_memory);
   app.add_flag("--allow-outside-files", own.common.outside_files,
                "Let a lesson read files outside its own directory");

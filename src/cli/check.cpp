@@ -282,21 +282,17 @@ void declare(CLI::App& app, CheckCommandOptions& options) {
       "Every step and matrix, not only the first wrong one");
   CLI::Option* json = app.add_flag("--json", options.json, "As JSON, for programs");
   CLI::Option* summary =
-      app.add_option(
-             "--summary", options.summary,
-             "A table of many submissions (csv): a row for each, with its marks and those of "
-             "every step")
-          ->type_name("FORMAT")
+      add_value(app, "--summary", options.summary, "FORMAT",
+                "A table of many submissions (csv): a row for each, with its marks and those of "
+                "every step")
           ->check(one_of({"csv"}))
           ->excludes(json);
-  app.add_option("--carried", options.shares.carried,
-                 "The marks of a cell that follows from an earlier mistake: 1, or a part of it")
-      ->type_name("SHARE")
+  add_value(app, "--carried", options.shares.carried, "SHARE",
+            "The marks of a cell that follows from an earlier mistake: 1, or a part of it")
       ->check(check_share);
-  app.add_option(
-         "--unexplained", options.shares.unexplained,
-         "The marks of a cell behind a step that is wrong for no known reason: 0, or a part of 1")
-      ->type_name("SHARE")
+  add_value(
+      app, "--unexplained", options.shares.unexplained, "SHARE",
+      "The marks of a cell behind a step that is wrong for no known reason: 0, or a part of 1")
       ->check(check_share);
   add_part_options(app, options.part);
   for (const char* part : {"--step", "--from", "--to", "--head", "--row"}) {

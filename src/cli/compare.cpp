@@ -238,18 +238,15 @@ std::string check_step_tolerance(const std::string& text) {
 }
 
 void add_tolerances(CLI::App& app, CompareOptions& options) {
-  app.add_option("--rtol", options.tolerance.relative,
-                 "Relative tolerance, times DESIRED (with --atol alone: 1e-7)")
-      ->type_name("X")
+  add_value(app, "--rtol", options.tolerance.relative, "X",
+            "Relative tolerance, times DESIRED (with --atol alone: 1e-7)")
       ->check(check_tolerance);
-  app.add_option("--atol", options.tolerance.absolute, "Absolute tolerance (with --rtol alone: 0)")
-      ->type_name("X")
+  add_value(app, "--atol", options.tolerance.absolute, "X",
+            "Absolute tolerance (with --rtol alone: 0)")
       ->check(check_tolerance);
-  app.add_option("--tol", options.tolerances,
-                 "Absolute and relative tolerance of some steps: 'h*.scores=1e-4'")
-      ->type_name("STEP=X")
-      ->check(check_step_tolerance)
-      ->allow_extra_args(false);
+  add_value(app, "--tol", options.tolerances, "STEP=X",
+            "Absolute and relative tolerance of some steps: 'h*.scores=1e-4'")
+      ->check(check_step_tolerance);
 }
 
 void declare(CLI::App& app, CompareOptions& options) {
@@ -260,16 +257,13 @@ void declare(CLI::App& app, CompareOptions& options) {
       ->required();
   add_tolerances(app, options);
   add_name_options(app, options.names);
-  app.add_option("--require", options.require,
-                 "Steps that must be there: all, or their names with commas between")
-      ->type_name("STEPS");
+  add_value(app, "--require", options.require, "STEPS",
+            "Steps that must be there: all, or their names with commas between");
   add_number(app, "--batch", options.batch, CLI::Range(1, 1'000'000),
              "Which sentence of the dump's batch to compare, from 1");
   app.add_option("--text", options.lesson.changes.text, "Another sentence for the lessons");
-  app.add_option("--set", options.lesson.changes.set,
-                 "Another value for a given's cell of the lessons")
-      ->type_name("CELL=VALUE")
-      ->allow_extra_args(false);
+  add_value(app, "--set", options.lesson.changes.set, "CELL=VALUE",
+            "Another value for a given's cell of the lessons");
   add_model_options(app, options.lesson);
   app.add_flag(
       "--bisect", options.bisect,

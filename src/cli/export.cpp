@@ -98,17 +98,12 @@ CLI::Validator format_list() {
 
 void declare(CLI::App& app, ExportCommandOptions& options) {
   add_lesson_options(app, options.lesson, LessonArgument::required);
-  app.add_option("-o,--output", options.directory, "The directory to write to; - for the screen")
-      ->type_name("DIR")
+  add_value(app, "-o,--output", options.directory, "DIR",
+            "The directory to write to; - for the screen")
       ->check(check_path)
       ->required();
-  app.add_option("--format", options.what.formats, formats_help())
-      ->type_name("NAME")
-      ->check(format_list())
-      ->allow_extra_args(false);
-  app.add_option("--step", options.what.only, "Only this step or given (repeatable)")
-      ->type_name("STEP")
-      ->allow_extra_args(false);
+  add_value(app, "--format", options.what.formats, "NAME", formats_help())->check(format_list());
+  add_value(app, "--step", options.what.only, "STEP", "Only this step or given (repeatable)");
   add_number(app, "--digits", options.what.digits, decimals(),
              "Decimals of numbers in text (default: all that a double needs; in documents 4)");
   app.add_flag("--plain", options.what.plain, "Numbers only, without labels");

@@ -69,9 +69,8 @@ int run(const HeadsOptions& options, const CommonOptions& common) {
 void declare(CLI::App& app, HeadsOptions& options) {
   add_lesson_options(app, options.lesson, LessonArgument::required);
   add_digits_option(app, options.digits);
-  app.add_option("--sort", options.sort,
-                 fmt::format("What to sort the heads by: {}", fmt::join(sort_names(), ", ")))
-      ->type_name("NAME")
+  add_value(app, "--sort", options.sort, "NAME",
+            fmt::format("What to sort the heads by: {}", fmt::join(sort_names(), ", ")))
       ->check(one_of(sort_names()));
   app.add_flag("--ablate", options.ablate,
                "Instead, ablate each head in turn and show what the likeliest answer loses");

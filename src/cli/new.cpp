@@ -95,10 +95,9 @@ void declare(CLI::App& app, NewOptions& options) {
   app.add_option("FILE", options.file, "The lesson file to write; - for the screen")
       ->check(check_path)
       ->required();
-  app.add_option("--style", options.style,
-                 "classic: attention alone; llama: a whole block with RMSNorm, rotary positions,\n"
-                 "heads that share keys, SwiGLU and residuals (classic)")
-      ->type_name("STYLE")
+  add_value(app, "--style", options.style, "STYLE",
+            "classic: attention alone; llama: a whole block with RMSNorm, rotary positions,\n"
+            "heads that share keys, SwiGLU and residuals (classic)")
       ->check(one_of({"classic", "llama"}));
   add_number(app, "--seed", options.seed, count_from(0),
              "Other numbers (0); the same seed gives the same lesson");

@@ -61,17 +61,12 @@ void add_maps_of(const std::string& file, std::vector<NameMap>& maps) {
 
 void add_name_options(CLI::App& app, NameChoice& choice) {
   const std::vector<std::string> schemes = scheme_names();
-  app.add_option("--map", choice.maps,
-                 "Rename arrays: THEIRS=OURS, or a file of such lines; * stands for text without a "
-                 "dot, the "
-                 "first one in THEIRS for the first one in OURS, and so on")
-      ->type_name("THEIRS=OURS")
-      ->check(check_name_map)
-      ->allow_extra_args(false);
-  app.add_option("--names", choice.scheme,
-                 fmt::format("The scheme of the arrays' names: {} (found automatically)",
-                             fmt::join(schemes, ", ")))
-      ->type_name("SCHEME")
+  add_value(app, "--map", choice.maps, "THEIRS=OURS",
+            "Rename arrays: THEIRS=OURS, or a file of such lines; * stands for text without a dot")
+      ->check(check_name_map);
+  add_value(app, "--names", choice.scheme, "SCHEME",
+            fmt::format("The scheme of the arrays' names: {} (found automatically)",
+                        fmt::join(schemes, ", ")))
       ->check(one_of(schemes));
 }
 
@@ -151,9 +146,8 @@ std::vector<std::size_t> ids_in(const std::string& list) {
 
 // What a model's files may not tell.
 void add_model_settings(CLI::App& app, ModelSettings& settings) {
-  app.add_option("--tokenizer", settings.tokenizer,
-                 "The model's tokenizer.json, or the directory of vocab.json and merges.txt")
-      ->type_name("PATH")
+  add_value(app, "--tokenizer", settings.tokenizer, "PATH",
+            "The model's tokenizer.json, or the directory of vocab.json and merges.txt")
       ->check(check_path);
   // CLI11's delimiter would drop an empty token, which is refused when it is read.
   const auto read_words = [&words = settings.vocabulary](const std::vector<std::string>& lists) {
@@ -169,10 +163,8 @@ void add_model_settings(CLI::App& app, ModelSettings& settings) {
              "Heads of a layer, if the model's file does not say");
   std::vector<std::string> names;
   for (const Family& family : families()) names.emplace_back(family.name);
-  app.add_option(
-         "--family", settings.family,
-         fmt::format("The model's family, if the file does not say: {}", fmt::join(names, ", ")))
-      ->type_name("NAME")
+  add_value(app, "--family", settings.family, "NAME",
+            fmt::format("The model's family, if the file does not say: {}", fmt::join(names, ", ")))
       ->check(one_of(names));
 }
 
@@ -188,24 +180,18 @@ void add_lesson_options(CLI::App& app, LessonSelection& choice, LessonArgument a
   }
   app.add_option("--text", choice.changes.text,
                  "Another sentence of words that the lesson knows (qkv lessons LESSON lists them)");
-  app.add_option(
-         "--set", choice.changes.set,
-         "Override a cell: 'W_Q[head 1,1,2]=0.5'; 'W_V[head 1,*,*]=0' sets all of head 1. Later "
-         "steps are recomputed. It also sets a step's option: Q_rope.pairing=halves")
-      ->type_name("CELL=VALUE")
-      ->allow_extra_args(false);
-  app.add_option("--patch", choice.changes.patch,
-                 "Replace a given or a step by a file's numbers: context=other.npy")
-      ->type_name("NAME=FILE")
-      ->allow_extra_args(false);
+  add_value(app, "--set", choice.changes.set, "CELL=VALUE",
+            "Override a cell: 'W_Q[head 1,1,2]=0.5'; 'W_V[head 1,*,*]=0' sets all of head 1. Later "
+            "steps are recomputed. It also sets a step's option: Q_rope.pairing=halves");
+  add_value(app, "--patch", choice.changes.patch, "NAME=FILE",
+            "Replace a given or a step by a file's numbers: context=other.npy");
   add_model_options(app, choice);
 }
 
 void add_model_options(CLI::App& app, LessonSelection& choice) {
   app.option_defaults()->group(model_group);
-  app.add_option("--model", choice.model,
-                 "A trained model instead of a lesson: its .safetensors, index or directory")
-      ->type_name("FILE")
+  add_value(app, "--model", choice.model, "FILE",
+            "A trained model instead of a lesson: its .safetensors, index or directory")
       ->check(check_path);
   const auto read_ids = [&ids = choice.changes.ids](const std::string& list) {
     ids = ids_in(list);
@@ -285,11 +271,11 @@ LoadedLesson load(const LessonSelection& choice, const RequestedSteps& wanted) {
 
 void add_step_options(CLI::App& app, StepChoice& choice) {
   CLI::Option* step =
-      app.add_option("--step", choice.steps, "Only this step (name or number; repeatable)")
-          ->allow_extra_args(false);
-  CLI::Option* from = app.add_option("--from", choice.from, "Start at this step")->excludes(step);
-  CLI::Option* to = app.add_option("--to", choice.to, "Stop after this step")->excludes(step);
-  for (CLI::Option* option : {step, from, to}) option->type_name("STEP")->check(check_step);
+      add_value(app, "--step", choice.steps, "STEP", "Only this step (name or number; repeatable)");
+  CLI::Option* from = add_value(app, "--from", choice.from, "STEP", "Start at this step");
+  CLI::Option* to = add_value(app, "--to", choice.to, "STEP", "Stop after this step");
+  for (CLI::Option* option : {step, from, to}) option->check(check_step);
+  for (CLI::Option* option : {from, to}) option->excludes(step);
 }
 
 std::pair<std::size_t, std::size_t> range_of(const Trace& trace, const StepChoice& choice,
@@ -324,8 +310,8 @@ void add_part_options(CLI::App& app, PartChoice& choice) {
   add_step_options(app, choice);
   add_number(app, "--head", choice.head, count_from(1),
              "Leave out the other heads, and the steps without heads");
-  app.add_option("--row", choice.row, "Ask for this token's row only: its label or its number")
-      ->type_name("TOKEN")
+  add_value(app, "--row", choice.row, "TOKEN",
+            "Ask for this token's row only: its label or its number")
       ->check([](const std::string& row) -> std::string {
         return row.empty() ? "the token is empty; write its label or its number" : "";
       });

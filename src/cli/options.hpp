@@ -30,11 +30,19 @@ CLI::Range count_from(std::int64_t fewest);
 /// Displayed decimals: at most as many as a double has.
 CLI::Range decimals();
 
+/// Declares an option with a value, which help calls `type`. If it may be given several times, it
+/// takes one value each time.
+template <class Value>
+CLI::Option* add_value(CLI::App& app, const std::string& name, Value& value,
+                       const std::string& type, const std::string& help) {
+  return app.add_option(name, value, help)->type_name(type)->allow_extra_args(false);
+}
+
 /// Declares an option whose value is a number in a range.
 template <class Number>
 CLI::Option* add_number(CLI::App& app, const std::string& name, Number& number,
                         const CLI::Range& range, const std::string& help) {
-  return app.add_option(name, number, help)->type_name("N")->check(range);
+  return add_value(app, name, number, "N", help)->check(range);
 }
 
 /// Returns an error message if a path of the user or a step's name is empty: an unset shell

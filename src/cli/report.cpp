@@ -106,15 +106,12 @@ int run(const ReportCommandOptions& options, const CommonOptions&) {
 
 void declare(CLI::App& app, ReportCommandOptions& options) {
   add_lesson_options(app, options.lesson, LessonArgument::required);
-  app.add_option("-o,--output", options.file, "The page to write; - for standard output")
-      ->type_name("FILE")
+  add_value(app, "-o,--output", options.file, "FILE", "The page to write; - for standard output")
       ->check(check_path)
       ->required();
-  app.add_option("--step", options.steps,
-                 "Only this step and its operands (name or number; repeatable)")
-      ->type_name("STEP")
-      ->check(check_step)
-      ->allow_extra_args(false);
+  add_value(app, "--step", options.steps, "STEP",
+            "Only this step and its operands (name or number; repeatable)")
+      ->check(check_step);
   add_head_option(app, options.head);
   add_digits_option(app, options.digits);
   app.add_flag("--force", options.force, "Replace the file even if it is not a page of qkv");

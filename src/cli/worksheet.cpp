@@ -137,8 +137,7 @@ int run(const WorksheetOptions& options, const CommonOptions&) {
 
 void declare(CLI::App& app, WorksheetOptions& options) {
   add_lesson_options(app, options.lesson, LessonArgument::required);
-  app.add_option("-o,--output", options.directory, "The directory to write to")
-      ->type_name("DIR")
+  add_value(app, "-o,--output", options.directory, "DIR", "The directory to write to")
       ->check(check_path)
       ->required();
   add_part_options(app, options);
