@@ -22,61 +22,57 @@ struct Source {
   std::size_t most;        ///< numbers that are read
   std::size_t& numbers;    ///< read so far
 
-  [[noreturn]] void refuse(std::size_t pos, std::string_view why) const {
-    const auto line = 1 + std::ranges::count(text.substr(0, pos), '\n');
+  /// Refuses the text because of its part `at`.
+  [[noreturn]] void refuse(std::string_view at, std::string_view why) const {
+    const auto line = 1 + std::count(text.data(), at.data(), '\n');
     throw InputError(fmt::format("{}: line {}: {}", where, line, why));
   }
 };
 
-/// A range of the text.
-struct Piece {
-  std::size_t start = 0;
-  std::size_t end = 0;
-};
+/// The place behind a part of the text.
+std::string_view behind(std::string_view part) { return part.substr(part.size()); }
 
 /// Letters of any alphabet: non-ASCII bytes count as letters.
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c & 0x80) != 0;
 }
 
-/// A number or boolean, or the placeholder of a cell that is kept as text; `pos` is for messages.
-Numeral read_number(std::string_view token, const Source& source, std::size_t pos) {
+/// A number or boolean, or the placeholder of a cell that is kept as text.
+Numeral read_number(std::string_view token, const Source& source) {
   if (++source.numbers > source.most) refuse_surplus(source.where, source.most);
   if (token == "True" || token == "true") return {.value = 1};
   if (token == "False" || token == "false") return {.value = 0};
   const NumeralResult result = parse_cell(token);
   if (result.fault == NumeralError::none) return result.numeral;
-  if (source.bad_cells == nullptr) source.refuse(pos, refusal(result.fault, token));
+  if (source.bad_cells == nullptr) source.refuse(token, refusal(result.fault, token));
   return keep_bad_cell(*source.bad_cells, token);
 }
 
-/// The end of one argument of a call, `dtype=float32` or `grad_fn=<MmBackward0>`, or npos.
-std::size_t skip_argument(std::string_view text, std::size_t pos) {
+/// Removes one argument of a call, `dtype=float32` or `grad_fn=<MmBackward0>`; false if there is
+/// none.
+bool skip_argument(std::string_view& text) {
+  std::size_t pos = 0;
   while (pos < text.size() && (is_letter(text[pos]) || is_digit(text[pos]))) ++pos;
-  if (pos >= text.size() || text[pos] != '=') return npos;
+  if (pos == 0 || !is_letter(text[0]) || pos == text.size() || text[pos] != '=') return false;
   ++pos;
   constexpr std::string_view openers = "<'\"(";
   constexpr std::string_view closers = ">'\")";
   const std::size_t kind = pos < text.size() ? openers.find(text[pos]) : npos;
   if (kind != npos) pos = std::min(text.find(closers[kind], pos + 1), text.size());
-  return std::min(text.find_first_of(",) \t\r\n", pos), text.size());
+  text.remove_prefix(std::min(text.find_first_of(",) \t\r\n", pos), text.size()));
+  return true;
 }
 
 /// Only the end of a call may follow the matrix, and nothing that could change its numbers.
-void refuse_rest(const Source& source, std::size_t pos) {
+void refuse_rest(const Source& source, std::string_view rest) {
   constexpr std::string_view endings = " \t\r\n),;>";
-  for (;;) {
-    pos = source.text.find_first_not_of(endings, pos);
-    if (pos == npos) return;
-    const std::size_t end = is_letter(source.text[pos]) ? skip_argument(source.text, pos) : npos;
-    if (end == npos) {
-      const std::size_t line_end = source.text.find_first_of("\r\n", pos);
-      source.refuse(pos, fmt::format("\"{}\" follows the last bracket: keep one matrix and "
-                                     "nothing after it",
-                                     printable(source.text.substr(pos, line_end - pos))));
-    }
-    pos = end;
-  }
+  do {
+    rest.remove_prefix(std::min(rest.find_first_not_of(endings), rest.size()));
+  } while (skip_argument(rest));
+  if (rest.empty()) return;
+  source.refuse(rest, fmt::format("\"{}\" follows the last bracket: keep one matrix and nothing "
+                                  "after it",
+                                  printable(rest.substr(0, rest.find_first_of("\r\n")))));
 }
 
 constexpr std::size_t max_depth = 32;  // NumPy 1's limit of axes
@@ -86,64 +82,59 @@ constexpr std::size_t max_depth = 32;  // NumPy 1's limit of axes
 /// could change the numbers. Throws InputError with the line.
 class BracketReader {
  public:
-  BracketReader(const Source& source, std::size_t start) : source_(source), pos_(start) {}
+  BracketReader(const Source& source, std::size_t start)
+      : source_(source), rest_(source.text.substr(start)) {}
 
   ParsedArray read() {
     do {
       step();
     } while (!open_.empty());
-    refuse_rest(source_, pos_);
+    refuse_rest(source_, rest_);
     return {.shape = sizes_, .cells = std::move(cells_)};
   }
 
  private:
-  char at(std::size_t pos) const { return pos < source_.text.size() ? source_.text[pos] : '\0'; }
-
-  std::string_view text_of(const Piece& piece) const {
-    return source_.text.substr(piece.start, piece.end - piece.start);
+  void step() {
+    rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\r\n,;"), rest_.size()));
+    if (rest_.empty()) refuse_open(open_start_.back());
+    if (rest_.front() == '[') return open_list();
+    if (rest_.front() == ']') {
+      close_list(rest_);
+      return rest_.remove_prefix(1);
+    }
+    const std::string_view word = rest_.substr(0, rest_.find_first_of(" \t\r\n,;[]"));
+    source_.refuse(word, fmt::format("\"{}\" stands beside a list: put all numbers at one depth "
+                                     "of brackets",
+                                     printable(word)));
   }
 
-  void step() {
-    const std::size_t start =
-        std::min(source_.text.find_first_not_of(" \t\r\n,;", pos_), source_.text.size());
-    if (start == source_.text.size()) {
-      source_.refuse(open_start_.back(), "this [ is never closed: paste up to the last ]");
-    }
-    pos_ = start;
-    if (at(pos_) == '[') return open_list();
-    if (at(pos_) == ']') return close_list(pos_++);
-    const std::size_t stop = source_.text.find_first_of(" \t\r\n,;[]", pos_);
-    source_.refuse(pos_, fmt::format("\"{}\" stands beside a list: put all numbers at one depth "
-                                     "of brackets",
-                                     printable(source_.text.substr(pos_, stop - pos_))));
+  [[noreturn]] void refuse_open(std::string_view bracket) const {
+    source_.refuse(bracket, "this [ is never closed: paste up to the last ]");
   }
 
   void open_list() {
-    const std::size_t bracket = source_.text.find_first_of("[]", pos_ + 1);
-    if (bracket == npos) {
-      source_.refuse(pos_, "this [ is never closed: paste up to the last ]");
+    const std::size_t bracket = rest_.find_first_of("[]", 1);
+    if (bracket == npos) refuse_open(rest_);
+    if (rest_[bracket] == ']') {
+      read_innermost(rest_.substr(1, bracket - 1));
+      return rest_.remove_prefix(bracket + 1);
     }
-    if (source_.text[bracket] == ']') {
-      read_innermost({.start = pos_ + 1, .end = bracket});
-      pos_ = bracket + 1;
-      return;
-    }
-    deepen();
-    ++pos_;
+    deepen(rest_);
+    rest_.remove_prefix(1);
   }
 
-  void deepen() {
+  void deepen(std::string_view at) {
     if (open_.size() == max_depth) {
-      source_.refuse(pos_,
+      source_.refuse(at,
                      fmt::format("brackets nest more than {} deep: {}", max_depth, fit_example));
     }
     open_.push_back(0);
-    open_start_.push_back(pos_);
+    open_start_.push_back(at);
     if (sizes_.size() < open_.size()) sizes_.push_back(0);
   }
 
-  /// Closes the innermost list, at `pos`.
-  void close_list(std::size_t pos) {
+  /// Closes the innermost list.
+  void close_list(std::string_view at) {
     const std::size_t depth = open_.size() - 1;
     const std::size_t size = open_.back();
     open_.pop_back();
@@ -153,56 +144,49 @@ class BracketReader {
     if (sizes_[depth] == size) return;
     const bool of_numbers = depth + 1 == sizes_.size();
     const std::string_view what = of_numbers ? "number" : "list";
-    source_.refuse(pos, fmt::format("this {} has {}, the first has {}: give all the same number",
-                                    of_numbers ? "row" : "list", pluralise(size, what),
-                                    pluralise(sizes_[depth], what)));
+    source_.refuse(at, fmt::format("this {} has {}, the first has {}: give all the same number",
+                                   of_numbers ? "row" : "list", pluralise(size, what),
+                                   pluralise(sizes_[depth], what)));
   }
 
   /// Parses a list without nested lists: one row or, with semicolons, MATLAB's rows.
-  void read_innermost(const Piece& inside) {
-    const std::vector<Piece> rows = rows_of(inside);
+  void read_innermost(std::string_view inside) {
+    const std::vector<std::string_view> rows = rows_of(inside);
     if (rows.empty()) return read_row(inside);
-    deepen();
-    for (const Piece& row : rows) read_row(row);
-    close_list(inside.end);
+    deepen(rest_);
+    for (const std::string_view row : rows) read_row(row);
+    close_list(behind(inside));
   }
 
   /// MATLAB's rows; empty if the line breaks only wrap one long row.
-  std::vector<Piece> rows_of(const Piece& inside) const {
-    const std::string_view text = text_of(inside);
-    const bool semicolons = text.find(';') != npos;
-    std::vector<Piece> rows;
-    for (std::size_t start = inside.start; start < inside.end;) {
-      const std::size_t end =
-          std::min(source_.text.substr(0, inside.end).find_first_of(";\n", start), inside.end);
-      const Piece row{.start = start, .end = end};
-      if (!trimmed(text_of(row)).empty()) rows.push_back(row);
-      start = end + 1;
+  std::vector<std::string_view> rows_of(std::string_view inside) const {
+    std::vector<std::string_view> rows;
+    for (const std::string_view line : split(inside, '\n')) {
+      for (const std::string_view row : split(line, ';')) {
+        if (!trimmed(row).empty()) rows.push_back(row);
+      }
     }
-    if (semicolons || lines_are_rows(rows)) return rows;
+    if (inside.find(';') != npos || lines_are_rows(rows)) return rows;
     return {};
   }
 
   /// True if each line is a row: no comma crosses a line's end, and lines are too short to be
   /// wrapped by a printer. In nested brackets lines are never rows.
-  bool lines_are_rows(const std::vector<Piece>& lines) const {
+  bool lines_are_rows(const std::vector<std::string_view>& lines) const {
     constexpr std::size_t printers_break_at = 50;
     if (!open_.empty() || lines.size() < 2) return false;
     const std::size_t count = numbers_in(lines.front());
-    for (const Piece& line : lines) {
-      const std::string_view text = trimmed(text_of(line));
-      if (text.ends_with(',') || text.starts_with(',') || text.size() > printers_break_at) {
-        return false;
-      }
-      if (numbers_in(line) != count) return false;
-    }
-    return true;
+    return std::ranges::all_of(lines, [&](std::string_view line) {
+      const std::string_view text = trimmed(line);
+      return !text.ends_with(',') && !text.starts_with(',') && text.size() <= printers_break_at &&
+             numbers_in(line) == count;
+    });
   }
 
-  std::size_t numbers_in(const Piece& line) const {
+  static std::size_t numbers_in(std::string_view line) {
     std::size_t count = 0;
     bool inside = false;
-    for (const char c : text_of(line)) {
+    for (const char c : line) {
       const bool separator = white.find(c) != npos || c == ',';
       if (!separator && !inside) ++count;
       inside = !separator;
@@ -210,44 +194,35 @@ class BracketReader {
     return count;
   }
 
-  void read_row(const Piece& row) {
-    deepen();
+  void read_row(std::string_view row) {
+    deepen(rest_);
     if (number_depth_ == 0) number_depth_ = open_.size();
     if (open_.size() != number_depth_) {
-      source_.refuse(row.start, "numbers stand at different depths: close every row alike");
+      source_.refuse(row, "numbers stand at different depths: close every row alike");
     }
     bool comma_allowed = false;
-    for (std::size_t pos = row.start; pos < row.end;) {
-      const char c = at(pos);
-      if (c == ',') {
-        if (!comma_allowed) source_.refuse(pos, "a number is missing before this comma");
-        comma_allowed = false;
-        ++pos;
-      } else if (white.find(c) != npos) {
-        ++pos;
-      } else {
-        pos = read_cell(pos, row.end);
+    for (std::string_view rest = row; !rest.empty();) {
+      const std::string_view token = rest.substr(0, rest.find_first_of(" \t\r\n,"));
+      if (!token.empty()) {
+        cells_.push_back(read_number(token, source_));
+        ++open_.back();
         comma_allowed = true;
+      } else if (rest.front() == ',') {
+        if (!comma_allowed) source_.refuse(rest, "a number is missing before this comma");
+        comma_allowed = false;
       }
+      rest.remove_prefix(std::max<std::size_t>(token.size(), 1));
     }
-    if (open_.back() == 0) source_.refuse(row.start, "these brackets are empty: put numbers in");
-    close_list(row.end);
-  }
-
-  std::size_t read_cell(std::size_t start, std::size_t row_end) {
-    const std::size_t end =
-        std::min(source_.text.substr(0, row_end).find_first_of(" \t\r\n,", start), row_end);
-    cells_.push_back(read_number(text_of({.start = start, .end = end}), source_, start));
-    ++open_.back();
-    return end;
+    if (open_.back() == 0) source_.refuse(row, "these brackets are empty: put numbers in");
+    close_list(behind(row));
   }
 
   const Source& source_;
-  std::size_t pos_;
-  std::vector<std::size_t> open_ = {};        // the number of items of each open list so far
-  std::vector<std::size_t> open_start_ = {};  // and its start
-  Shape sizes_ = {};                          // by depth; 0 until a list of that depth has ended
-  std::size_t number_depth_ = 0;              // 0 until the first number
+  std::string_view rest_;
+  std::vector<std::size_t> open_ = {};             // the number of items of each open list so far
+  std::vector<std::string_view> open_start_ = {};  // and its start
+  Shape sizes_ = {};              // by depth; 0 until a list of that depth has ended
+  std::size_t number_depth_ = 0;  // 0 until the first number
   Numerals cells_ = {};
 };
 
@@ -273,14 +248,6 @@ std::optional<std::size_t> opening_bracket(std::string_view text) {
   return std::nullopt;
 }
 
-std::vector<Piece> line_pieces(std::string_view text) {
-  std::vector<Piece> lines;
-  for (std::size_t start = 0; start < text.size(); start = lines.back().end + 1) {
-    lines.push_back({.start = start, .end = std::min(text.find('\n', start), text.size())});
-  }
-  return lines;
-}
-
 /// Parses what MATLAB and Octave display: rows under "A =", under a factor ("1.0e+03 *"), or under
 /// "Columns 1 through 8". Throws InputError with the line.
 class DisplayReader {
@@ -288,9 +255,10 @@ class DisplayReader {
   explicit DisplayReader(const Source& source) : source_(source) {}
 
   ParsedArray read() {
-    for (const Piece& line : line_pieces(source_.text)) read_line(line);
+    for (const std::string_view line : split(source_.text, '\n')) read_line(trimmed(line));
     close_block();
-    if (rows_.empty()) source_.refuse(0, fmt::format("there are no numbers: {}", fit_example));
+    if (rows_.empty())
+      source_.refuse(source_.text, fmt::format("there are no numbers: {}", fit_example));
     return joined();
   }
 
@@ -315,13 +283,12 @@ class DisplayReader {
     return line == "Diagonal Matrix" || line == "Permutation Matrix" || line.starts_with("[torch.");
   }
 
-  void read_line(const Piece& piece) {
-    std::string_view line = trimmed(source_.text.substr(piece.start, piece.end - piece.start));
+  void read_line(std::string_view line) {
     if (line.empty() || is_note(line)) return;
     if (is_block_title(line)) return close_block();
     if (const std::string_view head = heading(line); !head.empty()) {
       if (headed_) {
-        source_.refuse(piece.start,
+        source_.refuse(line,
                        "a second matrix begins here: keep one matrix, or write them "
                        "as one in nested brackets");
       }
@@ -329,47 +296,50 @@ class DisplayReader {
       line = trimmed(line.substr(head.size()));
       if (line.empty()) return;
     }
-    if (line.ends_with('*')) return read_factor(line, piece.start);
-    read_row(line, piece.start);
+    if (line.ends_with('*')) return read_factor(line);
+    read_row(line);
   }
 
   /// "1.0e+03 *": all following numbers are multiplied by 1000.
-  void read_factor(std::string_view line, std::size_t pos) {
-    const Numeral factor = read_number(trimmed(line.substr(0, line.size() - 1)), source_, pos);
+  void read_factor(std::string_view line) {
+    const std::string_view number = line.substr(0, line.size() - 1);
+    const Numeral factor = read_number(number.substr(0, number.find_last_not_of(white) + 1),
+                                       source_);  // npos + 1 is 0
     const double power = std::round(std::log10(factor.value));
     if (!std::isfinite(power) ||
         parse_numeral(fmt::format("1e{}", static_cast<int>(power))).numeral.value != factor.value) {
-      source_.refuse(pos, "a common factor must be a power of ten, such as 1.0e+03 *");
+      source_.refuse(line, "a common factor must be a power of ten, such as 1.0e+03 *");
     }
     factor_exponent_ = static_cast<int>(power);
   }
 
   /// The number times the common factor, exactly: the factor is added to its exponent.
-  Numeral scaled(std::string_view token, std::size_t pos) const {
-    const Numeral plain = read_number(token, source_, pos);
+  Numeral scaled(std::string_view token) const {
+    const Numeral plain = read_number(token, source_);
     const bool has_digits = std::isfinite(plain.value) && !plain.scientific;
     if (factor_exponent_ == 0 || !has_digits) return plain;
     const NumeralResult result = parse_numeral(fmt::format("{}e{}", token, factor_exponent_));
-    if (result.fault != NumeralError::none) source_.refuse(pos, refusal(result.fault, token));
+    if (result.fault != NumeralError::none) source_.refuse(token, refusal(result.fault, token));
     Numeral numeral = result.numeral;
     numeral.scientific = false;  // the digits of all cells end at the same place
     return numeral;
   }
 
-  void read_row(std::string_view line, std::size_t pos) {
+  void read_row(std::string_view line) {
     if (row_ == rows_.size()) {
       if (later_block_) {
-        source_.refuse(pos, fmt::format("this block of columns has more than the first's {}: paste "
-                                        "all of every block",
-                                        pluralise(rows_.size(), "row")));
+        source_.refuse(line,
+                       fmt::format("this block of columns has more than the first's {}: paste "
+                                   "all of every block",
+                                   pluralise(rows_.size(), "row")));
       }
       rows_.emplace_back();
-      row_places_.push_back(pos);
+      row_places_.push_back(line);
     }
     constexpr std::string_view breaks = " \t\r,;";
     for (std::size_t start = line.find_first_not_of(breaks); start != npos;) {
       const std::size_t end = std::min(line.find_first_of(breaks, start), line.size());
-      rows_[row_].push_back(scaled(line.substr(start, end - start), pos));
+      rows_[row_].push_back(scaled(line.substr(start, end - start)));
       start = line.find_first_not_of(breaks, end);
     }
     ++row_;
@@ -379,7 +349,7 @@ class DisplayReader {
     if (row_ == 0) return;
     if (row_ < rows_.size()) {
       source_.refuse(
-          source_.text.size(),
+          behind(source_.text),
           fmt::format("a block of columns has {}, the first has {}: paste all of every block",
                       pluralise(row_, "row"), pluralise(rows_.size(), "row")));
     }
@@ -398,13 +368,14 @@ class DisplayReader {
       }
       cells.insert(cells.end(), rows_[i].begin(), rows_[i].end());
     }
-    if (cells.empty()) source_.refuse(0, fmt::format("there are no numbers: {}", fit_example));
+    if (cells.empty())
+      source_.refuse(source_.text, fmt::format("there are no numbers: {}", fit_example));
     return {.shape = {rows_.size(), rows_.front().size()}, .cells = std::move(cells)};
   }
 
   const Source& source_;
   std::vector<Numerals> rows_ = {};
-  std::vector<std::size_t> row_places_ = {};
+  std::vector<std::string_view> row_places_ = {};
   std::size_t row_ = 0;  // the next row of this block
   bool later_block_ = false;
   bool headed_ = false;
@@ -413,15 +384,15 @@ class DisplayReader {
 
 /// True if the text has lines that bare rows do not have: "A =", "Columns 1 through 8".
 bool has_display_lines(std::string_view text) {
-  return std::ranges::any_of(line_pieces(text), [&](const Piece& line) {
-    return DisplayReader::is_display_line(trimmed(text.substr(line.start, line.end - line.start)));
+  return std::ranges::any_of(split(text, '\n'), [](std::string_view line) {
+    return DisplayReader::is_display_line(trimmed(line));
   });
 }
 
 void refuse_abbreviated(const Source& source) {
   const std::size_t dots = std::min(source.text.find("..."), source.text.find("…"));
   if (dots == npos) return;
-  source.refuse(dots,
+  source.refuse(source.text.substr(dots),
                 "numbers were left out at \"...\": print the whole matrix, with "
                 "numpy.set_printoptions(threshold=sys.maxsize) or "
                 "torch.set_printoptions(profile=\"full\")");
