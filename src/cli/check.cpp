@@ -260,7 +260,7 @@ std::string check_share(const std::string& text) {
 }
 
 void declare(CLI::App& app, CheckCommandOptions& options) {
-  add_lesson_options(app, options.lesson, LessonArgument::required);
+  add_lesson_options(app, options.lesson);
   app.add_option("PATH", options.paths,
                  "The submission: a directory, or a file named after its step")
       ->required()

@@ -175,7 +175,7 @@ int run(const ExplainOptions& options, const CommonOptions& common) {
 }
 
 void declare(CLI::App& app, ExplainOptions& options) {
-  add_lesson_options(app, options.lesson, LessonArgument::required);
+  add_lesson_options(app, options.lesson);
   app.add_option("CELL", options.cell,
                  "The cell: 'scores[cat,fat]', with heads 'scores[head 2,3,2]'")
       ->required();

@@ -97,7 +97,7 @@ CLI::Validator format_list() {
 }
 
 void declare(CLI::App& app, ExportCommandOptions& options) {
-  add_lesson_options(app, options.lesson, LessonArgument::required);
+  add_lesson_options(app, options.lesson);
   add_value(app, "-o,--output", options.directory, "DIR",
             "The directory to write to; - for the screen")
       ->check(check_path)

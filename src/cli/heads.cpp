@@ -67,7 +67,7 @@ int run(const HeadsOptions& options, const CommonOptions& common) {
 }
 
 void declare(CLI::App& app, HeadsOptions& options) {
-  add_lesson_options(app, options.lesson, LessonArgument::required);
+  add_lesson_options(app, options.lesson);
   add_digits_option(app, options.digits);
   add_value(app, "--sort", options.sort, "NAME",
             fmt::format("What to sort the heads by: {}", fmt::join(sort_names(), ", ")))

@@ -170,14 +170,10 @@ void add_model_settings(CLI::App& app, ModelSettings& settings) {
 
 }  // namespace
 
-void add_lesson_options(CLI::App& app, LessonSelection& choice, LessonArgument argument) {
-  CLI::Option* lesson = app.add_option(
-      "LESSON", choice.name, "A lesson's name, or a lesson file; leave it out with --model");
-  if (argument == LessonArgument::required) {
-    lesson->required();
-  } else {
-    choice.name = std::string(built_in_lessons().front().name);
-  }
+void add_lesson_options(CLI::App& app, LessonSelection& choice) {
+  app.add_option("LESSON", choice.name,
+                 "A lesson's name, or a lesson file; leave it out with --model")
+      ->required();
   app.add_option("--text", choice.changes.text,
                  "Another sentence of words that the lesson knows (qkv lessons LESSON lists them)");
   add_value(app, "--set", choice.changes.set, "CELL=VALUE",

@@ -76,10 +76,8 @@ std::string shell_words(const LessonSelection& lesson);
 /// InputError as documented in library.hpp.
 LoadedLesson load(const LessonSelection& choice, const RequestedSteps& wanted = {});
 
-enum class LessonArgument { required, defaults_to_first };
-
 /// Declares LESSON, --text, --set, --model and model options.
-void add_lesson_options(CLI::App& app, LessonSelection& choice, LessonArgument argument);
+void add_lesson_options(CLI::App& app, LessonSelection& choice);
 
 /// Declares --model and model options only.
 void add_model_options(CLI::App& app, LessonSelection& choice);

@@ -105,7 +105,7 @@ int run(const ReportCommandOptions& options, const CommonOptions&) {
 }
 
 void declare(CLI::App& app, ReportCommandOptions& options) {
-  add_lesson_options(app, options.lesson, LessonArgument::required);
+  add_lesson_options(app, options.lesson);
   add_value(app, "-o,--output", options.file, "FILE", "The page to write; - for standard output")
       ->check(check_path)
       ->required();

@@ -295,7 +295,9 @@ int run(const RunOptions& chosen, const CommonOptions& common) {
 }
 
 void declare(CLI::App& app, RunOptions& options) {
-  add_lesson_options(app, options.lesson, LessonArgument::defaults_to_first);
+  add_lesson_options(app, options.lesson);
+  options.lesson_argument = app.get_option("LESSON")->required(false);
+  options.lesson.name = std::string(built_in_lessons().front().name);
   add_step_options(app, options);
   add_number(app, "--layer", options.layer, count_from(0),
              "Only this layer of a model; the first is 0")
@@ -321,7 +323,6 @@ void declare(CLI::App& app, RunOptions& options) {
       app.add_flag("--quiz", options.quiz, "Ask for one cell of each step before it is shown");
   quiz->excludes(no_pause);
   add_number(app, "--seed", options.seed, count_from(0), "Ask for other cells (0)")->needs(quiz);
-  options.lesson_argument = app.get_option("LESSON");
 }
 
 }  // namespace

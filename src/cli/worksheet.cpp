@@ -136,7 +136,7 @@ int run(const WorksheetOptions& options, const CommonOptions&) {
 }
 
 void declare(CLI::App& app, WorksheetOptions& options) {
-  add_lesson_options(app, options.lesson, LessonArgument::required);
+  add_lesson_options(app, options.lesson);
   add_value(app, "-o,--output", options.directory, "DIR", "The directory to write to")
       ->check(check_path)
       ->required();
