@@ -55,11 +55,7 @@ std::string body_row(const Table& table, std::size_t row) {
     const double value = table.tensor->at(table.matrix, row, table.columns[p]);
     text += "<td";
     if (table.is_shaded) text.append(" class=\"").append(shade(value, table.largest)) += '"';
-    const std::string number = cell_text(value, table.style);
-    const bool negative = number.front() == '-';
-    text += '>';
-    if (negative) text += typeset_minus;
-    text.append(number, negative ? 1 : 0).append("</td>");
+    text += ">" + with_minus_signs(cell_text(value, table.style)) + "</td>";
   }
   return text + "</tr>\n";
 }
