@@ -2,8 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <deque>
-
 #include "document/document.hpp"
 #include "formats/arrays/arrays.hpp"
 #include "text/json.hpp"
@@ -52,22 +50,13 @@ CsvMatrix csv_matrix(const Tensor& shown, std::size_t index, const MatrixLabels&
 }
 
 /// A file's tensors in display layout.
-class Shown {
- public:
-  explicit Shown(const FileContext& job) {
-    for (const ExportEntry& entry : job.entries) {
-      shown_.push_back(as_shown(*entry.tensor, job.trace->token_layout));
-      tensors_.push_back({entry.name, &shown_.back()});
-    }
+std::vector<NamedTensor> shown(const FileContext& job) {
+  std::vector<NamedTensor> tensors;
+  for (const ExportEntry& entry : job.entries) {
+    tensors.push_back({entry.name, as_shown(*entry.tensor, job.trace->token_layout)});
   }
-
-  const std::vector<NamedTensor>& tensors() const { return tensors_; }
-  const Tensor& one() const { return *tensors_.front().tensor; }
-
- private:
-  std::deque<Tensor> shown_;  // a deque never moves them
-  std::vector<NamedTensor> tensors_;
-};
+  return tensors;
+}
 
 void export_csv(const FileContext& job, const Sink& sink) {
   const Tensor& tensor = *job.entries.front().tensor;
@@ -85,20 +74,20 @@ void export_csv(const FileContext& job, const Sink& sink) {
 }
 
 void export_npy(const FileContext& job, const Sink& sink) {
-  const Shown shown(job);
-  sink(npy_header(shown.one().shape()));
-  shown.one().values.for_each_piece([&](auto piece) { sink(bytes_of(piece)); });
+  const Tensor tensor = as_shown(*job.entries.front().tensor, job.trace->token_layout);
+  sink(npy_header(tensor.shape()));
+  tensor.values.for_each_piece([&](auto piece) { sink(bytes_of(piece)); });
 }
 
-void export_npz(const FileContext& job, const Sink& sink) { write_npz(Shown(job).tensors(), sink); }
+void export_npz(const FileContext& job, const Sink& sink) { write_npz(shown(job), sink); }
 
 void export_json(const FileContext& job, const Sink& sink) {
-  write_json(Shown(job).tensors(), job.options.digits, sink);
+  write_json(shown(job), job.options.digits, sink);
 }
 
 void export_safetensors(const FileContext& job, const Sink& sink) {
   const bool columns = job.trace->token_layout == TokenLayout::columns;
-  write_safetensors(Shown(job).tensors(),
+  write_safetensors(shown(job),
                     {{"lesson", job.lesson->name},
                      {"title", job.lesson->title},
                      {"convention", columns ? "columns" : "rows"}},

@@ -217,10 +217,10 @@ using Sink = std::function<void(std::string_view)>;
 /// Writes a file's content to the sink, piece by piece.
 using ContentWriter = std::function<void(const Sink&)>;
 
-/// A named tensor to be written to a file. The tensor must outlive it.
+/// A named tensor to be written to a file.
 struct NamedTensor {
   std::string name;
-  const Tensor* tensor = nullptr;
+  Tensor tensor;
 };
 
 /// A file format that qkv reads or writes, with its name and extension.

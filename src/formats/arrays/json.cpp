@@ -394,7 +394,7 @@ void write_json(const std::vector<NamedTensor>& tensors, std::optional<int> digi
     sink(before);
     sink(named.name);
     sink("\": ");
-    ListWriter(*named.tensor, digits, sink).write();
+    ListWriter(named.tensor, digits, sink).write();
     before = ",\n  \"";
   }
   sink(tensors.empty() ? "{}\n" : "\n}\n");

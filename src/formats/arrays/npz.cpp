@@ -200,8 +200,8 @@ std::vector<Member> laid_out(const std::vector<NamedTensor>& tensors) {
   std::size_t place = 0;
   for (const NamedTensor& named : tensors) {
     Member entry{.name = named.name + ".npy",
-                 .header = npy_header(named.tensor->shape()),
-                 .tensor = named.tensor,
+                 .header = npy_header(named.tensor.shape()),
+                 .tensor = &named.tensor,
                  .place = place};
     place += entry.local_header().size() + entry.size();
     entries.push_back(std::move(entry));

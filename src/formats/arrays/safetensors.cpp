@@ -280,7 +280,7 @@ ParsedArray read_safetensor(const SafetensorsEntry& entry, const std::string& wh
 void write_safetensors(const std::vector<NamedTensor>& tensors,
                        const std::map<std::string, std::string>& metadata, const Sink& sink) {
   std::map<std::string_view, const Tensor*> by_name;
-  for (const NamedTensor& named : tensors) by_name[named.name] = named.tensor;
+  for (const NamedTensor& named : tensors) by_name[named.name] = &named.tensor;
   Json header = Json::object();  // sorted by key
   if (!metadata.empty()) header[std::string(metadata_key)] = metadata;
   std::size_t end = 0;

@@ -244,7 +244,7 @@ template <class Name>
 std::string archive(std::size_t count, const Name& name, Writer write) {
   const Tensor two = tensor_of({1, 2}, {0.5, 1.5});
   std::vector<NamedTensor> tensors;
-  for (std::size_t i = 0; i < count; ++i) tensors.push_back({name(i), &two});
+  for (std::size_t i = 0; i < count; ++i) tensors.push_back({name(i), two});
   std::string bytes;
   write(tensors, [&](std::string_view piece) { bytes += piece; });
   return bytes;

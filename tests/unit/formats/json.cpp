@@ -157,7 +157,7 @@ std::string written(const std::vector<NamedTensor>& tensors, std::optional<int> 
 TEST_CASE("matrices are written as nested lists, a row a line, all digits") {
   const Tensor matrix = tensor_of({2, 2}, {1, 0.1, -infinity, infinity});
   const Tensor heads = tensor_of({2, 1, 1}, {1e300, std::nan("")});
-  CHECK(written({{"A", &matrix}, {"h0.V", &heads}}) == R"({
+  CHECK(written({{"A", matrix}, {"h0.V", heads}}) == R"({
   "A": [
     [1, 0.1],
     ["-inf", "inf"]
@@ -177,12 +177,12 @@ TEST_CASE("matrices are written as nested lists, a row a line, all digits") {
 
 TEST_CASE("a vector is one list; digits round") {
   const Tensor ids = tensor_of({3}, {3, -1e-9, 0.125});
-  CHECK(written({{"ids", &ids}}, 2) == "{\n  \"ids\": [3.00, 0.00, 0.12]\n}\n");
+  CHECK(written({{"ids", ids}}, 2) == "{\n  \"ids\": [3.00, 0.00, 0.12]\n}\n");
 }
 
 TEST_CASE("what is written as JSON comes back") {
   const Tensor matrix = tensor_of({1, 3}, {0.1, 5e-324, -infinity});
-  const auto back = read_json(written({{"A", &matrix}}), "a.json");
+  const auto back = read_json(written({{"A", matrix}}), "a.json");
   CHECK(back[0].name == "A");
   CHECK(back[0].written.shape == Shape{1, 3});
   CHECK(values_of(back[0].written) == Values{0.1, 5e-324, -infinity});

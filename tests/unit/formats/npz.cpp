@@ -193,7 +193,7 @@ TEST_CASE("arrays are written as numpy.savez writes them, the same bytes every t
   const Tensor one = tensor_of({1, 2}, {1, -0.5});
   const Tensor heads = tensor_of({2, 1, 1}, {3, 4});
   std::string bytes;
-  write_npz({{"Q", &one}, {"scores", &heads}}, [&](std::string_view piece) { bytes += piece; });
+  write_npz({{"Q", one}, {"scores", heads}}, [&](std::string_view piece) { bytes += piece; });
   // Local header of the first entry: version 2.0, stored, dated 1980-01-01, sizes, name.
   CHECK(bytes.substr(0, 14) == "PK\x03\x04" + bytes_of(20, 2) + bytes_of(0, 2) + bytes_of(0, 2) +
                                    bytes_of(0, 2) + bytes_of(0x21, 2));

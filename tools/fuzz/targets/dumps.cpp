@@ -117,7 +117,7 @@ std::string written(const std::function<void(const Sink&)>& write) {
 
 void put_file(const OwnDirectory& directory, const std::string& name, const Tensor& tensor,
               Choices& choices) {
-  const std::vector<NamedTensor> all = {{name, &tensor}};
+  const std::vector<NamedTensor> all = {{name, tensor}};
   switch (choices.below(7)) {
     case 0: return directory.put(name + ".csv", csv(tensor, choices));
     case 1: return directory.put(name + ".json", nested(tensor, choices));

@@ -10,7 +10,7 @@ void call(std::string_view bytes) {
     sound(matrix.written);
     const Tensor tensor = tensor_of_numbers(matrix.written);
     std::string text;
-    write_json({{"x", &tensor}}, {}, [&](std::string_view piece) { text += piece; });
+    write_json({{"x", tensor}}, {}, [&](std::string_view piece) { text += piece; });
     law(same(matrix.written, read_json(text, "again").front().written),
         "what is written reads back");
   }

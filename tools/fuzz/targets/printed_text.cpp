@@ -27,7 +27,7 @@ void call(std::string_view bytes) {
   // Brackets say all: nested lists of the same numbers are the same matrix.
   const Tensor tensor = tensor_of_numbers(written);
   std::string lists;
-  write_json({{"x", &tensor}}, {}, [&](std::string_view piece) { lists += piece; });
+  write_json({{"x", tensor}}, {}, [&](std::string_view piece) { lists += piece; });
   law(same(written, read_json(lists, "again").front().written), "as JSON it reads back");
 }
 

@@ -10,7 +10,7 @@ void call(std::string_view bytes) {
     sound(tensor.written);
     const Tensor numbers = tensor_of_numbers(tensor.written);
     std::string file;
-    write_safetensors({{"x", &numbers}}, {}, [&](std::string_view piece) { file += piece; });
+    write_safetensors({{"x", numbers}}, {}, [&](std::string_view piece) { file += piece; });
     law(same(tensor.written, read_safetensors(file, "again").front().written),
         "what is written reads back");
   }
