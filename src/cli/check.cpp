@@ -290,9 +290,8 @@ void declare(CLI::App& app, CheckCommandOptions& options) {
   add_value(app, "--carried", options.shares.carried, "SHARE",
             "The marks of a cell that follows from an earlier mistake: 1, or a part of it")
       ->check(check_share);
-  add_value(
-      app, "--unexplained", options.shares.unexplained, "SHARE",
-      "The marks of a cell behind a step that is wrong for no known reason: 0, or a part of 1")
+  add_value(app, "--unexplained", options.shares.unexplained, "SHARE",
+            "The marks of a cell that uses a step wrong for no known reason: 0, or a part of 1")
       ->check(check_share);
   add_part_options(app, options.part);
   for (const char* part : {"--step", "--from", "--to", "--head", "--row"}) {

@@ -130,7 +130,7 @@ constexpr Mistake rope_mistakes[] = {
     {"rope.twice", "The rows were turned twice.", "Turn once.", Operand{0, twice}},
     {"rope.before-split", "The whole row was turned before it was cut into heads.",
      "Each head turns by the same angles: cut first.", before_split},
-    {"rope.degrees", "Degrees were taken for radians.", "Sine and cosine are of radians.",
+    {"rope.degrees", "Degrees were taken for radians.", "Sine and cosine take radians.",
      turned_with<[](Rotation& r) { r.times = degree; }, [](Rotation& r) { r.times = 1 / degree; }>},
     {qk_norm_skipped.id, qk_norm_skipped.says, qk_norm_skipped.hint, norm_skipped},
     {"qk-norm.after-rope", "The norm came after the turn.",

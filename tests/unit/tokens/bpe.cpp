@@ -149,10 +149,9 @@ TEST_CASE("what a pattern has that no known tokenizer's has is refused by name")
   CHECK(refusal_of_pattern("[a[b]]") == "tokenizer: the pattern [a[b]] has a class in a class");
   CHECK(refusal_of_pattern(R"(\bx)") ==
         R"(tokenizer: the pattern \bx has \b, which qkv does not know)");
-  CHECK(
-      refusal_of_pattern(R"(\p{Han})") ==
-      R"(tokenizer: the pattern \p{Han} has a \p other than {L}, {Lu}, {N} and the )"
-      "like");
+  CHECK(refusal_of_pattern(R"(\p{Han})") ==
+        R"(tokenizer: the pattern \p{Han} has a \p other than {L}, {Lu}, {N} and the )"
+        "like");
   CHECK(refusal_of_pattern("a{,3}") ==
         "tokenizer: the pattern a{,3} has a { that qkv does not know there");
   CHECK(refusal_of_pattern("(a") ==
