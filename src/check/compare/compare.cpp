@@ -432,13 +432,17 @@ Comparison compare(const ComparedSide& actual, const ComparedSide& desired,
   for (const ComparedSide* side : {&actual, &desired}) {
     if (side->incomplete_export) comparison.incomplete_exports.push_back(side->name);
   }
+  const std::vector<std::string> names = names_of(actual_index, desired_index);
+  // Scores may be masked in place, unless masked ones stand beside them.
+  const bool in_place = std::ranges::none_of(
+      names, [](const std::string& name) { return matches("*masked*", ascii_lowercase(name)); });
   bool after_mask = false;
   std::size_t longest_axis = 0;
-  for (const std::string& name : names_of(actual_index, desired_index)) {
+  for (const std::string& name : names) {
     after_mask = after_mask || step_masks_cells(name, actual_index, desired_index);
-    const FiniteMasks may_mask = after_mask               ? FiniteMasks::any
-                                 : are_named_scores(name) ? FiniteMasks::usual
-                                                          : FiniteMasks::none;
+    const FiniteMasks may_mask = after_mask                           ? FiniteMasks::any
+                                 : in_place && are_named_scores(name) ? FiniteMasks::usual
+                                                                      : FiniteMasks::none;
     comparison.steps.push_back(
         compared(name, actual_index, desired_index, choice, may_mask, longest_axis));
   }

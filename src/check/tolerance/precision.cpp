@@ -79,7 +79,7 @@ struct Coarser {
 
 bool is_float32(double x) { return static_cast<double>(static_cast<float>(x)) == x; }
 
-// Compared as float32, since printed digits are inexact: "0.33325195" is a float16.
+// Both look at the nearest float32, since printed digits are inexact: "0.33325195" is a float16.
 bool is_bfloat16(double x) { return (std::bit_cast<std::uint32_t>(float(x)) & 0xffff) == 0; }
 
 // Eleven bits, fewer for subnormal numbers.
@@ -95,6 +95,14 @@ bool is_float16(double x) {
 constexpr Coarser kinds[] = {{Precision::bfloat16, is_bfloat16},
                              {Precision::float16, is_float16},
                              {Precision::float32, is_float32}};
+
+// True if the number is of the type, as far as its digits tell. 3.0000000000000004 is no float32.
+bool is_of_type(const Numeral& cell, Precision written_as, const Coarser& kind) {
+  const double half =
+      written_as == Precision::digits ? 0.5 * std::pow(10.0, -cell.decimals) * (1 + 1e-9) : 0;
+  const auto single = static_cast<double>(static_cast<float>(cell.value));
+  return std::abs(cell.value - single) <= half && kind.holds(cell.value);
+}
 
 // True if a number is evidence of its type; halves and quarters are in all types.
 bool is_evidence_of_type(double x) {
@@ -135,7 +143,7 @@ bool are_all(const SubmittedArray& submitted, std::span<const double> expected,
   for (std::size_t i = 0; i < submitted.cells.size(); ++i) {
     const double x = submitted.cells[i].value;
     if (!std::isfinite(x)) continue;
-    if (!kind.holds(x)) return false;
+    if (!is_of_type(submitted.cells[i], submitted.precision, kind)) return false;
     ++count;
     const bool is_expected =
         i < expected.size() && (!std::isfinite(expected[i]) || kind.holds(expected[i]));
@@ -232,8 +240,9 @@ void adopt_common_type(const Trace& trace, std::vector<SubmittedArray>& arrays) 
   for (const Coarser& kind : kinds) {
     const auto holds = [&](const SubmittedArray& array) {
       return (array.precision == Precision::float32 || array.precision == Precision::float64) &&
-             std::ranges::all_of(array.cells.values(),
-                                 [&](double x) { return !std::isfinite(x) || kind.holds(x); });
+             std::ranges::all_of(array.cells.values(), [&](double x) {
+               return !std::isfinite(x) || (is_float32(x) && kind.holds(x));
+             });
     };
     const auto shows = [&](const SubmittedArray& array) {
       return detect_precision(array, trace.at(array.name).values) == kind.precision;

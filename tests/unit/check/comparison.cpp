@@ -153,6 +153,17 @@ TEST_CASE("of two dumps the name tells which step hides cells") {
   CHECK(compare(with("S_masked", -20000), with("S_masked", -inf), {}).same());
 }
 
+TEST_CASE("scores are not masked in place where masked ones stand beside them: they overflowed") {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  const auto with = [](double lowest, const std::string& other) {
+    return dump({matrix("h0.scores", {1, 2}, {1, lowest}), matrix(other, {1, 2}, {1, -inf})});
+  };
+  CHECK(compare(with(-65504, "h0.bias"), with(-inf, "h0.bias"), {}).same());
+  const auto beside = compare(with(-65504, "h0.masked_scores"), with(-inf, "h0.masked_scores"), {});
+  CHECK(beside.steps[0].agreement == Agreement::differs);
+  CHECK(beside.steps[1].agreement == Agreement::identical);
+}
+
 TEST_CASE("a dump with nothing of the lesson in it is refused") {
   const ComparedSide own = lesson({matrix("Q", {1}, {1})});
   const ComparedSide stranger = dump({matrix("arr_0", {1}, {1})});

@@ -259,6 +259,10 @@ TEST_CASE("a coarser type shows in two numbers that it holds and the right ones 
               Precision::float64) == Precision::float16);
   CHECK(found({0.333251953125, 0.66650390625, 65536}, {1.0 / 3, 2.0 / 3, 65536},
               Precision::float64) == Precision::float32);
+  // The error of a double beside whole numbers is no number of a coarser type.
+  const Row noisy = {3.0000000000000004, 12.5, 235, 6, 34.000000000000004, 485};
+  const Row silu = {2.857722, 12.499953, 235, 5.985164, 34, 485};
+  CHECK(found(noisy, silu, Precision::float64) == Precision::float64);
   CHECK(is_held(0x1p-24, Precision::float16));
   CHECK(!is_held(0x1p-25, Precision::float16));
   CHECK(!is_held(0x1.8p-24, Precision::float16));
