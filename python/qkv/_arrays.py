@@ -15,7 +15,7 @@ PathLike = Union[str, Path]
 
 # NumPy's names for types, and those of .safetensors files.
 TYPES = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16", "int64": "I64", "int32": "I32",
-         "int16": "I16", "int8": "I8", "uint8": "U8", "bool": "BOOL"}
+         "int16": "I16", "int8": "I8", "uint64": "U64", "uint32": "U32", "uint16": "U16", "uint8": "U8", "bool": "BOOL"}
 
 
 def plain(array: Any) -> Tuple[str, np.ndarray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import re
 import threading
@@ -50,15 +51,19 @@ def record(module: Any, gradients: bool = False) -> Iterator[Dict[str, Any]]:
             those of the parameters.
 
     Yields:
-        A dictionary of the modules' paths and copies of their outputs; of a module that runs twice, the last one's.
+        A dictionary of the modules' paths and copies of their outputs; of a module that runs twice, the last one's. A
+        module with several paths, as one block in place of two, has them in turn.
     """
     if not hasattr(module, "named_modules"):
         raise QkvError(f"record takes a PyTorch module, not {type(module).__name__}")
     steps: Dict[str, Any] = {}
     last: list = [None, None]  # the tensor that a module returned last, and its copy
 
-    def hook_of(name: str) -> Any:
+    def hook_of(paths: Sequence[str]) -> Any:
+        names = itertools.cycle(paths)
+
         def hook(_module: Any, _inputs: Any, output: Any) -> None:
+            name = next(names)
             tensor = tensor_of(output)
             if tensor is None:
                 return
@@ -70,7 +75,11 @@ def record(module: Any, gradients: bool = False) -> Iterator[Dict[str, Any]]:
                 tensor.register_hook(lambda gradient: steps.__setitem__(name + ".grad", gradient.detach().clone()))
         return hook
 
-    handles = [inside.register_forward_hook(hook_of(name)) for name, inside in module.named_modules() if name]
+    paths: Dict[Any, list] = {}
+    for path, inside in module.named_modules(remove_duplicate=False):
+        if path:
+            paths.setdefault(inside, []).append(path)
+    handles = [inside.register_forward_hook(hook_of(names)) for inside, names in paths.items()]
     try:
         yield steps
         if gradients:

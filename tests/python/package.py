@@ -119,6 +119,16 @@ def a_module_s_outputs_and_gradients_are_recorded(_folder):
     assert torch.equal(steps["1"], module(rows).detach()) and not module[0]._forward_hooks
 
 
+def a_module_with_two_paths_has_them_in_turn(_folder):
+    twice = torch.nn.Linear(2, 2)
+    module = torch.nn.Sequential(twice, torch.nn.ReLU(), twice)
+    rows = torch.ones(3, 2)
+    with qkv.record(module) as steps:
+        module(2 * rows)
+        module(rows)
+    assert torch.equal(steps["0"], twice(rows)) and torch.equal(steps["2"], module(rows)), steps
+
+
 def an_output_that_is_changed_on_the_way_is_recorded_twice(_folder):
     class Doubled(torch.nn.Module):
         def __init__(self):
@@ -466,6 +476,7 @@ CLAIMS = [
     dictionaries_are_compared,
     what_is_refused_is_an_error,
     a_module_s_outputs_and_gradients_are_recorded,
+    a_module_with_two_paths_has_them_in_turn,
     an_output_that_is_changed_on_the_way_is_recorded_twice,
     a_mistake_in_two_steps_that_modules_hide_is_named,
     what_a_model_returns_is_verified,

@@ -11,8 +11,9 @@ namespace {
 // What an array of another program is called here: a module's output, its weight and bias. `*` is a
 // layer's number, `<` the number of the layer before; `|` separates names of which the first that
 // the lesson has is meant, or a later one if it alone has the array's size; `+` joins the steps
-// that stand side by side in one array. A rule with `beside` applies only if an array of theirs or
-// a given of ours has that name.
+// that stand side by side in one array, `~` separates names of which the one is meant whose numbers
+// are nearest. A rule with `beside` applies only if an array of theirs or a given of ours has that
+// name.
 struct NameRule {
   std::string_view theirs;
   std::string_view ours;
@@ -71,7 +72,7 @@ constexpr NameRule llama_cpp[] = {
     {"kqv_merged-*", "h*.context"},
     {"kqv_merged_cont-*", "h*.concat"},
     {.theirs = "kqv_out-*", .ours = "h*.concat", .beside = "attn_out-*"},
-    {"kqv_out-*", "h*.output|h*.concat"},
+    {"kqv_out-*", "h*.output~h*.concat"},
     {"attn_out-*", "h*.output"},
     {"attn_post_norm-*", "h*.norm1_out"},
     {"ffn_inp-*", "h*.residual1"},
@@ -188,6 +189,33 @@ std::string with_layer(std::string_view ours, std::string_view layer) {
   return name;
 }
 
+// Returns how far an array's numbers are from a step's, in all; infinite if they can't be compared.
+double distance(const ParsedArray& written, const Tensor& step) {
+  if (written.cells.size() != step.values.size()) return infinity;
+  double sum = 0;
+  for (std::size_t i = 0; i < step.values.size(); ++i) {
+    const double gap = written.cells[i].value - step.values[i];
+    sum += std::isfinite(gap) ? gap * gap : 0;
+  }
+  return sum;
+}
+
+// Returns the nearest of the steps that `~` separates; of equally near ones, the first.
+std::string nearest_of(std::string_view part, std::string_view layer, const ParsedArray& written,
+                       const Trace& trace) {
+  if (part.find('~') == part.npos) return with_layer(part, layer);
+  std::string found;
+  double least = infinity;
+  for (const std::string_view one : split(part, '~')) {
+    const std::string ours = with_layer(one, layer);
+    const Tensor* step = trace.find(ours);
+    const double gap = step ? distance(written, *step) : infinity;
+    if (found.empty() || gap < least) found = ours;
+    least = std::min(least, gap);
+  }
+  return found;
+}
+
 // Returns the names of the lesson that an array stands for: several if they stand side by side.
 std::vector<std::string> ours_of(const NameScheme& scheme, const NamedArray& array,
                                  const std::vector<NamedArray>& arrays, const Trace& trace) {
@@ -217,7 +245,7 @@ std::vector<std::string> ours_of(const NameScheme& scheme, const NamedArray& arr
                                                '|')) {
       std::vector<std::string> names;
       for (const std::string_view part : split(choice, '+')) {
-        const std::string ours = with_layer(part, layer);
+        const std::string ours = nearest_of(part, layer, array.written, trace);
         names.push_back(is_gradient ? gradient_name(ours) : ours);
       }
       if (!std::ranges::all_of(names, [&](const auto& one) { return trace.find(one) != nullptr; }))
