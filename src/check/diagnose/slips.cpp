@@ -141,12 +141,41 @@ std::vector<std::size_t> wrong_rows(const SlipContext& c) {
   return rows;
 }
 
-// Swaps two rows of a matrix that both have wrong cells.
-std::vector<CandidateValues> swapped_rows(const SlipContext& c) {
+// Swaps two of these rows, or of these columns, in every matrix.
+std::vector<CandidateValues> swapped_lines(const Tensor& right, const std::set<std::size_t>& lines,
+                                           Along along) {
+  constexpr std::size_t most_lines = 8;
+  const std::size_t rows = right.rows(), columns = right.columns();
+  const bool are_rows = along == Along::rows;
   std::vector<CandidateValues> results;
+  if (lines.size() > most_lines) return results;
+  for (const std::size_t a : lines) {
+    for (auto b = lines.upper_bound(a); b != lines.end(); ++b) {
+      Tensor result = right;
+      const std::span<double> cells = result.values.mutable_span();
+      for (std::size_t start = 0; start < cells.size(); start += rows * columns) {
+        const std::span<double> matrix = cells.subspan(start);
+        for (std::size_t k = 0; k < (are_rows ? columns : rows); ++k) {
+          std::swap(matrix[are_rows ? a * columns + k : k * columns + a],
+                    matrix[are_rows ? *b * columns + k : k * columns + *b]);
+        }
+      }
+      results.push_back(std::move(result));
+    }
+  }
+  return results;
+}
+
+// Swaps two rows of one matrix that both have wrong cells, and of all matrices.
+std::vector<CandidateValues> swapped_rows(const SlipContext& c) {
   constexpr std::ptrdiff_t most_rows = 8;
   const Tensor& right = *c.right;
   const std::vector<std::size_t> rows = wrong_rows(c);
+  std::set<std::size_t> of_all;
+  if (right.matrices() > 1) {
+    for (const std::size_t row : rows) of_all.insert(row % right.rows());
+  }
+  std::vector<CandidateValues> results = swapped_lines(right, of_all, Along::rows);
   for (const std::size_t a : rows) {
     const auto is_beside = [&](std::size_t b) { return a / right.rows() == b / right.rows(); };
     if (std::ranges::count_if(rows, is_beside) > most_rows) continue;
@@ -159,22 +188,10 @@ std::vector<CandidateValues> swapped_rows(const SlipContext& c) {
 
 // Swaps two columns of all matrices that both have wrong cells.
 std::vector<CandidateValues> swapped_columns(const SlipContext& c) {
-  std::vector<CandidateValues> results;
-  constexpr std::size_t most_columns = 8;
   if (c.right->rank() < 2 || c.right->rows() < 2) return {};
   std::set<std::size_t> columns;
   for (const std::size_t i : c.wrong) columns.insert(i % c.right->columns());
-  if (columns.size() > most_columns) return {};
-  for (const std::size_t a : columns) {
-    for (auto b = columns.upper_bound(a); b != columns.end(); ++b) {
-      Tensor result = *c.right;
-      const std::span<double> cells = result.values.mutable_span();
-      for (std::size_t r = 0; r < cells.size(); r += result.columns())
-        std::swap(cells[r + a], cells[r + *b]);
-      results.push_back(std::move(result));
-    }
-  }
-  return results;
+  return swapped_lines(*c.right, columns, Along::columns);
 }
 
 // Swaps the only two wrong cells.

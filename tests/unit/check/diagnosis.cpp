@@ -385,6 +385,19 @@ TEST_CASE("ids that were counted from 1 are named, and ids have no neighbours") 
   CHECK(mistakes(checked(task, {{"E", "1,2\n3,4\n7,6\n7,8\n"}}), "E") != "embed.other-row");
 }
 
+TEST_CASE("two rows that are swapped in every head are named") {
+  const Task task(
+      lesson_of(given("A", "[[[1, 2], [3, 5]], [[7, 4], [6, 9]], [[8, 11], [13, 10]]]") +
+                given("B", "[[[1, 1], [1, 1]], [[1, 1], [1, 1]], [[1, 1], [1, 1]]]") +
+                step("S", "add", R"(["A", "B"])")));
+  Submission work = submission_of({{"S", "0,0\n0,0\n"}}, task.trace);
+  work.files[0].written = array_of_values(
+      {3, 2, 2}, std::vector<double>{4, 6, 2, 3, 7, 10, 8, 5, 14, 11, 9, 12}, Precision::float64);
+  const CheckReport swapped = check_submission(task.lesson, task.trace, work, {});
+  CHECK(mistakes(swapped, "S") == "slip.rows-swapped");
+  CHECK(found_at(swapped, "S").front().cells == 12);
+}
+
 TEST_CASE("two exchanged cells are named, and neither where a third is wrong") {
   const Task task(lesson_of(given("A", "[[1, 2, 4], [8, 16, 32]]") +
                             given("B", "[[0, 0, 0], [0, 0, 0]]") +
