@@ -37,20 +37,23 @@ void refuse_other_types(const Config& config) {
   }
 }
 
-/// Throws InputError if config.json and the tensors disagree on the matrix of the logits.
-void refuse_other_ties(const Weights& weights, const Config& config, const Architecture& model) {
+/// Returns the tensor of the logits: the token table also where it is stored twice. Throws
+/// InputError if config.json and the tensors disagree.
+std::string unembedding_of(const Weights& weights, const Config& config,
+                           const std::string& token_table, const std::string& readout) {
   const auto* entry = find_entry(config, "tie_word_embeddings");
-  if (!entry) return;
-  const bool ties = flag_entry(config, entry->first, true);
-  const SafetensorsEntry* head = weights.find(model.unembedding);
-  const SafetensorsEntry* table = weights.find(model.token_table);
-  if (!ties && head == table) {
+  const bool ties = flag_entry(config, "tie_word_embeddings", true);
+  const SafetensorsEntry* head = weights.find(readout);
+  const SafetensorsEntry* table = weights.find(token_table);
+  if (!head && !ties)
     refuse_entry(*entry, "there is no lm_head.weight that would make the logits then");
-  }
-  if (ties && head != table && (head->dtype != table->dtype || head->data != table->data)) {
+  if (!head || (ties && head->dtype == table->dtype && head->data == table->data))
+    return token_table;
+  if (ties && entry) {
     refuse_entry(*entry,
                  "there is a lm_head.weight of its own; set it to false if that is to count");
   }
+  return readout;
 }
 
 /// Returns the activation: "relu", or a form of GELU.
@@ -258,14 +261,13 @@ Architecture gpt_architecture(const Weights& weights, const Config& config,
   const Shape& mlp = matrix_of(weights, model.prefix + "h.0.mlp.c_fc.weight").shape;
   model.d_mlp = mlp[model.family->storage == Storage::out_in ? 0 : 1];
   const std::string readout = readout_of(prefix);
-  model.unembedding = weights.find(readout) ? readout : model.token_table;
+  model.unembedding = unembedding_of(weights, config, model.token_table, readout);
   refuse_other_sizes(config, weights, model);
   model.heads = head_count(weights, model, config, choice);
   model.head_width = model.d_model / model.heads;
   model.activation = gpt_activation(config, *model.family);
   model.eps = positive_number(config, "layer_norm_epsilon").value_or(model.eps);
   refuse_other_readout(weights);
-  refuse_other_ties(weights, config, model);
   check_tensors(weights, model);
   const std::string own[] = {model.token_table, prefix + "wpe.weight", prefix + "ln_f.weight",
                              prefix + "ln_f.bias", readout};
