@@ -76,7 +76,7 @@ void take_whole(Piece piece, const Tensor& tensor, SubmittedArray& submitted) {
 }
 
 // Takes a step from one file per matrix; missing matrices are blank. Wrong sizes keep their places
-// if all are the same; else the first wrong one represents them all.
+// if all are the same, and their number; else the first wrong one represents them all.
 void take_pieces(std::vector<Piece>& pieces, const std::vector<std::size_t>& places,
                  const Tensor& tensor, SubmittedArray& submitted) {
   const Shape right = {tensor.rows(), tensor.columns()};
@@ -95,8 +95,11 @@ void take_pieces(std::vector<Piece>& pieces, const std::vector<std::size_t>& pla
   submitted.shape = tensor.shape();
   submitted.shape.resize(tensor.leading_axes());
   submitted.shape.insert(submitted.shape.end(), matrix.begin(), matrix.end());
+  const bool has_own_heads = !submitted.fits && tensor.leading_axes() == 1;
+  const std::size_t matrices = has_own_heads ? std::ranges::max(places) + 1 : tensor.matrices();
+  if (has_own_heads) submitted.shape.front() = matrices;
   const std::size_t size = pieces.front().cells.size();
-  Numerals cells(tensor.matrices() * size, blank_cell);
+  Numerals cells(matrices * size, blank_cell);
   for (std::size_t k = 0; k < pieces.size(); ++k) {
     const auto place = cells.begin() + static_cast<std::ptrdiff_t>(places[k] * size);
     std::ranges::transform(pieces[k].cells, place, [&](Numeral cell) {
@@ -106,7 +109,7 @@ void take_pieces(std::vector<Piece>& pieces, const std::vector<std::size_t>& pla
     });
   }
   submitted.cells = std::move(cells);
-  for (std::size_t m = 0; m < tensor.matrices(); ++m) {
+  for (std::size_t m = 0; m < matrices; ++m) {
     if (std::ranges::find(places, m) == places.end()) submitted.missing_matrices.push_back(m);
   }
 }
