@@ -124,6 +124,7 @@ struct Explanation {
   bool sure = true;           ///< false if others match equally and few cells are evidence
   bool is_refuted =
       false;  ///< right cells contradict it, and a candidate before it makes all cells
+  std::optional<std::size_t> or_in = {};  ///< another unsubmitted step where it matches equally
 };
 
 /// Returns the candidates that explain the wrong cells, best first. A full explanation covers all

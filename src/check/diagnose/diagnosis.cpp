@@ -287,6 +287,9 @@ std::vector<Diagnosis> diagnoses_of(const std::vector<Explanation>& explanations
     if (candidate.also_in) {
       says = fmt::format("In {} and {}, which were not submitted: {}",
                          judgement.nodes[*candidate.also_in].name, step, says);
+    } else if (explanation.or_in && candidate.step != index) {
+      says = fmt::format("In {} or {}, which were not submitted: {}", step,
+                         judgement.nodes[*explanation.or_in].name, says);
     } else if (candidate.step != index) {
       const std::string_view why = made.wrong_shape_array ? "" : ", which was not submitted";
       says = fmt::format("In {}{}: {}", step, why, says);

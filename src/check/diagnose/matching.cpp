@@ -313,7 +313,14 @@ class Matcher {
   void name(const Match& fit, bool in_full, std::vector<Explanation>& found) const {
     const Candidate& candidate = candidates_[fit.candidate];
     const auto id = [&](const Explanation& known) { return candidates_[known.candidate].id; };
-    if (std::ranges::find(found, candidate.id, id) != found.end()) return;
+    if (const auto known = std::ranges::find(found, candidate.id, id); known != found.end()) {
+      const bool is_elsewhere = candidate.step != candidates_[known->candidate].step &&
+                                candidate.step != mismatch_.step &&
+                                candidate.kind == CandidateKind::mistake;
+      if (is_elsewhere && known->first == fit.first && known->cells == fit.cells && !fit.is_refuted)
+        known->or_in = candidate.step;
+      return;
+    }
     found.push_back({.candidate = fit.candidate,
                      .cells = fit.cells,
                      .first = fit.first,
