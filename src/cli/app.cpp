@@ -140,8 +140,8 @@ std::string welcome() {
     const std::string_view brief = command->summary.substr(0, command->summary.find_first_of(",:"));
     text += fmt::format("  {:<10} {}\n", command->name, brief);
   }
-  return laid_out(text, 13) + lesson_names_by_group() +
-         "\nType this first: qkv run the-fat-cat     (qkv help COMMAND shows examples)\n";
+  return laid_out(text, 13) + "\n" + lesson_names_by_group() +
+         "Type this first: qkv run the-fat-cat     (qkv help COMMAND shows examples)\n";
 }
 
 /// The help of the chosen command, examples first, or of qkv itself.

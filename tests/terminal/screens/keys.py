@@ -48,7 +48,7 @@ def what_is_pasted_presses_no_key():
 
 def steps_are_reached_by_number_and_name():
     with started("two-heads") as terminal:
-        terminal.type(b"g8\r", "8/14  scores  Compare")
+        terminal.type(b"g8\r", "8/14  scores  Score")
         terminal.type(b"gmasked\t\r", "10/14  masked_scores  Hide")
         terminal.type(b"gcontxt\r", 'did you mean "context"?')
 

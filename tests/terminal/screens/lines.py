@@ -25,10 +25,10 @@ def a_head_that_is_left_out_is_the_one_shown():
         out = by_lines(f"e {cell}\nq\n", "two-heads", "--pause", "--from", "scores")
         assert "scores[head 1,cat,fat] = " in out, out
     with started("two-heads") as terminal:
-        terminal.type(b"gscores\r", "8/14  scores  Compare")
+        terminal.type(b"gscores\r", "8/14  scores  Score")
         terminal.type(b"e3,2\r", "scores[head 1,cat,fat] =")
         terminal.type(b"\t", "scores[head 2,cat,fat] =")
-        terminal.type(b"\x1b", "8/14  scores  Compare")
+        terminal.type(b"\x1b", "8/14  scores  Score")
         terminal.type(b"e", "row,column in head 2")
         terminal.type(b"3,1\r", "scores[head 2,cat,1] =")
 
