@@ -300,7 +300,8 @@ std::vector<Diagnosis> diagnoses_of(const std::vector<Explanation>& explanations
                      .cells = explanation.cells,
                      .sure = explanation.sure,
                      .is_refuted = explanation.is_refuted,
-                     .is_slip = candidate.kind == CandidateKind::slip});
+                     .is_slip = candidate.kind == CandidateKind::slip,
+                     .is_fitted = candidate.kind != CandidateKind::mistake});
   }
   return found;
 }

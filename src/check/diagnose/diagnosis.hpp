@@ -36,6 +36,7 @@ struct Diagnosis {
   bool sure = true;         ///< no other mistake explains them as well
   bool is_refuted = false;  ///< right cells contradict it, and a mistake before it makes all cells
   bool is_slip = false;     ///< a transcription slip, which belongs to no operation
+  bool is_fitted = false;   ///< a slip, or numbers fitted to those written: chance may make them
 };
 
 /// A range of indices, both ends included.
