@@ -176,7 +176,7 @@ std::string mistakes_text(const StepReport& step, const CheckStyle& style) {
   if (step.mistakes.empty() && !step.verdicts.empty() && step.bad_texts.size() >= step.cells.wrong)
     return "";  // no numbers
   if (step.mistakes.empty()) {
-    const bool is_one_by_hand = step.cells.wrong == 1 && step.basis != ToleranceBasis::type;
+    const bool is_one_by_hand = step.cells.wrong == 1 && step.precision == Precision::digits;
     return paragraph(step.untried == 0
                          ? is_one_by_hand ? "This number fits no known mistake. It is probably a "
                                             "slip in the arithmetic of this one cell."
