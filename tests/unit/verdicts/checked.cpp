@@ -31,6 +31,13 @@ Task transposed_matrix() {
       "[[step]]\nname = \"turned\"\nop = \"transpose\"\nof = [\"A\"]\n");
 }
 
+TEST_CASE("a number that was written is shown with the digits that a double holds of it") {
+  CHECK(learner_number(9.7, 16) == "9.7");
+  CHECK(learner_number(0.148, 3) == "0.148");
+  CHECK(learner_number(-123.456, 17) == "-123.456");
+  CHECK(learner_number(0, 16) == "0");
+}
+
 }  // namespace
 
 TEST_CASE("a long sum in a report of a check loses its middle") {
