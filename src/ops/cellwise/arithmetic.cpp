@@ -106,6 +106,10 @@ constexpr Mistake gradient_step_mistakes[] = {
      "Subtract the rate times the gradient.", moved_by<[](double) { return -1; }>},
     {"gradient-step.rate", "The gradient was divided by the rate.",
      "Subtract the rate times the gradient.", moved_by<[](double rate) { return -1 / rate; }>},
+    {"gradient-step.rate", "Ten times the rate was taken.", "Where is the rate's decimal point?",
+     moved_by<[](double rate) { return -10 * rate; }>},
+    {"gradient-step.rate", "A tenth of the rate was taken.", "Where is the rate's decimal point?",
+     moved_by<[](double rate) { return -rate / 10; }>},
 };
 
 // W_new = W − rate · G: dW = dW_new, dG = −rate · dW_new.

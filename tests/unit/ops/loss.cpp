@@ -88,6 +88,7 @@ rate = 0.1
   CHECK(named("loss", "1.9756") == "cross-entropy.sum");
   CHECK(named("moved", "1.4750,0.2625,-0.9875\n0.5500,1.9000,0.8000") == "gradient-step.sign");
   CHECK(named("moved", "1.7500,0.1250,-1.1250\n0.0000,3.0000,0.2500") == "gradient-step.rate");
+  CHECK(named("moved", "1.5025,0.2488,-1.0013\n0.4950,2.0100,0.7450") == "gradient-step.rate");
 }
 
 }  // namespace ops_loss_tests
