@@ -57,8 +57,9 @@ std::int16_t decimals_of_quotient(double value, std::string_view divisor, Decima
   const NumeralResult below = parse_numeral(divisor, mark);
   const int decimals = below.fault == NumeralError::none ? below.numeral.decimals : 0;
   if (decimals < 2 || value == 0) return 0;
+  constexpr double most = 400;  // of a ratio beyond doubles
   const double ratio = std::log10(std::abs(value / below.numeral.value));
-  return static_cast<std::int16_t>(decimals - std::max(0, static_cast<int>(ratio)));
+  return static_cast<std::int16_t>(decimals - static_cast<int>(std::clamp(ratio, 0.0, most)));
 }
 
 NumeralResult percentage(std::string_view text, DecimalMark mark) {

@@ -170,6 +170,12 @@ TEST_CASE("a fraction is as precise as its matrix, else as six digits") {
   CHECK_FALSE(alone[0].scientific);
 }
 
+TEST_CASE("a quotient beyond the range of a double is no number, and a long one has its digits") {
+  CHECK(parse_cell("-3/1e-320").fault == NumeralError::not_a_number);
+  CHECK(parse_cell("3/1.00e-300").numeral.value == 3 / 1e-300);
+  CHECK(parse_cell("1e-323/9.75").numeral.value == 1e-323 / 9.75);
+}
+
 TEST_CASE("a fraction over a rounded number is as precise as that number, if nothing else is") {
   Numerals alone = {parse_cell("2/1.414").numeral, parse_cell("20/1.414").numeral,
                     parse_cell("1/1.5").numeral};
