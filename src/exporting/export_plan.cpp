@@ -162,8 +162,7 @@ std::string given_text(double value, const NumberStyle& style, bool in_blank_mat
   if (!in_blank_matrix) return text;
   if (rounded == 0) return fmt::format("{:.1e}", value);
   if (std::string exact = brief(value, few); std::stod(exact) == value) return exact;
-  const int exponent = static_cast<int>(std::floor(std::log10(std::abs(rounded))));
-  return fmt::format("{:.{}e}", rounded, std::max(0, style.digits + exponent));
+  return fmt::format("{:.{}e}", rounded, std::max(0, style.digits + leading_place(rounded)));
 }
 
 // The files of a tensor of which the worksheet uses a cell.

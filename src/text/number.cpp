@@ -109,6 +109,11 @@ char* write_fixed(char* out, double value, int digits) {
   return without_minus_zero(out, fmt::format_to(out, FMT_COMPILE("{:.{}f}"), value, digits));
 }
 
+int leading_place(double value) {
+  if (value == 0 || !std::isfinite(value)) return 0;
+  return static_cast<int>(std::floor(std::log10(std::abs(value))));
+}
+
 std::string group_digits(std::uint64_t count) {
   std::string digits = std::to_string(count);
   for (std::size_t i = digits.size(); i > 3;) digits.insert(i -= 3, 1, ',');

@@ -71,6 +71,10 @@ std::optional<Number> parse_number(std::string_view text) {
   return number;
 }
 
+/// Returns the decimal place of the first digit: 1 of 12.3, -2 of 0.05; 0 of 0 and of what is not
+/// finite.
+int leading_place(double value);
+
 /// Returns a count with grouped digits: group_digits(57982058496) is "57,982,058,496".
 std::string group_digits(std::uint64_t count);
 

@@ -163,9 +163,8 @@ class MarkedGrid {
 std::string learner_number(double value, int digits) {
   if (std::isnan(value)) return "nan";
   // A double holds 15 digits of what the learner wrote; 9.7 is not 9.6999999999999993.
-  const bool has_size = std::isfinite(value) && value != 0;
-  const int places = has_size ? static_cast<int>(std::floor(std::log10(std::abs(value)))) : 0;
-  return brief(value, std::clamp(digits, 1, std::max(1, 14 - places)));
+  const int most = std::numeric_limits<double>::digits10 - 1 - leading_place(value);
+  return brief(value, std::clamp(digits, 1, std::max(1, most)));
 }
 
 std::string_view verdict_sign(Verdict verdict) {

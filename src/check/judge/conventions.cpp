@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "ops/rope/rotation.hpp"
+#include "text/number.hpp"
 
 namespace qkv::inline check {
 namespace {
@@ -308,7 +309,7 @@ std::vector<RoundedConstant> rounded_constants(const Step& step, const Call& cal
   const auto [name, value, with] = constant_of(step, trace);
   if (!(value > 0)) return {};
   constexpr int more = 2;  // a constant with more digits than the matrix is no worse
-  const int two_digits = std::max(0, 1 - static_cast<int>(std::floor(std::log10(value))));
+  const int two_digits = std::max(0, 1 - leading_place(value));
   const int from = std::max(decimals, two_digits);
   std::vector<RoundedConstant> results;
   for (int places = from; places <= from + more; ++places) {

@@ -1,6 +1,7 @@
 #include "check/tolerance/cell_tolerance.hpp"
 
 #include "tensor/matmul.hpp"
+#include "text/number.hpp"
 
 namespace qkv::inline check {
 namespace {
@@ -67,7 +68,7 @@ double plain_unit(ToleranceBasis basis, int decimals, std::span<const double> ri
 
 // Counts the significant digits of a number in e-notation.
 int significant_digits(const Numeral& cell) {
-  return cell.decimals + static_cast<int>(std::floor(std::log10(std::abs(cell.value)))) + 1;
+  return cell.decimals + leading_place(cell.value) + 1;
 }
 
 // Sets the unit of intermediate numbers: of the plain numbers, or of those with the most digits.
@@ -133,7 +134,7 @@ double MatrixTolerance::unsubmitted(std::span<const double> numbers) const {
 
 double MatrixTolerance::unsubmitted_cell(double unit, double x) const {
   if (unit == 0 || significant == 0 || x == 0 || !std::isfinite(x)) return unit;
-  return std::max(unit, std::pow(10.0, std::floor(std::log10(std::abs(x))) + 1 - significant));
+  return std::max(unit, std::pow(10.0, leading_place(x) + 1 - significant));
 }
 
 int MatrixTolerance::unsubmitted_decimals() const {

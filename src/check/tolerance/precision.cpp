@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "text/number.hpp"
+
 namespace qkv::inline check {
 namespace {
 
@@ -36,8 +38,7 @@ bool is_printed_in_full(const SubmittedArray& submitted) {
   int most = 0;
   for (const Numeral& cell : submitted.cells) {
     if (!std::isfinite(cell.value) || cell.value == 0) continue;
-    const int place = static_cast<int>(std::floor(std::log10(std::abs(cell.value))));
-    most = std::max(most, cell.scientific ? cell.decimals + place : cell.decimals);
+    most = std::max(most, cell.decimals + (cell.scientific ? leading_place(cell.value) : 0));
   }
   return most > by_hand;
 }

@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "text/number.hpp"
 #include "text/strings.hpp"
 #include "text/unicode.hpp"
 
@@ -219,8 +220,7 @@ void resolve_precision(std::span<Numeral> cells) {
   constexpr int digits = 6;
   for (Numeral& cell : cells) {
     if (!is_fraction_or_root(cell)) continue;
-    const int before_point =
-        cell.value == 0 ? 1 : static_cast<int>(std::floor(std::log10(std::abs(cell.value)))) + 1;
+    const int before_point = leading_place(cell.value) + 1;
     if (most > 0) {
       cell.decimals = most;
     } else if (!cell.scientific) {
