@@ -141,23 +141,26 @@ std::vector<std::size_t> wrong_rows(const SlipContext& c) {
   return rows;
 }
 
+// With more wrong lines than these, no two of them were swapped.
+constexpr std::ptrdiff_t most_swapped_lines = 8;
+
 // Swaps two of these rows, or of these columns, in every matrix.
 std::vector<CandidateValues> swapped_lines(const Tensor& right, const std::set<std::size_t>& lines,
                                            Along along) {
-  constexpr std::size_t most_lines = 8;
-  const std::size_t rows = right.rows(), columns = right.columns();
   const bool are_rows = along == Along::rows;
+  const std::size_t size = right.rows() * right.columns();
+  const std::size_t line_step = are_rows ? right.columns() : 1;
+  const std::size_t cell_step = are_rows ? 1 : right.columns();
   std::vector<CandidateValues> results;
-  if (lines.size() > most_lines) return results;
+  if (std::ssize(lines) > most_swapped_lines) return results;
   for (const std::size_t a : lines) {
     for (auto b = lines.upper_bound(a); b != lines.end(); ++b) {
       Tensor result = right;
       const std::span<double> cells = result.values.mutable_span();
-      for (std::size_t start = 0; start < cells.size(); start += rows * columns) {
-        const std::span<double> matrix = cells.subspan(start);
-        for (std::size_t k = 0; k < (are_rows ? columns : rows); ++k) {
-          std::swap(matrix[are_rows ? a * columns + k : k * columns + a],
-                    matrix[are_rows ? *b * columns + k : k * columns + *b]);
+      for (std::size_t start = 0; start < cells.size(); start += size) {
+        for (std::size_t k = 0; k < (are_rows ? right.columns() : right.rows()); ++k) {
+          const std::size_t cell = start + k * cell_step;
+          std::swap(cells[cell + a * line_step], cells[cell + *b * line_step]);
         }
       }
       results.push_back(std::move(result));
@@ -168,7 +171,6 @@ std::vector<CandidateValues> swapped_lines(const Tensor& right, const std::set<s
 
 // Swaps two rows of one matrix that both have wrong cells, and of all matrices.
 std::vector<CandidateValues> swapped_rows(const SlipContext& c) {
-  constexpr std::ptrdiff_t most_rows = 8;
   const Tensor& right = *c.right;
   const std::vector<std::size_t> rows = wrong_rows(c);
   std::set<std::size_t> of_all;
@@ -178,7 +180,7 @@ std::vector<CandidateValues> swapped_rows(const SlipContext& c) {
   std::vector<CandidateValues> results = swapped_lines(right, of_all, Along::rows);
   for (const std::size_t a : rows) {
     const auto is_beside = [&](std::size_t b) { return a / right.rows() == b / right.rows(); };
-    if (std::ranges::count_if(rows, is_beside) > most_rows) continue;
+    if (std::ranges::count_if(rows, is_beside) > most_swapped_lines) continue;
     for (const std::size_t b : rows) {
       if (a < b && is_beside(b)) results.emplace_back(right, ExchangedRuns{a, b, right.columns()});
     }
