@@ -434,8 +434,9 @@ Comparison compare(const ComparedSide& actual, const ComparedSide& desired,
   }
   const std::vector<std::string> names = names_of(actual_index, desired_index);
   // Scores may be masked in place, unless masked ones stand beside them.
-  const bool in_place = std::ranges::none_of(
-      names, [](const std::string& name) { return matches("*masked*", ascii_lowercase(name)); });
+  const bool in_place = std::ranges::none_of(names, [](const std::string& name) {
+    return ascii_lowercase(name).find("masked") != name.npos;
+  });
   bool after_mask = false;
   std::size_t longest_axis = 0;
   for (const std::string& name : names) {

@@ -189,17 +189,6 @@ std::string with_layer(std::string_view ours, std::string_view layer) {
   return name;
 }
 
-// Returns how far an array's numbers are from a step's, in all; infinite if they can't be compared.
-double distance(const ParsedArray& written, const Tensor& step) {
-  if (written.cells.size() != step.values.size()) return infinity;
-  double sum = 0;
-  for (std::size_t i = 0; i < step.values.size(); ++i) {
-    const double gap = written.cells[i].value - step.values[i];
-    sum += std::isfinite(gap) ? gap * gap : 0;
-  }
-  return sum;
-}
-
 // Returns the nearest of the steps that `~` separates; of equally near ones, the first.
 std::string nearest_of(std::string_view part, std::string_view layer, const ParsedArray& written,
                        const Trace& trace) {
@@ -209,9 +198,11 @@ std::string nearest_of(std::string_view part, std::string_view layer, const Pars
   for (const std::string_view one : split(part, '~')) {
     const std::string ours = with_layer(one, layer);
     const Tensor* step = trace.find(ours);
-    const double gap = step ? distance(written, *step) : infinity;
-    if (found.empty() || gap < least) found = ours;
-    least = std::min(least, gap);
+    const bool has_size = step && written.cells.size() == step->values.size();
+    const double apart =
+        has_size ? error_statistics(written.cells.values(), step->values).mean : infinity;
+    if (found.empty() || apart < least) found = ours;
+    least = std::min(least, apart);
   }
   return found;
 }
