@@ -264,6 +264,10 @@ def check_maps_names_too(folder):
         done = qkv("check", lesson, folder / "d.npz", *maps[2:], "--map", wrong)
         equal(done.returncode, 2)
         assert said in done.stderr, done.stderr
+    np.savez(folder / "two.npz", scores=arrays["scores"], other=arrays["scores"] + 1)
+    done = qkv("check", lesson, folder / "two.npz", "--map", "other=scores")
+    assert done.stderr.endswith("two.npz, scores have different numbers for scores; keep one of them\n"), done.stderr
+    assert done.returncode == 2 and "two arrays called" in done.stderr, done.stderr
     (folder / "class").mkdir()
     np.save(folder / "class" / "_transposed.npy", arrays["scores"].T)  # an array without a name of its own
     done = qkv("check", lesson, folder / "class", "--map", "*=scores*")

@@ -226,12 +226,10 @@ class SubmissionReader {
       }
       if (!agree(other, file, trace_.at(file.name))) {
         submission_.unreadable.push_back(
-            other.file == file.file
-                ? fmt::format("{}: two arrays with different numbers have this name; name, or map, "
-                              "each after a step of its own",
-                              file.file)
-                : fmt::format("{} and {} have different numbers for {}; keep one of them",
-                              other.file, file.file, file.name));
+            fmt::format("{} have different numbers for {}; keep one of them",
+                        other.file == file.file ? "two arrays called " + file.file
+                                                : other.file + " and " + file.file,
+                        file.name));
         disputed_.insert(file.name);
         std::erase_if(submission_.files,
                       [&](const SubmittedFile& one) { return one.name == file.name; });
