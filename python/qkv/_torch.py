@@ -75,11 +75,11 @@ def record(module: Any, gradients: bool = False) -> Iterator[Dict[str, Any]]:
                 tensor.register_hook(lambda gradient: steps.__setitem__(name + ".grad", gradient.detach().clone()))
         return hook
 
-    paths: Dict[Any, list] = {}
+    paths_of: Dict[Any, list] = {}
     for path, inside in module.named_modules(remove_duplicate=False):
         if path:
-            paths.setdefault(inside, []).append(path)
-    handles = [inside.register_forward_hook(hook_of(names)) for inside, names in paths.items()]
+            paths_of.setdefault(inside, []).append(path)
+    handles = [inside.register_forward_hook(hook_of(paths)) for inside, paths in paths_of.items()]
     try:
         yield steps
         if gradients:

@@ -177,13 +177,15 @@ std::string mistakes_text(const StepReport& step, const CheckStyle& style) {
     return "";  // no numbers
   if (step.mistakes.empty()) {
     const bool is_one_by_hand = step.cells.wrong == 1 && step.precision == Precision::digits;
-    return paragraph(step.untried == 0
-                         ? is_one_by_hand ? "This number fits no known mistake. It is probably a "
-                                            "slip in the arithmetic of this one cell."
-                                          : "These numbers fit no known mistake."
-                         : fmt::format("None of the mistakes that were tried makes these numbers. "
-                                       "Not all of {} were tried: that would take too long.",
-                                       pluralise(step.untried, "step")),
+    if (step.untried > 0) {
+      return paragraph(fmt::format("None of the mistakes that were tried makes these numbers. "
+                                   "Not all of {} were tried: that would take too long.",
+                                   pluralise(step.untried, "step")),
+                       style);
+    }
+    return paragraph(is_one_by_hand ? "This number fits no known mistake. It is probably a slip in "
+                                      "the arithmetic of this one cell."
+                                    : "These numbers fit no known mistake.",
                      style);
   }
   const std::span<const Diagnosis> likely = step.likely_mistakes();
