@@ -102,7 +102,7 @@ constexpr std::string_view introduction =
 // The known mistakes that give the number; those of the operation come first. For a single number,
 // a slip of the pen is reported only if nothing else gives it.
 std::vector<Diagnosis> likely(std::vector<Diagnosis> mistakes) {
-  const auto is_own = [](const Diagnosis& d) { return !d.is_slip; };
+  const auto is_own = [](const Diagnosis& d) { return d.kind != CandidateKind::slip; };
   const auto own_end = std::stable_partition(mistakes.begin(), mistakes.end(), is_own);
   const auto own = static_cast<std::size_t>(own_end - mistakes.begin());
   mistakes.resize(

@@ -248,6 +248,34 @@ def a_neighbours_sheet_earns_nothing(folder):
                     for j, (_, export) in enumerate(class_) if j != i])
 
 
+def numbers_that_a_bias_would_fit_by_chance_earn_nothing(folder):
+    """Two rows of a neighbour's X · W_V, both off by nearly the same, and the heads cut from them."""
+    lesson = folder / "values.toml"
+    lesson.write_text("""title = "Values"
+[[given]]
+name = "X"
+value = [[3, -2, 3], [1, 0, 0]]
+[[given]]
+name = "W_V"
+value = [[-2, 0, 1, 0], [1, -2, 1, -2], [2, -1, -1, 1]]
+[[step]]
+name = "V_all"
+op = "project"
+of = ["X", "W_V"]
+[[step]]
+name = "V"
+op = "split_heads"
+of = ["V_all"]
+heads = 2
+""", encoding="utf-8")
+    sheet = folder / "neighbour"
+    sheet.mkdir()
+    for name, text in (("V_all", "-1,2,1,2\n-1,-5,3,-5\n"), ("V.head-1", "-1,2\n-1,-5\n"), ("V.head-2", "1,2\n3,-5\n")):
+        (sheet / f"{name}.csv").write_text(text, encoding="utf-8")
+    rows, _ = table(lesson, [sheet])
+    assert rows[0]["mistakes"] == "project.unknown-offset" and float(rows[0]["marks"]) == 0, rows
+
+
 def one_slip_costs_little(folder):
     """Who makes one mistake and goes on rightly has nearly all marks."""
     by_hand = ROOT / "examples" / "by-hand"
@@ -261,7 +289,8 @@ def main():
              what_is_unexplained_is_reported_and_may_be_given_in_part, the_reason_names_every_mistake_that_fits,
              a_lone_unreadable_one_has_its_row_and_its_entry, a_student_without_a_readable_file_has_a_row,
              two_groups_keep_all_their_students, a_folder_of_archives_is_a_class,
-             what_is_no_work_earns_nothing, a_neighbours_sheet_earns_nothing, one_slip_costs_little]
+             what_is_no_work_earns_nothing, a_neighbours_sheet_earns_nothing,
+             numbers_that_a_bias_would_fit_by_chance_earn_nothing, one_slip_costs_little]
     for test in tests:
         with tempfile.TemporaryDirectory() as name:
             test(pathlib.Path(name))

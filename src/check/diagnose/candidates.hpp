@@ -44,10 +44,6 @@ class CandidateValues {
   std::optional<ExchangedRuns> exchanged_;
 };
 
-/// Where a candidate comes from, the most specific first: a mistake's own numbers; numbers fitted
-/// to those written (which head, which bias); a transcription slip.
-enum class CandidateKind { mistake, fitted, slip };
-
 /// The numbers of a whole matrix that one mistake would produce.
 struct Candidate {
   std::string_view id;
@@ -124,7 +120,8 @@ struct Explanation {
   bool sure = true;           ///< false if others match equally and few cells are evidence
   bool is_refuted =
       false;  ///< right cells contradict it, and a candidate before it makes all cells
-  std::optional<std::size_t> or_in = {};  ///< another unsubmitted step where it matches equally
+  /// The candidate of the same mistake in another unsubmitted step, if that matches equally.
+  std::optional<std::size_t> or_other = {};
 };
 
 /// Returns the candidates that explain the wrong cells, best first. A full explanation covers all

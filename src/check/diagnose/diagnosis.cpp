@@ -287,9 +287,14 @@ std::vector<Diagnosis> diagnoses_of(const std::vector<Explanation>& explanations
     if (candidate.also_in) {
       says = fmt::format("In {} and {}, which were not submitted: {}",
                          judgement.nodes[*candidate.also_in].name, step, says);
-    } else if (explanation.or_in && candidate.step != index) {
-      says = fmt::format("In {} or {}, which were not submitted: {}", step,
-                         judgement.nodes[*explanation.or_in].name, says);
+    } else if (explanation.or_other) {
+      const Candidate& other = candidates[*explanation.or_other];
+      const std::string& other_step = judgement.nodes[other.step].name;
+      const std::string other_says = words_of(other, other.says, judgement, trace);
+      says = says == other_says
+                 ? fmt::format("In {} or {}, which were not submitted: {}", step, other_step, says)
+                 : fmt::format("In {}, which was not submitted: {} Or in {}: {}", step, says,
+                               other_step, other_says);
     } else if (candidate.step != index) {
       const std::string_view why = made.wrong_shape_array ? "" : ", which was not submitted";
       says = fmt::format("In {}{}: {}", step, why, says);
@@ -300,8 +305,7 @@ std::vector<Diagnosis> diagnoses_of(const std::vector<Explanation>& explanations
                      .cells = explanation.cells,
                      .sure = explanation.sure,
                      .is_refuted = explanation.is_refuted,
-                     .is_slip = candidate.kind == CandidateKind::slip,
-                     .is_fitted = candidate.kind != CandidateKind::mistake});
+                     .kind = candidate.kind});
   }
   return found;
 }

@@ -27,6 +27,10 @@ struct DiagnosisBudget {
   WorkBudget unsubmitted;    ///< for mistakes in the unsubmitted steps before it
 };
 
+/// Where a candidate comes from, the most specific first: a mistake's own numbers; numbers fitted
+/// to those written (which head, which bias); a transcription slip.
+enum class CandidateKind { mistake, fitted, slip };
+
 /// A known mistake that produces the learner's wrong numbers.
 struct Diagnosis {
   std::string_view id;
@@ -35,8 +39,7 @@ struct Diagnosis {
   std::size_t cells = 0;    ///< number of wrong cells that it explains
   bool sure = true;         ///< no other mistake explains them as well
   bool is_refuted = false;  ///< right cells contradict it, and a mistake before it makes all cells
-  bool is_slip = false;     ///< a transcription slip, which belongs to no operation
-  bool is_fitted = false;   ///< a slip, or numbers fitted to those written: chance may make them
+  CandidateKind kind = CandidateKind::mistake;
 };
 
 /// A range of indices, both ends included.

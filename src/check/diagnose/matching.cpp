@@ -314,11 +314,12 @@ class Matcher {
     const Candidate& candidate = candidates_[fit.candidate];
     const auto id = [&](const Explanation& known) { return candidates_[known.candidate].id; };
     if (const auto known = std::ranges::find(found, candidate.id, id); known != found.end()) {
-      const bool is_elsewhere = candidate.step != candidates_[known->candidate].step &&
-                                candidate.step != mismatch_.step &&
-                                candidate.kind == CandidateKind::mistake;
-      if (is_elsewhere && known->first == fit.first && known->cells == fit.cells && !fit.is_refuted)
-        known->or_in = candidate.step;
+      const std::size_t before = candidates_[known->candidate].step;
+      const bool is_elsewhere = std::set{before, candidate.step, mismatch_.step}.size() == 3;
+      const bool explains_the_same = known->first == fit.first && known->cells == fit.cells;
+      if (is_elsewhere && explains_the_same && candidate.kind == CandidateKind::mistake &&
+          !fit.is_refuted)
+        known->or_other = fit.candidate;
       return;
     }
     found.push_back({.candidate = fit.candidate,

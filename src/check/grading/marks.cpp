@@ -106,8 +106,8 @@ bool is_right(Verdict verdict) {
   return verdict == Verdict::correct || verdict == Verdict::rounding;
 }
 
-// True if known mistakes explain most wrong cells. Zeros are no evidence, and a slip of the pen or a
-// fitted number that is not sure may fit noise by chance.
+// True if known mistakes explain most wrong cells. Zeros are no evidence, and a slip of the pen or
+// a fitted number that is not sure may fit noise by chance.
 bool is_explained(const StepReport& step) {
   std::size_t telling = 0;
   for (std::size_t i = 0; i < step.verdicts.size(); ++i) {
@@ -116,7 +116,7 @@ bool is_explained(const StepReport& step) {
   }
   std::size_t explained = 0;
   for (const Diagnosis& mistake : step.mistakes)
-    explained += mistake.is_fitted && !mistake.sure ? 0 : mistake.cells;
+    explained += mistake.kind == CandidateKind::mistake || mistake.sure ? mistake.cells : 0;
   if (step.verdict == Verdict::shape) return !step.mistakes.empty() || step.only_shape_differs;
   return telling > 0 && 2 * explained >= step.cells.wrong;
 }

@@ -385,6 +385,34 @@ TEST_CASE("ids that were counted from 1 are named, and ids have no neighbours") 
   CHECK(mistakes(checked(task, {{"E", "1,2\n3,4\n7,6\n7,8\n"}}), "E") != "embed.other-row");
 }
 
+TEST_CASE("two steps that were not submitted and explain as well are both named") {
+  // S = Q/2 · (K/2)ᵀ; with one of the two not divided it is twice as large.
+  const Task task(lesson_of(given("Q", "[[1, 2], [3, 4]]") + given("K", "[[1, 0], [2, 1]]") +
+                            step("Q_half", "scale", R"(["Q"])", "by = 2") +
+                            step("K_half", "scale", R"(["K"])", "by = 2") +
+                            step("S", "score", R"(["Q_half", "K_half"])")));
+  const auto report = checked(task, {{"S", "0.5,2.0\n1.5,5.0\n"}});
+  CHECK(mistakes(report, "S") == "scale.skipped");
+  CHECK(
+      first_words(report, "S") ==
+      "In K_half, which was not submitted: K was not divided: this step is K / 2. Or in Q_half: Q "
+      "was not divided: this step is Q / 2.");
+}
+
+TEST_CASE("tokens that were repeated are named in a file for each head, of which there are fewer") {
+  const Task task(lesson_of(given("K", "[[[1.5, -2], [0.75, 3]], [[-1, 2.5], [4, -0.5]]]") +
+                            step("K_rep", "repeat_kv", R"(["K"])", "times = 2")));
+  Submission work =
+      submission_of({{"K_rep", "1.50,-2.00\n1.50,-2.00\n0.75,3.00\n0.75,3.00\n"}}, task.trace);
+  work.files.push_back(work.files[0]);
+  work.files[0].leading = {0};
+  work.files[1].leading = {1};
+  work.files[1].written = array_of_values(
+      {4, 2}, std::vector<double>{-1, 2.5, -1, 2.5, 4, -0.5, 4, -0.5}, Precision::digits);
+  CHECK(mistakes(check_submission(task.lesson, task.trace, work, {}), "K_rep") ==
+        "gqa.tokens-repeated");
+}
+
 TEST_CASE("two rows that are swapped in every head are named") {
   const Task task(
       lesson_of(given("A", "[[[1, 2], [3, 5]], [[7, 4], [6, 9]], [[8, 11], [13, 10]]]") +
