@@ -99,10 +99,14 @@ constexpr Coarser kinds[] = {{Precision::bfloat16, is_bfloat16},
 
 // True if the number is of the type, as far as its digits tell. 3.0000000000000004 is no float32.
 bool is_of_type(const Numeral& cell, Precision written_as, const Coarser& kind) {
-  const double half =
-      written_as == Precision::digits ? 0.5 * std::pow(10.0, -cell.decimals) * (1 + 1e-9) : 0;
   const auto single = static_cast<double>(static_cast<float>(cell.value));
-  return std::abs(cell.value - single) <= half && kind.holds(cell.value);
+  double room = 0;
+  if (written_as == Precision::digits) {
+    // Half a unit of the last digit, and the rounding of those digits to a double.
+    const double size = std::abs(cell.value);
+    room = 0.5 * (std::pow(10.0, -cell.decimals) + (std::nextafter(size, infinity) - size));
+  }
+  return std::abs(cell.value - single) <= room && kind.holds(cell.value);
 }
 
 // True if a number is evidence of its type; halves and quarters are in all types.

@@ -201,20 +201,23 @@ std::optional<Layout> named_columns(const Table& table, const Rows& rows, Size s
 }
 
 std::string joined_by_comma(Fields parts) {
-  return fmt::format("{},{}", parts[0].text, parts[1].text);
+  std::string joined(parts[0].text);
+  if (parts.size() == 2) joined.append(",").append(parts[1].text);
+  return joined;
 }
 
-// One column with decimal commas, which looks like two columns.
+// One column with decimal commas, which looks like two columns. A whole number or a blank has no
+// comma.
 std::optional<Layout> decimal_commas(const Table& table, const Rows& rows, Size size) {
-  if (table.separator != ',' || size.columns != 1) return std::nullopt;
-  auto kept = rows_of_size(table, rows, {size.rows, 2});
+  if (table.separator != ',' || size.columns != 1 || rows.size() != size.rows) return std::nullopt;
   const auto is_one_number = [&](const Row& row) {
     const Fields parts = table.of(row);
-    return !parts[0].text.empty() && !parts[1].text.empty() &&
-           parse_numeral(joined_by_comma(parts), DecimalMark::comma).fault == NumeralError::none;
+    if (row.size == 1 && stands_for_blank(trimmed(parts[0].text))) return true;
+    return row.size <= 2 && std::ranges::none_of(parts, is_empty_field) &&
+           parse_cell(joined_by_comma(parts), DecimalMark::comma).fault == NumeralError::none;
   };
-  if (!kept || !std::ranges::all_of(*kept, is_one_number)) return std::nullopt;
-  return Layout{.rows = *std::move(kept), .joins_commas = true};
+  if (!std::ranges::all_of(rows, is_one_number)) return std::nullopt;
+  return Layout{.rows = rows, .joins_commas = true};
 }
 
 constexpr Reading* readings[] = {plain, labelled, named_columns, named_rows, decimal_commas};

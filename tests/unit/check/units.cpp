@@ -263,6 +263,11 @@ TEST_CASE("a coarser type shows in two numbers that it holds and the right ones 
   const Row noisy = {3.0000000000000004, 12.5, 235, 6, 34.000000000000004, 485};
   const Row silu = {2.857722, 12.499953, 235, 5.985164, 34, 485};
   CHECK(found(noisy, silu, Precision::float64) == Precision::float64);
+  // Nine digits of float16 numbers; -1.478515625 lies half a unit from what is written of it.
+  CHECK(detect_precision(by_hand("-1.47851562,1.12402344,0.0363"), Row{-1.4788, 1.124, 0.0363}) ==
+        Precision::digits);
+  CHECK(detect_precision(by_hand("-1.47851562,1.12402344,0.0362243652"),
+                         Row{-1.4788, 1.124, 0.0363}) == Precision::float16);
   CHECK(is_held(0x1p-24, Precision::float16));
   CHECK(!is_held(0x1p-25, Precision::float16));
   CHECK(!is_held(0x1.8p-24, Precision::float16));
