@@ -107,6 +107,27 @@ def right_programs_pass_at_every_precision_and_in_every_form(folder):
                 equal(json.loads(done.stdout)["first_wrong"], None, f"{precision} {dump}")
 
 
+def printed_digits_show_the_type_of_the_whole_dump(folder):
+    """Nine digits hold a float32. The last row of one step may show no type by itself."""
+    for seed in range(1, 7):
+        lesson, givens = the_lesson(folder, seed)
+        arrays = computed(givens, bfloat16)
+        there = folder / f"printed-{seed}"
+        there.mkdir()
+        for name, array in arrays.items():
+            for head, matrix in enumerate(array if array.ndim == 3 else [array], 1):
+                suffix = f".head-{head}" if array.ndim == 3 else ""
+                np.savetxt(there / f"{name}{suffix}.csv", matrix[-1:], delimiter=",", fmt="%.9g")
+        status, said = compared(there, lesson)
+        equal((status, said["first"]), (0, None), f"{seed}")
+        one = there / "scaled_scores.head-1.csv"
+        numbers = one.read_text().split(",")
+        numbers[1] = "10.890625"  # a float16, but no bfloat16
+        one.write_text(",".join(numbers))
+        status, said = compared(there, lesson)
+        equal((status, said["first"]), (1, "scaled_scores"), f"{seed}")
+
+
 def planted_faults_are_found_at_their_step(folder):
     lesson, givens = the_lesson(folder)
     for precision, rounded in PRECISIONS.items():
@@ -516,6 +537,7 @@ CLAIMS = [
     numbers_below_float16_s_smallest_are_right,
     a_mask_that_right_cells_contradict_is_no_fact,
     right_programs_pass_at_every_precision_and_in_every_form,
+    printed_digits_show_the_type_of_the_whole_dump,
     planted_faults_are_found_at_their_step,
     a_softmax_in_half_precision_is_wrong_only_if_strict,
     an_overflow_is_a_difference_without_a_lesson,

@@ -97,6 +97,9 @@ constexpr Coarser kinds[] = {{Precision::bfloat16, is_bfloat16},
                              {Precision::float16, is_float16},
                              {Precision::float32, is_float32}};
 
+// Digits are never judged more finely than float32.
+bool is_for_digits(const Coarser& kind) { return kind.precision != Precision::float32; }
+
 // True if the number is of the type, as far as its digits tell. 3.0000000000000004 is no float32.
 bool is_of_type(const Numeral& cell, Precision written_as, const Coarser& kind) {
   const auto single = static_cast<double>(static_cast<float>(cell.value));
@@ -233,28 +236,43 @@ Precision detect_precision(const SubmittedArray& submitted, std::span<const doub
     const bool is_wide =
         submitted.precision == Precision::float64 || submitted.precision == Precision::digits ||
         (submitted.precision == Precision::float32 && kind.precision != Precision::float32);
-    // Digits are never judged more finely than float32.
-    const bool matters =
-        submitted.precision != Precision::digits || kind.precision != Precision::float32;
+    const bool matters = submitted.precision != Precision::digits || is_for_digits(kind);
     if (is_wide && matters && are_all(submitted, expected, kind)) return kind.precision;
   }
   return submitted.precision;
 }
 
 void adopt_common_type(const Trace& trace, std::vector<SubmittedArray>& arrays) {
-  for (const Coarser& kind : kinds) {
-    const auto holds = [&](const SubmittedArray& array) {
-      return (array.precision == Precision::float32 || array.precision == Precision::float64) &&
-             std::ranges::all_of(array.cells.values(), [&](double x) {
-               return !std::isfinite(x) || (is_float32(x) && kind.holds(x));
-             });
-    };
-    const auto shows = [&](const SubmittedArray& array) {
+  const auto holds = [](const SubmittedArray& array, const Coarser& kind) {
+    const bool may_hold = array.precision == Precision::float32 ||
+                          array.precision == Precision::float64 ||
+                          (array.precision == Precision::digits && is_for_digits(kind));
+    return may_hold && std::ranges::all_of(array.cells, [&](const Numeral& cell) {
+             return !std::isfinite(cell.value) || is_of_type(cell, array.precision, kind);
+           });
+  };
+  const auto is_shown = [&](const Coarser& kind) {
+    return std::ranges::any_of(arrays, [&](const SubmittedArray& array) {
       return detect_precision(array, trace.at(array.name).values) == kind.precision;
-    };
-    if (!std::ranges::all_of(arrays, holds) || std::ranges::none_of(arrays, shows)) continue;
-    for (SubmittedArray& array : arrays) array.precision = kind.precision;
-    return;
+    });
+  };
+  const auto has_evidence = [](const SubmittedArray& array) {
+    return std::ranges::any_of(array.cells.values(), is_evidence_of_type);
+  };
+  const auto common = std::ranges::find_if(kinds, [&](const Coarser& kind) {
+    const auto holds_it = [&](const SubmittedArray& array) { return holds(array, kind); };
+    return std::ranges::all_of(arrays, holds_it) && is_shown(kind);
+  });
+  if (common == std::end(kinds)) return;
+  // One wrong number may be of a finer type than the program's other numbers.
+  for (const Coarser& kind : std::span(std::begin(kinds), common)) {
+    if (!is_shown(kind)) continue;
+    for (SubmittedArray& array : arrays) {
+      if (has_evidence(array) && holds(array, kind)) array.precision = kind.precision;
+    }
+  }
+  for (SubmittedArray& array : arrays) {
+    if (holds(array, *common)) array.precision = common->precision;
   }
 }
 
