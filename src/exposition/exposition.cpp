@@ -128,13 +128,17 @@ class StepDescriber {
                   .title = title_of(lesson_, step_.number)});
   }
 
+  // Each statement has a line of its own.
   void code() {
     const Call call = trace_.call(step_);
     Passage lines{.kind = Passage::Kind::code};
-    for (const auto& [library, name] :
-         {std::pair{Library::numpy, "NumPy  "}, {Library::pytorch, "PyTorch"}}) {
+    for (auto [library, name] :
+         {std::pair{Library::numpy, "NumPy"}, {Library::pytorch, "PyTorch"}}) {
       const std::string line = code_line(*step_.operation, call, step_.output, library);
-      lines.lines.push_back(fmt::format("{}  {}", name, sanitise(line)));
+      for (const std::string_view statement : split(line, ';')) {
+        lines.lines.push_back(fmt::format("{:<7}  {}", name, sanitise(trimmed(statement))));
+        name = "";
+      }
     }
     add(ProseBlock{ProseBlock::Role::explanation, {std::move(lines)}});
   }

@@ -242,7 +242,8 @@ class CodeWriter {
   bool are_matrices_ = false;  // a vector stands beside matrices
 };
 
-// True if a row that is all hidden, or 0 divided by 0, has 0 in the result and not nan.
+// True if a row that is all hidden, or divided by the 0 of the last operand, has 0 in the result
+// and not nan.
 bool has_rows_of_zeros(const Call& call, const Tensor& result, bool divides) {
   const auto is_small = [](const Tensor& tensor) {
     return tensor.values.size() <= small_tensor_limit && tensor.columns() > 0;
@@ -291,7 +292,9 @@ std::string code_line(const Operation& operation, const Call& call, const Tensor
   const auto at = value.find(assignment);
   const std::string before = at == value.npos ? "" : value.substr(0, at);
   if (at != value.npos) value.erase(0, at + assignment.size());
-  if (has_rows_of_zeros(call, result, value.find(" / ") != value.npos)) {
+  const bool divides =
+      !call.names.empty() && value.find(" / " + identifier(call.names.back())) != value.npos;
+  if (has_rows_of_zeros(call, result, divides)) {
     value = fmt::format("{}.nan_to_num({})", library == Library::numpy ? "np" : "torch", value);
   }
   if (operation.sums_cells) value = writer.summed(value, form);

@@ -163,7 +163,8 @@ std::string rules(const WorksheetStyle& look, std::size_t asked) {
   if (look.kind == SheetKind::key) return count;
   constexpr std::string_view how =
       "<p class=\"rules\">Work the steps out in order, each from the numbers above it. Keep to the "
-      "same number of decimals within a matrix. Write -inf for minus infinity, and leave blank "
+      "same number of decimals within a matrix; four are enough. Write -inf for minus infinity, "
+      "and leave blank "
       "what you have not done. The CSV files beside this page take the same numbers{}; then "
       "<code>{}</code> says where the first slip is.</p>\n";
   return count +

@@ -42,7 +42,7 @@ op = "matmul"
 of = ["np", "lambda"]
 """
 STEP = re.compile(r"^(\d+)/\d+  (\S+)")
-LINE = re.compile(r"^ {6}(NumPy|PyTorch) {2,4}(\S.*)$")
+LINE = re.compile(r"^ {6}(NumPy  |PyTorch|       )  (\S.*)$")
 
 
 def identifier(name):
@@ -52,13 +52,16 @@ def identifier(name):
 
 def printed_lines(*lesson):
     """(step, library) -> line"""
-    lines, step = {}, None
+    lines, step, library = {}, None, None
     text = qkv.printed("run", *lesson, "--no-pause", "--code", "--color", "never")
     for row in text.splitlines():
         if found := STEP.match(row):
             step = found[2]
-        if found := LINE.match(row):
-            lines[step, found[1]] = found[2]
+        found = LINE.match(row)
+        if found and (library := found[1].strip() or library):
+            lines[step, library] = "; ".join(filter(None, [lines.get((step, library)), found[2]]))
+        else:
+            library = None
     return lines
 
 

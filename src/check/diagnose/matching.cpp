@@ -30,7 +30,7 @@ struct Match {
   std::size_t contradicted = 0;  // cells that do not match
   double misfit = 0;             // the largest distance of a matching cell, in units
   bool is_refuted = false;       // by right cells, where another makes all cells
-  bool is_lone_cell = false;     // explains one cell, and right cells contradict it
+  bool is_lone_cell = false;     // one cell tells it, and right cells contradict it
 };
 
 class Matcher {
@@ -265,7 +265,8 @@ class Matcher {
     for (Match& fit : fits) {
       const bool is_early = candidates_[fit.candidate].step != mismatch_.step;
       fit.is_refuted = is_mistake(fit) && !fits_everywhere(fit);
-      fit.is_lone_cell = fit.cells == 1 && (fit.is_refuted || (is_early && !fits_everywhere(fit)));
+      fit.is_lone_cell =
+          fit.telling <= 1 && (fit.is_refuted || (is_early && !fits_everywhere(fit)));
     }
     if (std::ranges::none_of(
             fits, [&](const Match& fit) { return is_mistake(fit) && !fit.is_refuted; })) {

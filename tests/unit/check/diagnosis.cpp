@@ -237,6 +237,17 @@ TEST_CASE("a mistake in one cell, which the right cells beside it contradict, is
   CHECK(std::ranges::none_of(report.steps.front().mistakes, &Diagnosis::sure));
 }
 
+TEST_CASE("nor is one that explains a row by one number beside zeros") {
+  // The first row of V is taken for its third; X · W_Q has these numbers, too.
+  const Task task(lesson_of(given("X", "[[0, 1], [0, 2], [1, 0]]") +
+                            given("W_Q", "[[2, 0], [0, 1]]") + given("W_V", "[[0, 1], [2, 0]]") +
+                            step("Q", "project", R"(["X", "W_Q"])") +
+                            step("V", "project", R"(["X", "W_V"])")));
+  const auto report = checked(task, {{"V", "2,0\n4,0\n2,0\n"}});
+  CHECK(mistakes(report, "V").find("project.wrong-weight") != std::string::npos);
+  CHECK(std::ranges::none_of(report.steps.back().mistakes, &Diagnosis::sure));
+}
+
 TEST_CASE("nor is a slip in a whole missing step that explains one cell") {
   const Task task(
       lesson_of(given("S", "[[1, 0, 2], [4, 3, 1], [2, 1, 0]]") +
