@@ -297,6 +297,8 @@ struct Operation {
   /// All cells of a matrix have the same arithmetic, whatever the numbers; only its places move.
   bool is_uniform = false;
   bool masks_cells = false;  ///< sets cells to -inf; some programs write very low numbers
+  /// True if the first of so many operands has an axis of heads; nullptr if it need not.
+  bool (*needs_heads)(std::size_t operands, const Options& options) = nullptr;
   /// Another place at which programs may apply it, if there is one.
   std::optional<EquivalentPlacement> equivalent_placement = {};
   /// Lower bound of all results, rounded or not. A division by a sum of such numbers then need not

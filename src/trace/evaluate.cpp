@@ -111,11 +111,25 @@ void refuse_nan(const Tensor& result, const Operation& operation, const Call& ca
 }
 
 // The step before evaluation. From here on the axes of its operands are known.
-Step begun(const StepRecipe& recipe, Trace& trace, const AxisLabels& tokens) {
+Step begun(const StepRecipe& recipe, Trace& trace, const AxisLabels& tokens,
+           const std::set<std::string>& with_heads) {
   require_operand_count(recipe);
   Step step{recipe, {}};
-  learn_axes(trace, step, tokens);
+  learn_axes(trace, step, tokens, with_heads);
   return step;
+}
+
+// Names the matrices whose heads a later step needs, after steps that work row by row.
+std::set<std::string> names_with_heads(std::span<const StepRecipe> steps) {
+  std::set<std::string> names;
+  for (std::size_t s = steps.size(); s-- > 0;) {
+    const StepRecipe& step = steps[s];
+    if (!step.operation || step.of.empty()) continue;
+    const Operation& operation = *step.operation;
+    const bool needs = operation.needs_heads && operation.needs_heads(step.of.size(), step.options);
+    if (needs || (operation.fill_row && names.contains(step.name))) names.insert(step.of.front());
+  }
+  return names;
 }
 
 Tensor compute_step(const Step& step, const Trace& trace) {
@@ -157,7 +171,10 @@ struct FusedSteps {
 class Evaluator {
  public:
   Evaluator(Recipe recipe, const RequestedSteps& wanted)
-      : recipe_(std::move(recipe)), lets_go_(!wanted.empty()), looks_(recipe_, wanted) {
+      : recipe_(std::move(recipe)),
+        lets_go_(!wanted.empty()),
+        looks_(recipe_, wanted),
+        with_heads_(names_with_heads(recipe_.steps)) {
     for (std::size_t end = 0; lets_go_ && end < recipe_.steps.size(); ++end) {
       if (!looks_.needed[end]) continue;
       std::vector<std::size_t> steps = attention_to(end, recipe_, looks_);
@@ -221,7 +238,7 @@ class Evaluator {
     const auto unseen = fused_of_.find(s);
     if (unseen != fused_of_.end() && is_fused(s, fused_[unseen->second])) return;
     if (!has_operands(s) || !may_go_back(s)) return;  // one of them may have failed just now
-    Step step = begun(recipe_.steps[s], trace_, tokens_);
+    Step step = begun(recipe_.steps[s], trace_, tokens_, with_heads_);
     step.output = compute_step(step, trace_);
     add(s, std::move(step));
     release_operands(s);
@@ -230,7 +247,7 @@ class Evaluator {
   // True if step `s` was fused: its numbers are left out, or it ends an attention of such steps.
   bool is_fused(std::size_t s, FusedSteps& attention) {
     if (attention.is_over) return false;
-    Step step = begun(recipe_.steps[s], trace_, tokens_);
+    Step step = begun(recipe_.steps[s], trace_, tokens_, with_heads_);
     if (s != attention.steps.back()) {
       if (auto work = fused_step(*step.operation, trace_.call(step))) {
         step.output = work->frame;
@@ -338,6 +355,7 @@ class Evaluator {
   const AxisLabels tokens_ = recipe_.tokens;
   const bool lets_go_;
   const Liveness looks_;
+  const std::set<std::string> with_heads_;
   std::vector<FusedSteps> fused_;
   std::map<std::size_t, std::size_t> fused_of_;        // step → index in fused_
   std::map<std::string, Tensor, std::less<>> frames_;  // the axes of all that was evaluated

@@ -300,14 +300,19 @@ void infer_axis_names(Trace& trace) {
   for (Given& given : trace.givens) name_matrix(given.tensor, known_axes(given.name));
 }
 
-void learn_axes(Trace& trace, const Step& step, const AxisLabels& tokens) {
+void learn_axes(Trace& trace, const Step& step, const AxisLabels& tokens,
+                const std::set<std::string>& with_heads) {
   const Call call = trace.call(step);
   const Form form = step.operation->form(call);
   const bool plain_weights =
       call.inputs.size() > 1 && std::all_of(call.inputs.begin() + 1, call.inputs.end(),
                                             [](const Tensor* t) { return t->rank() < 3; });
-  const auto counts_sentences = [&](std::string_view name) {
-    return form.makes_heads || (plain_weights && !form.shares_heads && !is_name_of_heads(name));
+  const bool are_scores = form.operands.size() > 1 && form.operands[0] == "query key" &&
+                          !form.operands[1].starts_with("sentence");
+  const auto counts_sentences = [&](const Given& given) {
+    const bool has_heads = form.shares_heads || are_scores || is_name_of_heads(given.name) ||
+                           with_heads.contains(given.name) || given.tensor.leading_axes() > 1;
+    return form.makes_heads || (plain_weights && !has_heads);
   };
   std::set<std::size_t> met;
   for (std::size_t k = 0; k < step.of.size(); ++k) {
@@ -319,7 +324,7 @@ void learn_axes(Trace& trace, const Step& step, const AxisLabels& tokens) {
       swap_usual_axes(given, axes);
       name_matrix(given.tensor, axes);
     }
-    name_leading(given.tensor, k == 0 && counts_sentences(given.name) ? "batch" : "head");
+    name_leading(given.tensor, k == 0 && counts_sentences(given) ? "batch" : "head");
     if (form.operands.empty() || may_have_tokens(call, form, k)) label_tokens(given.tensor, tokens);
   }
 }

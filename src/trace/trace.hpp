@@ -119,8 +119,10 @@ void infer_axis_names(Trace& trace);
 
 /// Infers axis names of a given from the first step that uses it, if its name does not tell. Its
 /// leading axis is the batch if it is data that meets weights without heads, or is to be split into
-/// heads. Otherwise it is the heads, as for Q, K and V, whose norms have one gain for all heads.
-void learn_axes(Trace& trace, const Step& step, const AxisLabels& tokens);
+/// heads. Otherwise it is the heads: of scores, of what is `with_heads` since a later step needs
+/// them, and of Q, K and V, whose norms have one gain for all heads.
+void learn_axes(Trace& trace, const Step& step, const AxisLabels& tokens,
+                const std::set<std::string>& with_heads);
 
 /// Names the other axes: heads, and tokens of unused givens.
 void name_remaining_axes(Trace& trace, const AxisLabels& tokens);

@@ -369,6 +369,7 @@ constinit const Operation relative_bias_operation = operation_of<RelativeBias>({
     .notice = "The same number is added to all cells of a diagonal.",
     .operands = R"(["scores", "table"])",
     .options = relative_bias_options,
+    .needs_heads = has_axis_of_heads,
     .backward = backward_by<GradBiased, GradDistances>,
 });
 
@@ -380,6 +381,7 @@ constinit const Operation alibi_operation = operation_of<Alibi>({
     .notice = "A token's own score is the same as before.",
     .operands = R"(["scores"] or ["scores", "slopes"])",
     .options = alibi_options,
+    .needs_heads = has_axis_of_heads,
     .mistakes = alibi_mistakes,
     .backward = backward_by<GradLowered, GradSlopes>,
 });

@@ -324,6 +324,7 @@ constinit const Operation softmax_operation = operation_of<Softmax>({
     .operands = R"(["scores"] or ["scores", "sinks"])",
     .options = line_options,
     .makes_weights = true,
+    .needs_heads = [](std::size_t operands, const Options&) { return operands == 2; },
     .mistakes = softmax_mistakes,
     .backward = softmax_backward,
 });

@@ -222,6 +222,7 @@ constinit const Operation sum_heads_operation = operation_of<SumHeads>({
     .says = "Each head proposes a change to every token's row. The changes are added.",
     .notice = "This equals joining the heads and multiplying by the whole of W_O.",
     .operands = R"(["changes"])",
+    .needs_heads = has_axis_of_heads,
     .mistakes = sum_heads_mistakes,
     .backward = backward_by<GradHeads>,
 });
@@ -234,6 +235,7 @@ constinit const Operation switch_off_operation = operation_of<SwitchOff>({
     .notice = "Only one head has changed.",
     .operands = R"(["context"])",
     .options = switch_off_options,
+    .needs_heads = has_axis_of_heads,
     .backward = backward_by<GradOthers>,
 });
 
@@ -350,6 +352,7 @@ constinit const Operation repeat_kv_operation = operation_of<RepeatKv>({
     .notice = "Neighbours are equal: heads 1 and 2 of a group of two are the same.",
     .operands = R"(["K"])",
     .options = repeat_options,
+    .needs_heads = has_axis_of_heads,
     .mistakes = repeat_mistakes,
     .backward = backward_by<WithMistakes<GradGroup, repeat_backward_mistakes>>,
 });

@@ -10,6 +10,9 @@ bool has_heads(const Tensor& tensor);
 /// Returns the number of heads; 1 if there is no axis of heads.
 std::size_t head_count(const Tensor& tensor);
 
+/// Operation::needs_heads of an operation that always needs them.
+inline bool has_axis_of_heads(std::size_t, const Options&) { return true; }
+
 /// Throws InputError if operand 0 has no axis of heads to do `what` with.
 void refuse_without_heads(const Call& call, std::string_view what);
 

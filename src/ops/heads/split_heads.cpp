@@ -378,6 +378,7 @@ constinit const Operation concat_heads_operation = operation_of<ConcatHeads>({
     .operands = R"(["context"] or ["context_1", "context_2"])",
     .max_operands = 1024,
     .options = concat_options,
+    .needs_heads = [](std::size_t operands, const Options&) { return operands == 1; },
     .mistakes = concat_heads_mistakes,
     .backward = concat_heads_backward,
 });

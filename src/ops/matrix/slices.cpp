@@ -250,6 +250,7 @@ constinit const Operation take_operation = operation_of<Take>({
     .notice = "The numbers are only copied.",
     .operands = R"(["X"])",
     .options = take_options,
+    .needs_heads = [](std::size_t, const Options& options) { return options.has("heads"); },
     .backward = backward_by<GradTaken>,
 });
 

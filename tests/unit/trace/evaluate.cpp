@@ -368,6 +368,29 @@ TEST_CASE("data with a leading axis is a batch where it is cut into heads") {
   CHECK(matrix_name(trace.at("heads"), 2) == "batch 2, head 1");
 }
 
+TEST_CASE(
+    "scores have heads, and so has what a later step takes as heads, after steps row by row") {
+  Steps steps;
+  steps.given("S", stack({{{0, 0}, {0, 0}}, {{0, 0}, {0, 0}}}, ""))
+      .given("M", matrix({{1, 0}, {1, 1}}))
+      .given("T", stack({{{0, 0}, {0, 0}}, {{0, 0}, {0, 0}}}, ""))
+      .given("row", matrix({{1, 1}}))
+      .step("masked", "mask", {"S", "M"}, {{"kind", "given"}})
+      .step("raised", "add", {"T", "row"})
+      .step("lowered", "alibi", {"raised"});
+  const Trace trace = evaluate(steps.recipe);
+  CHECK(matrix_name(trace.at("masked"), 1) == "head 2");
+  CHECK(trace.at("lowered").values[2] == 1 - std::ldexp(1, -4));  // of two heads: 2^-4 and 2^-8
+  CHECK(trace.at("lowered").values[6] == 1 - std::ldexp(1, -8));
+}
+
+TEST_CASE("of two leading axes the first is the batch, also where they meet plain numbers") {
+  Steps steps;
+  Tensor four = zeros({{"", 2}, {"", 2}, {"", 1}, {"", 2}});
+  steps.given("A", four).given("row", matrix({{1, 1}})).step("B", "add", {"A", "row"});
+  CHECK(matrix_name(evaluate(steps.recipe).at("B"), 2) == "batch 2, head 1");
+}
+
 TEST_CASE("weights with a leading axis have heads") {
   Steps steps;
   steps.given("X", matrix({{1, 2}}))
