@@ -204,7 +204,7 @@ int run(const CompareOptions& options, const CommonOptions& common) {
   std::optional<CheckReport> checked;
   if (sides.lesson) {
     checked = check_program(sides.lesson->lesson, sides.lesson->trace, tolerance, program,
-                            {.allow_columns = options.columns, .needs_loss = true});
+                            options.columns);
   }
   Comparison comparison = compare(sides.actual, sides.desired, tolerance, std::move(checked));
   if (options.strict && sides.lesson) refuse_coarser_types(program.whole, comparison);

@@ -132,7 +132,7 @@ void compare_files(const LoadedLesson& loaded, const std::filesystem::path& path
       path.string(), load_arrays(path, options_of_files(lesson, ReadLimit::by_its_step)));
   adopt_names(lesson, side);
   match_layout(lesson, {}, side);
-  auto checked = check_program(loaded.lesson, loaded.trace, {}, side);
+  auto checked = check_program(loaded.lesson, loaded.trace, {}, side, false);
   const Comparison comparison = compare(side, lesson, {}, std::move(checked));
   compared_text(comparison, side, lesson, {});
   compared_json(comparison, side, lesson);

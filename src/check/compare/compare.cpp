@@ -375,10 +375,12 @@ std::vector<std::string> suggested_maps(const Comparison& comparison, bool ours_
 
 std::optional<CheckReport> check_program(const Lesson& lesson, const Trace& trace,
                                          const ToleranceChoice& choice, ComparedSide& program,
-                                         const CheckOptions& options) {
+                                         bool allow_columns) {
   const Submission submission = program_submission(program, trace, choice);
   if (submission.files.empty()) return {};
-  CheckReport report = check_submission(lesson, trace, submission, options);
+  CheckReport report =
+      check_submission(lesson, trace, submission,
+                       {.accepts_nan = false, .allow_columns = allow_columns, .needs_loss = true});
   for (const StepReport& step : report.steps) {
     if (step.accepted_convention != "convention.columns") continue;
     const auto matrix = std::ranges::find(program.matrices, step.step, &ComparedMatrix::name);

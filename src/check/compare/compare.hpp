@@ -80,12 +80,11 @@ struct Required {
 };
 
 /// Returns what `check` says of a program's numbers; nothing if there are none. Steps with a
-/// requested tolerance are left out. Moves the parsed arrays out of `program`. If their tokens are
-/// accepted as columns, its matrices are transposed.
+/// requested tolerance are left out. NaN is never right. Moves the parsed arrays out of `program`.
+/// If their tokens are accepted as columns, its matrices are transposed.
 std::optional<CheckReport> check_program(const Lesson& lesson, const Trace& trace,
                                          const ToleranceChoice& choice, ComparedSide& program,
-                                         const CheckOptions& options = {.allow_columns = false,
-                                                                        .needs_loss = true});
+                                         bool allow_columns);
 
 /// Compares two sides step by step, matched by name; leading axes of size 1 are ignored. The sides
 /// must outlive the result. A matrix on one side only is a difference if both are whole lessons. If

@@ -31,25 +31,6 @@ bool is_far_below(const LearnerNode& node, std::size_t i, double value) {
   return seen == -infinity || value <= seen - far;
 }
 
-// Computes the step from finite masks as typed: -1000 / √2 is a mask, too. Empty without masks.
-Tensor worked_from_typed(const Judgement& judgement, const Trace& trace, const LearnerNode& node) {
-  const auto has_masks = [&](std::size_t k) { return judgement.nodes[k].finite_mask; };
-  if (!node.step || std::none_of(node.inputs.begin(), node.inputs.end(), has_masks)) return {};
-  std::vector<Tensor> typed;
-  for (const std::size_t k : node.inputs) {
-    const LearnerNode& input = judgement.nodes[k];
-    typed.push_back(input.own);
-    for (std::size_t i = 0; has_masks(k) && input.submitted && i < typed.back().values.size();
-         ++i) {
-      if (input.has_number(i))
-        typed.back().values.mutable_span()[i] = input.submitted->cells[i].value;
-    }
-  }
-  Call call = own_call(judgement, trace, node);
-  for (std::size_t k = 0; k < typed.size(); ++k) call.inputs[k] = &typed[k];
-  return result_of(*node.step, call).value_or(Tensor());
-}
-
 // True if all numbers are -inf in the line of the operand that the cell's weight comes from.
 bool hides_line(const Judgement& judgement, const LearnerNode& node, std::size_t cell) {
   const std::span<const double> operand = judgement.nodes[node.inputs.front()].own.values;
@@ -185,9 +166,34 @@ bool expects_minus_infinity(const LearnerNode& node, std::size_t i) {
   return node.truth->values[i] == -infinity || node.from_yours.values[i] == -infinity;
 }
 
-bool nan_follows(const Judgement& judgement, const LearnerNode& node, std::size_t cell) {
-  return std::isnan(node.own.values[cell]) && node.step->operation->makes_weights &&
-         hides_line(judgement, node, cell);
+Tensor worked_from_typed(const Judgement& judgement, const Trace& trace, const LearnerNode& node) {
+  const auto has_masks = [&](std::size_t k) { return judgement.nodes[k].finite_mask; };
+  if (!node.step || std::none_of(node.inputs.begin(), node.inputs.end(), has_masks)) return {};
+  std::vector<Tensor> typed;
+  for (const std::size_t k : node.inputs) {
+    const LearnerNode& input = judgement.nodes[k];
+    typed.push_back(input.own);
+    for (std::size_t i = 0; has_masks(k) && input.submitted && i < typed.back().values.size();
+         ++i) {
+      if (input.has_number(i))
+        typed.back().values.mutable_span()[i] = input.submitted->cells[i].value;
+    }
+  }
+  Call call = own_call(judgement, trace, node);
+  for (std::size_t k = 0; k < typed.size(); ++k) call.inputs[k] = &typed[k];
+  return result_of(*node.step, call).value_or(Tensor());
+}
+
+bool follows_in_hidden_line(const Judgement& judgement, const LearnerNode& node,
+                            const Tensor& typed, std::size_t cell) {
+  if (!node.step->operation->makes_weights || !hides_line(judgement, node, cell)) return false;
+  const double x = node.own.values[cell];
+  if (!std::isnan(x))
+    return !typed.values.empty() && is_near(x, typed.values[cell], node.units.tolerance(cell));
+  const bool down = node.step->options.word("axis", "rows") == "columns";
+  return std::ranges::all_of(line_through(node.own, cell, down).cells(), [&](std::size_t k) {
+    return !node.has_number(k) || std::isnan(node.own.values[k]);
+  });
 }
 
 bool is_hidden_weight(const Judgement& judgement, const LearnerNode& node, std::size_t cell) {

@@ -66,9 +66,14 @@ bool expects_minus_infinity(const LearnerNode& node, std::size_t cell);
 std::vector<std::size_t> finite_masks(const Judgement& judgement, const Trace& trace,
                                       const LearnerNode& node);
 
-/// True if NaN follows in a cell: its line's operand is all -inf, as the learner hid every key.
-/// Programs divide 0 by 0 there; the lesson writes 0.
-bool nan_follows(const Judgement& judgement, const LearnerNode& node, std::size_t cell);
+/// Computes the step from finite masks as typed: -1000 / √2 is a mask, too. Empty without masks.
+Tensor worked_from_typed(const Judgement& judgement, const Trace& trace, const LearnerNode& node);
+
+/// True if a weight follows whose line's operand is all -inf, as the learner hid every key; the
+/// lesson writes 0. Programs divide 0 by 0: all of the line is NaN. Of finite masks the weights are
+/// those of `typed`, worked out from the masks.
+bool follows_in_hidden_line(const Judgement& judgement, const LearnerNode& node,
+                            const Tensor& typed, std::size_t cell);
 
 /// True if a mask hides the cell's key from its query, which sees others: its weight is 0.
 bool is_hidden_weight(const Judgement& judgement, const LearnerNode& node, std::size_t cell);

@@ -285,9 +285,15 @@ class Judge {
       node.verdicts[i] = carried ? Verdict::carried : Verdict::rounding;
     };
     const double units = units_of_rounding(node);
+    const bool may_hide = node.step->operation->makes_weights;
+    const Tensor typed = may_hide ? worked_from_typed(judgement_, trace_, node) : Tensor();
+    const auto follows_if_hidden = [&](std::size_t i) {
+      return (options_.accepts_nan || !std::isnan(node.own.values[i])) &&
+             follows_in_hidden_line(judgement_, node, typed, i);
+    };
     for (std::size_t i = 0; i < count; ++i) {
       if (node.verdicts[i] != Verdict::wrong) continue;
-      if (follows_as_it_stands(node, i, units) || nan_follows(judgement_, node, i)) follow(i);
+      if (follows_as_it_stands(node, i, units) || follows_if_hidden(i)) follow(i);
     }
     if (node.wrong_cells() == 0) return;
     judge_by_room(node, Operands::own, follow);

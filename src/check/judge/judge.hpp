@@ -80,6 +80,7 @@ const LearnerNode* exchanged_with(const Judgement& judgement, const LearnerNode&
 struct CheckOptions {
   std::optional<int> digits = {};
   bool strict = false;        ///< conventions count as wrong
+  bool accepts_nan = true;    ///< as the softmax of a row that is hidden entirely
   bool allow_columns = true;  ///< accept tokens as columns: every matrix transposed
   bool needs_loss = false;    ///< gradients of a summed loss are no convention without the loss
   bool gradients = false;     ///< report forward and backward pass separately

@@ -419,6 +419,43 @@ TEST_CASE("NaN is wrong unless every key of its row was hidden") {
   const qkv::CheckReport from_nothing =
       checked(two_words(), {{"attention_weights", "1,0\nnan,0.99"}});
   CHECK(verdicts(from_nothing, "attention_weights") == "cc wc");
+  // 0 / 0 makes NaN of all weights of the row; a program that is compared may have none.
+  const qkv::CheckReport one = checked(two_words(), {{"masked_scores", "-inf,-inf\n2.9,7.64"},
+                                                     {"attention_weights", "nan,0\n0.01,0.99"}});
+  CHECK(verdicts(one, "attention_weights").starts_with("w"));
+  const qkv::Submission program = submission_of(
+      {{"masked_scores", "-inf,-inf\n2.9,7.64"}, {"attention_weights", "nan,nan\n0.01,0.99"}},
+      two_words().trace);
+  const auto compared =
+      check_submission(two_words().lesson, two_words().trace, program, {.accepts_nan = false});
+  CHECK(verdicts(compared, "attention_weights") == "ww cc");
+}
+
+// exp(-1e9 + 1e9) is 1 for each of two keys: 1/2.
+TEST_CASE("weights follow from finite masks in a row that is hidden entirely") {
+  static const Task task(R"(
+title = "A hidden row"
+[[given]]
+name = "S"
+value = [[1, 2], [3, 4]]
+[[given]]
+name = "M"
+value = [[0, 0], [1, 1]]
+[[step]]
+name = "masked"
+op = "mask"
+of = ["S", "M"]
+kind = "given"
+[[step]]
+name = "A"
+op = "softmax"
+of = ["masked"]
+)");
+  const auto found = [&](const std::string& weights) {
+    return verdicts(checked(task, {{"masked", "-1e9,-1e9\n3,4\n"}, {"A", weights}}), "A");
+  };
+  CHECK(found("0.500,0.500\n0.269,0.731\n") == "rr cc");
+  CHECK(found("0.400,0.600\n0.269,0.731\n") == "ww cc");
 }
 
 }  // namespace check_conventions_tests
