@@ -29,11 +29,14 @@ AttentionPart part_of(const StepRecipe& step) {
   return step.operation ? attention_part(*step.operation) : AttentionPart::none;
 }
 
-// The steps of an attention that ends with step `s`; empty unless only its result is needed.
-std::vector<std::size_t> attention_to(std::size_t s, const Recipe& recipe,
-                                      const Liveness& liveness) {
+// The steps of an attention of which only the result is needed; none once it is finished, or if
+// its numbers must be stored after all.
+using FusedSteps = std::vector<std::size_t>;
+
+// The attention that ends with step `s`; empty unless only its result is needed.
+FusedSteps attention_to(std::size_t s, const Recipe& recipe, const Liveness& liveness) {
   if (part_of(recipe.steps[s]) != AttentionPart::result) return {};
-  std::vector<std::size_t> steps = {s};
+  FusedSteps steps = {s};
   AttentionPart expected = AttentionPart::weights;
   while (true) {
     const StepRecipe& step = recipe.steps[steps.back()];
@@ -160,13 +163,6 @@ std::size_t numbers_in(const Trace& trace) {
   return numbers;
 }
 
-/// An attention of which only the result is needed.
-struct FusedSteps {
-  std::vector<std::size_t> steps;
-  std::vector<InPlaceKernel> works = {};  // one for each step so far
-  bool is_over = false;                   // finished, or impossible to fuse
-};
-
 /// Evaluates one recipe, step by step.
 class Evaluator {
  public:
@@ -177,10 +173,10 @@ class Evaluator {
         with_heads_(names_with_heads(recipe_.steps)) {
     for (std::size_t end = 0; lets_go_ && end < recipe_.steps.size(); ++end) {
       if (!looks_.needed[end]) continue;
-      std::vector<std::size_t> steps = attention_to(end, recipe_, looks_);
+      FusedSteps steps = attention_to(end, recipe_, looks_);
       if (steps.empty()) continue;
       for (const std::size_t s : steps) fused_of_[s] = fused_.size();
-      fused_.push_back({std::move(steps)});
+      fused_.push_back(std::move(steps));
     }
   }
 
@@ -199,9 +195,7 @@ class Evaluator {
         if (must_evaluate(s)) make(s);
       });
     }
-    for (const FusedSteps& attention : fused_) {
-      if (!attention.is_over) forget(attention);  // one of its steps has failed
-    }
+    for (const FusedSteps& attention : fused_) forget(attention);  // one of its steps has failed
     name_remaining_axes(trace_, tokens_);
     return std::move(result_);
   }
@@ -235,8 +229,8 @@ class Evaluator {
   }
 
   void make(std::size_t s) {
-    const auto unseen = fused_of_.find(s);
-    if (unseen != fused_of_.end() && is_fused(s, fused_[unseen->second])) return;
+    const auto fused = fused_of_.find(s);
+    if (fused != fused_of_.end() && is_fused(s, fused_[fused->second])) return;
     if (!has_operands(s) || !may_go_back(s)) return;  // one of them may have failed just now
     Step step = begun(recipe_.steps[s], trace_, tokens_, with_heads_);
     step.output = compute_step(step, trace_);
@@ -246,32 +240,32 @@ class Evaluator {
 
   // True if step `s` was fused: its numbers are left out, or it ends an attention of such steps.
   bool is_fused(std::size_t s, FusedSteps& attention) {
-    if (attention.is_over) return false;
-    Step step = begun(recipe_.steps[s], trace_, tokens_, with_heads_);
-    if (s != attention.steps.back()) {
-      if (auto work = fused_step(*step.operation, trace_.call(step))) {
-        step.output = work->frame;
-        attention.works.push_back(std::move(*work));
+    if (attention.empty()) return false;
+    Step step = begun(recipe_.steps[s], trace_, tokens_);
+    if (s != attention.back()) {
+      if (auto frame = fused_frame(*step.operation, trace_.call(step))) {
+        step.output = *std::move(frame);
         add(s, std::move(step));
         return true;
       }
     } else if (auto made = fused_result(attention, step)) {
       step.output = std::move(made->result);
-      finish(attention, made->weights);
+      const FusedSteps steps = std::exchange(attention, {});
+      keep_weights(steps, made->weights);
       add(s, std::move(step));
-      std::ranges::for_each(attention.steps, [&](auto t) { release_operands(t); });
+      std::ranges::for_each(steps, [&](auto t) { release_operands(t); });
       return true;
     }
-    make_seen(s, attention);
+    store_after_all(std::exchange(attention, {}), s);
     return false;
   }
 
   // Returns the result of an attention that `last` ends; nothing if its numbers must be stored.
   std::optional<FusedAttention> fused_result(const FusedSteps& attention, const Step& last) const {
     std::vector<FusedStep> steps;
-    for (std::size_t k = 0; k < attention.works.size(); ++k) {
-      const Step& step = trace_.step_at(recipe_.steps[attention.steps[k]].name);
-      steps.push_back({step.operation, trace_.call(step), &attention.works[k]});
+    for (const std::size_t s : std::span(attention).first(attention.size() - 1)) {
+      const Step& step = trace_.step_at(recipe_.steps[s].name);
+      steps.push_back({step.operation, trace_.call(step)});
     }
     steps.push_back({last.operation, trace_.call(last)});
     std::optional<FusedAttention> made = fused_attention(steps);
@@ -280,21 +274,17 @@ class Evaluator {
   }
 
   // The weights are kept, lazy, if the arithmetic of the result is shown.
-  void finish(FusedSteps& attention, const Values& weights) {
-    attention.is_over = true;
-    attention.works.clear();
-    const std::string& name = recipe_.steps[attention.steps.end()[-2]].name;
+  void keep_weights(const FusedSteps& attention, const Values& weights) {
+    const std::string& name = recipe_.steps[attention.end()[-2]].name;
     const bool are_kept = looks_.kept.contains(name);
     if (are_kept) std::ranges::find(trace_.steps, name, &Step::name)->output.values = weights;
     trace_.has_lazy = trace_.has_lazy || are_kept;
     forget(attention, are_kept ? name : "");
   }
 
-  // Evaluates the fused steps before `s` after all.
-  void make_seen(std::size_t s, FusedSteps& attention) {
-    attention.is_over = true;
-    attention.works.clear();
-    for (const std::size_t before : attention.steps) {
+  // Evaluates the fused steps before `s`.
+  void store_after_all(const FusedSteps& attention, std::size_t s) {
+    for (const std::size_t before : attention) {
       if (before >= s) return;
       const auto is_it = [&](const Step& step) { return step.name == recipe_.steps[before].name; };
       bool is_made = false;
@@ -333,7 +323,7 @@ class Evaluator {
   }
 
   void forget(const FusedSteps& attention, std::string_view but = "") {
-    for (const std::size_t s : attention.steps) {
+    for (const std::size_t s : attention) {
       const std::string& name = recipe_.steps[s].name;
       std::erase_if(trace_.steps,
                     [&](const Step& step) { return step.name == name && step.name != but; });

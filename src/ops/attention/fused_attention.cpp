@@ -37,7 +37,7 @@ class FusedKernel {
   explicit FusedKernel(std::span<const FusedStep> steps)
       : score_(steps.front().call), frame_(*steps.back().call.inputs[0]) {
     for (const FusedStep& step : steps.subspan(1, steps.size() - 3)) {
-      works_.push_back(*step.work);
+      works_.push_back(*step.operation->in_place(step.call));
     }
     const Call& softmax = steps[steps.size() - 2].call;
     for (std::size_t m = 0; has_sinks(softmax) && m < frame_.matrices(); ++m) {
@@ -149,24 +149,24 @@ AttentionPart attention_part(const Operation& operation) {
   return operation.in_place ? AttentionPart::between : AttentionPart::none;
 }
 
-std::optional<InPlaceKernel> fused_step(const Operation& operation, const Call& call) {
+std::optional<Tensor> fused_frame(const Operation& operation, const Call& call) {
   switch (attention_part(operation)) {
     case AttentionPart::scores: {
       Tensor frame = frame_of(call, operation.form(call));
       frame.dot_width = call.inputs[0]->columns();
       if (count_of_numbers(frame) < worth_it) return {};
-      return InPlaceKernel{std::move(frame), {}};
+      return frame;
     }
     case AttentionPart::between: {
       std::optional<InPlaceKernel> rows = operation.in_place(call);
       const bool is_wider = rows && rows->frame.matrices() != call.inputs[0]->matrices();
       if (!rows || !rows->cell_by_cell || is_wider) return {};
-      return rows;
+      return std::move(rows->frame);
     }
     case AttentionPart::weights:
       if (is_columnwise(call)) return {};
       if (has_sinks(call)) require_one_per_head(call, "sinks");
-      return InPlaceKernel{frame_of(call, operation.form(call)), {}};
+      return frame_of(call, operation.form(call));
     default: return {};
   }
 }

@@ -96,13 +96,12 @@ AttentionPart attention_part(const Operation& operation);
 struct FusedStep {
   const Operation* operation = nullptr;
   Call call;
-  const InPlaceKernel* work = nullptr;  ///< of a step in between: from `fused_step`
 };
 
-/// Returns the axes of such a step's result and the kernel of a step in between. Nothing if the
-/// operation has no role, or if the scores are few enough to be stored. Throws InputError if the
-/// shapes do not fit.
-std::optional<InPlaceKernel> fused_step(const Operation& operation, const Call& call);
+/// Returns the axes of such a step's result, but for the last one. Nothing if the step can't be
+/// fused: its operation has no role, or the scores are few enough to be stored. Throws InputError
+/// if the shapes do not fit.
+std::optional<Tensor> fused_frame(const Operation& operation, const Call& call);
 
 /// The last step's result, and the weights, recomputed a row at a time on demand.
 struct FusedAttention {
