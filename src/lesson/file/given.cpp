@@ -3,8 +3,6 @@
 #include <atomic>
 #include <cctype>
 
-#include "formats/handwork/csv.hpp"
-
 namespace qkv::inline lesson {
 namespace {
 
@@ -94,9 +92,7 @@ GivenNumbers from_written(const ParsedArray& written, std::string_view where) {
 }
 
 std::optional<GivenNumbers> read_value(const Table& given) {
-  const auto* text = given.node().as_string();
-  const auto written = text ? std::optional(read_printed_text(text->get(), "value"))
-                            : given.reader.numbers(given.node(), given.key);
+  const auto written = given.reader.numbers(given.node());
   return written ? std::optional(from_written(*written, "value")) : std::nullopt;
 }
 

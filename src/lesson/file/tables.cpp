@@ -1,7 +1,5 @@
 #include "lesson/file/tables.hpp"
 
-#include "formats/handwork/csv.hpp"
-
 namespace qkv::inline lesson {
 namespace {
 
@@ -121,8 +119,7 @@ std::optional<Expectation> read_expectation(const toml::table& table, const Less
                           .source = reader.text(table, "source").value_or(""),
                           .place = TomlReader::place(*value)};
   try {
-    const auto* text = value->as_string();
-    auto numbers = text ? read_printed_text(text->get(), "value") : reader.numbers(*value, "value");
+    auto numbers = reader.numbers(*value);
     if (!numbers) return {};
     expectation.value = *std::move(numbers);
     return expectation;

@@ -57,14 +57,15 @@ class TomlReader {
   std::optional<Shape> shape(const toml::table& table, std::string_view key);
   Prose prose(const toml::table& table, std::string_view key);
 
-  /// Returns nested arrays of numbers, each with its shortest digits. Adds a fault if rows differ
-  /// in length or a value is not a number.
-  std::optional<ParsedArray> numbers(const toml::node& node, std::string_view name);
+  /// Returns the numbers of a `value`: nested arrays, each number with its shortest digits, or a
+  /// pasted text. Adds a fault if rows differ in length or a value is not a number. Throws
+  /// InputError for a text without a matrix.
+  std::optional<ParsedArray> numbers(const toml::node& node);
 
  private:
   template <class Value>
   std::optional<Value> one(const toml::table& table, std::string_view key, std::string_view wanted);
-  bool collect(const toml::node& node, std::size_t depth, ParsedArray& into, std::string_view name);
+  bool collect(const toml::node& node, std::size_t depth, ParsedArray& into);
   void mismatch(const toml::table& table, std::string_view key, std::string_view wanted);
 
   std::vector<Fault>& faults_;

@@ -1,5 +1,6 @@
 #include "lesson/file/tables.hpp"
 
+#include "formats/handwork/csv.hpp"
 #include "text/unicode.hpp"
 
 namespace qkv::inline lesson {
@@ -182,23 +183,21 @@ Prose TomlReader::prose(const toml::table& table, std::string_view key) {
   return {*written, begins_below ? Place{source.begin.line + 1, 1} : place(node)};
 }
 
-bool TomlReader::collect(const toml::node& node, std::size_t depth, ParsedArray& into,
-                         std::string_view name) {
+bool TomlReader::collect(const toml::node& node, std::size_t depth, ParsedArray& into) {
   const toml::array* array = node.as_array();
   if (!array) {
     const auto* whole = node.as_integer();
     if (whole != nullptr && loses_precision(whole->get())) {
-      fault(node, fmt::format("{}: {}", name,
-                              refusal(NumeralError::rounded, fmt::to_string(whole->get()))));
+      fault(node, "value: " + refusal(NumeralError::rounded, fmt::to_string(whole->get())));
       return false;
     }
     const auto value = toml_number(node);
     if (!value || std::isnan(*value)) {
-      fault(node, fmt::format("{}: this is not a number", name));
+      fault(node, "value: this is not a number");
       return false;
     }
     if (depth != into.shape.size()) {
-      fault(node, fmt::format("{}: a number stands where a row of {} was expected", name,
+      fault(node, fmt::format("value: a number stands where a row of {} was expected",
                               into.shape.back()));
       return false;
     }
@@ -206,21 +205,22 @@ bool TomlReader::collect(const toml::node& node, std::size_t depth, ParsedArray&
     return true;
   }
   if (depth >= into.shape.size()) {
-    fault(node, fmt::format("{}: a list stands where a number was expected", name));
+    fault(node, "value: a list stands where a number was expected");
     return false;
   }
   if (array->size() != into.shape[depth]) {
-    fault(node, fmt::format("{}: this row has {} {}, the one before it has {}", name, array->size(),
+    fault(node, fmt::format("value: this row has {} {}, the one before it has {}", array->size(),
                             array->size() == 1 ? "entry" : "entries", into.shape[depth]));
     return false;
   }
   for (const toml::node& part : *array) {
-    if (!collect(part, depth + 1, into, name)) return false;
+    if (!collect(part, depth + 1, into)) return false;
   }
   return true;
 }
 
-std::optional<ParsedArray> TomlReader::numbers(const toml::node& node, std::string_view name) {
+std::optional<ParsedArray> TomlReader::numbers(const toml::node& node) {
+  if (const auto* text = node.as_string()) return read_printed_text(text->get(), "value");
   ParsedArray result;
   const toml::node* first = &node;
   while (const toml::array* array = first->as_array()) {
@@ -228,7 +228,7 @@ std::optional<ParsedArray> TomlReader::numbers(const toml::node& node, std::stri
     if (array->empty()) break;
     first = array->get(0);
   }
-  if (!collect(node, 0, result, name)) return {};
+  if (!collect(node, 0, result)) return {};
   if (result.shape.empty()) result.shape = {1};
   return result;
 }
