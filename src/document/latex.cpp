@@ -129,12 +129,7 @@ constexpr std::string_view preamble = R"(\documentclass[a4paper]{article}
 )";
 
 std::string number_text(double value, const NumberStyle& style) {
-  if (std::isinf(value)) return value > 0 ? "\\infty" : "-\\infty";
-  if (std::isnan(value)) return "\\text{nan}";
-  const std::string text = cell_text(value, style);
-  const std::size_t e = text.find('e');
-  if (e == std::string::npos) return text;
-  return fmt::format("{} \\cdot 10^{{{}}}", text.substr(0, e), std::stoi(text.substr(e + 1)));
+  return std::isnan(value) ? "\\text{nan}" : latex_number(value, cell_text(value, style));
 }
 
 // TeX has no lengths above 16383pt: a table block must stay below, whatever its labels.

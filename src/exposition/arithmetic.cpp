@@ -91,14 +91,10 @@ class Writer {
   }
   std::string value(double x) const { return finite_or_sign(x, brief(x, look_.digits)); }
 
-  std::string finite_or_sign(double x, std::string text) const {
+  std::string finite_or_sign(double x, const std::string& text) const {
     if (!in_latex()) return text.starts_with('-') ? with_sign(text) : text;
     // LaTeX would set a comma between digits with the space of a list.
-    text = replace_all(text, ",", "{,}");
-    if (std::isinf(x)) return x > 0 ? "\\infty" : "-\\infty";
-    const std::size_t e = text.find('e');
-    if (e == std::string::npos) return text;
-    return fmt::format("{} \\cdot 10^{{{}}}", text.substr(0, e), std::stoi(text.substr(e + 1)));
+    return latex_number(x, replace_all(text, ",", "{,}"));
   }
 
   bool is_negative(std::string_view text) const { return text.starts_with(look_.minus); }
@@ -265,6 +261,13 @@ std::string CellArithmetic::on_one_line() const {
     text += fmt::format(" {} {}", signs[i], lines[i]);
   }
   return remark.empty() ? text : fmt::format("{} ({})", text, remark);
+}
+
+std::string latex_number(double value, const std::string& text) {
+  if (std::isinf(value)) return value > 0 ? "\\infty" : "-\\infty";
+  const std::size_t e = text.find('e');
+  if (e == std::string::npos) return text;
+  return fmt::format("{} \\cdot 10^{{{}}}", text.substr(0, e), std::stoi(text.substr(e + 1)));
 }
 
 bool is_product_of_cells(const Expression& term) {

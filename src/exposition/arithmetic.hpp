@@ -32,6 +32,9 @@ struct CellArithmetic {
   std::string on_one_line() const;
 };
 
+/// Returns the text of a number as LaTeX writes it: 2.5e-3 is `2.5 \cdot 10^{-3}`.
+std::string latex_number(double value, const std::string& text);
+
 /// True if the step's products print the weight first, as with tokens as columns: W·x.
 bool writes_weight_first(const Trace& trace, const Step& step);
 
