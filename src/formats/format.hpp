@@ -22,6 +22,7 @@ struct Numeral {
   bool left_out = false;  ///< blank on purpose: a dash, or a cell of a head without a file
 
   bool is_blank() const { return std::isnan(value) && bad_text == 0 && !computed; }
+  bool is_number() const { return !is_blank() && bad_text == 0; }
 };
 
 using Numerals = std::vector<Numeral, HugePages<Numeral>>;

@@ -46,7 +46,7 @@ struct LearnerNode {
   std::size_t wrong_cells() const;           ///< all cells if the shape is wrong
   std::size_t unsettled_cells() const;       ///< wrong or undecided: against an interpretation
   bool has_number(std::size_t cell) const {  ///< true if submitted and readable
-    return submitted && !submitted->cells[cell].is_blank() && submitted->cells[cell].bad_text == 0;
+    return submitted && submitted->cells[cell].is_number();
   }
   bool is_exact(std::size_t cell) const { return !exact.empty() && !std::isnan(exact[cell]); }
 };

@@ -72,8 +72,7 @@ class Mover {
 };
 
 bool is_complete(const LearnerNode& node) {
-  const auto is_number = [](const Numeral& x) { return !x.is_blank() && x.bad_text == 0; };
-  return node.submitted && std::ranges::all_of(node.submitted->cells, is_number);
+  return node.submitted && std::ranges::all_of(node.submitted->cells, &Numeral::is_number);
 }
 
 // Bounds through many steps allow everything, and cost more than all trials.
