@@ -142,10 +142,10 @@ Sides read_sides(const CompareOptions& options) {
 }
 
 // Only a lesson can diagnose the errors of a dump.
-std::string check_command(const CompareOptions& options) {
-  const bool actual = is_lesson(options.actual, options);
+std::string check_command(const Sides& sides, const CompareOptions& options) {
+  const bool actual = sides.actual.is_lesson;
   const bool is_renamed = !options.names.maps.empty() || options.batch;  // a long command
-  if (is_renamed || actual == is_lesson(options.desired, options)) return {};
+  if (is_renamed || !sides.lesson) return {};
   LessonSelection lesson = options.lesson;
   lesson.name = actual ? options.actual : options.desired;
   return fmt::format("qkv check {} {}", shell_words(lesson),
@@ -218,7 +218,7 @@ int run(const CompareOptions& options, const CommonOptions& common) {
     print(compared_text(comparison, sides.actual, sides.desired,
                         {.width = output_terminal(common.colour).width,
                          .all = options.all,
-                         .check_command = check_command(options)}));
+                         .check_command = check_command(sides, options)}));
   }
   return comparison.same() ? 0 : 1;
 }
