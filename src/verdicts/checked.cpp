@@ -125,16 +125,9 @@ std::string region_text(const StepReport& step, const Trace& own, const CheckSty
   if (!step.region) return "";
   const Region& region = *step.region;
   std::vector<std::string> parts;
-  const std::size_t leading = step.written.leading_axes();
-  for (std::size_t a = 0; a < leading; ++a) {
-    const bool batch = step.written.axes[a].name == "batch";
-    parts.push_back(extent_text(batch ? "sentence" : "head", region.axes[a]));
+  for (const auto& [axis, extent] : shown_extents(step, own.token_layout)) {
+    parts.push_back(extent_text(axis == "batch" ? "sentence" : axis, extent));
   }
-  const bool is_transposed = is_shown_transposed(step.written, own.token_layout);
-  const IndexRange rows =
-      region.axes.size() > 1 ? region.axes[region.axes.size() - 2] : IndexRange{};
-  parts.push_back(extent_text("row", is_transposed ? region.axes.back() : rows));
-  parts.push_back(extent_text("column", is_transposed ? rows : region.axes.back()));
   std::size_t cells = 1;
   for (const IndexRange& axis : region.axes) cells *= axis.size();
   const std::string start =
@@ -558,6 +551,21 @@ std::string checked_text(const CheckReport& report, const CheckStyle& style) {
                 verdict_line(report, Verdict::correct, "right", style) +
                 verdict_line(report, Verdict::rounding, "right except for rounding", style);
   return start + steps_text(report, style, std::ranges::count(start + end, '\n')) + end;
+}
+
+std::vector<std::pair<std::string_view, IndexRange>> shown_extents(const StepReport& step,
+                                                                   TokenLayout token_layout) {
+  const std::vector<IndexRange>& axes = step.region->axes;
+  std::vector<std::pair<std::string_view, IndexRange>> extents;
+  for (std::size_t a = 0; a < step.written.leading_axes(); ++a) {
+    extents.emplace_back(step.written.axes[a].name == "batch" ? "batch" : "head", axes[a]);
+  }
+  IndexRange rows = axes.size() > 1 ? axes[axes.size() - 2] : IndexRange{};
+  IndexRange columns = axes.back();
+  if (is_shown_transposed(step.written, token_layout)) std::swap(rows, columns);
+  extents.emplace_back("row", rows);
+  extents.emplace_back("column", columns);
+  return extents;
 }
 
 std::vector<const StepReport*> undecided_steps(const CheckReport& report) {

@@ -120,18 +120,10 @@ Json first_json(const StepReport& step, const Trace& own, Answers answers) {
 Json region_json(const StepReport& step, const Trace& own, Answers answers) {
   if (!step.region) return nullptr;
   const Region& region = *step.region;
-  const auto extent = [](const IndexRange& one) { return Json::array({one.from + 1, one.to + 1}); };
   Json json = Json::object();
-  const std::size_t leading = step.written.leading_axes();
-  for (std::size_t a = 0; a < leading; ++a) {
-    const bool batch = step.written.axes[a].name == "batch";
-    json[batch ? "batches" : "heads"] = extent(region.axes[a]);
+  for (const auto& [axis, extent] : shown_extents(step, own.token_layout)) {
+    json[std::string(axis) + (axis == "batch" ? "es" : "s")] = {extent.from + 1, extent.to + 1};
   }
-  const IndexRange rows =
-      region.axes.size() > 1 ? region.axes[region.axes.size() - 2] : IndexRange{};
-  const bool is_transposed = is_shown_transposed(step.written, own.token_layout);
-  json["rows"] = extent(is_transposed ? region.axes.back() : rows);
-  json["columns"] = extent(is_transposed ? rows : region.axes.back());
   constexpr std::string_view names[] = {"", "zero", "nan", "constant", "multiple", "offset"};
   const std::string_view what = names[static_cast<std::size_t>(region.what)];
   json["what"] = what.empty() ? Json(nullptr) : Json(std::string(what));

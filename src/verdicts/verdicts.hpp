@@ -80,6 +80,11 @@ std::string_view verdict_sign(Verdict verdict);
 /// Returns the meaning of the marks behind a step's numbers, on one or more lines.
 std::string verdict_legend(const StepReport& step, const CheckStyle& style);
 
+/// Returns where the region of a step's wrong cells lies along each axis as displayed: "batch",
+/// "head", "row" and "column".
+std::vector<std::pair<std::string_view, IndexRange>> shown_extents(const StepReport& step,
+                                                                   TokenLayout token_layout);
+
 /// Returns one matrix of a step with the learner's numbers and a mark behind each. If it is too
 /// large for the screen or has more than `max_rows`, lines with errors come first, and a note says
 /// what is left out. `own` is the lesson with the learner's numbers.
