@@ -17,7 +17,6 @@ struct ReportContext {
   const Trace& trace;
   const ReportOptions& wish;
   std::vector<TensorView> views;  // also of intermediates
-  ReportDataOptions look;
 };
 
 // Converts a SHA-256 in hexadecimal to base64, as a content security policy needs it.
@@ -141,7 +140,7 @@ class PageWriter {
   std::string operator()(const WorkedCell& cell) const {
     const CellArithmetic worked = arithmetic_of(
         page_.trace, cell.cell,
-        {.digits = page_.look.digits, .max_terms = page_.look.max_terms, .minus = typeset_minus});
+        {.digits = page_.wish.digits, .max_terms = max_report_terms, .minus = typeset_minus});
     if (worked.lines.size() < 2) return {};
     std::string text = fmt::format(
         "<div class=\"worked\" data-cell=\"{} {} {} {}\">\n<h3>One cell</h3>\n"
@@ -241,14 +240,8 @@ void write_report(const Lesson& lesson, const Trace& whole, const ReportOptions&
                   const Sink& sink) {
   const Trace trace = wish.steps.empty() ? whole : only_steps(whole, wish.steps);
   const Trace worked = with_intermediates(lesson, trace);
-  const ReportContext page{.lesson = lesson,
-                           .trace = trace,
-                           .wish = wish,
-                           .views = views_of(worked, wish.head),
-                           .look = {.digits = wish.digits,
-                                    .asked = lesson.asked,
-                                    .is_whole = wish.steps.empty(),
-                                    .map = map_of(trace)}};
+  const ReportContext page{
+      .lesson = lesson, .trace = trace, .wish = wish, .views = views_of(worked, wish.head)};
   std::string text = head(page);
   const bool narrow = std::ranges::all_of(page.views, [&](const TensorView& view) {
     const Tensor& tensor = *view.tensor;
@@ -282,7 +275,12 @@ void write_report(const Lesson& lesson, const Trace& whole, const ReportOptions&
                   html_text(wish.command), QKV_VERSION));
   sink(panel);
   sink("<script type=\"application/json\" id=\"data\">");
-  write_report_data(worked, page.views, page.look, sink);
+  write_report_data(worked, page.views,
+                    {.digits = wish.digits,
+                     .asked = lesson.asked,
+                     .is_whole = wish.steps.empty(),
+                     .map = map_of(trace)},
+                    sink);
   sink(fmt::format("</script>\n<script>{}</script>\n</body>\n</html>\n", report_script().text));
 }
 

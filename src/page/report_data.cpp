@@ -244,7 +244,7 @@ void write_report_data(const Trace& trace, const std::vector<TensorView>& views,
   const std::vector<std::size_t> live =
       look.is_whole ? live_inputs(trace, views, trees) : std::vector<std::size_t>();
   sink(up_to_member({{"digits", look.digits},
-                     {"most_terms", look.max_terms},
+                     {"most_terms", max_report_terms},
                      {"asked", sanitise(look.asked)},
                      {"changeable", live},
                      {"functions", functions_of(needs)},

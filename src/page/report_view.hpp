@@ -88,13 +88,15 @@ std::string intermediate_name(std::string_view step, std::string_view title);
 /// Returns the displayed name: an intermediate's title, or the name itself.
 std::string_view display_name(std::string_view name);
 
+/// Longer sums lose their middle in a report, as in the walk.
+inline constexpr std::size_t max_report_terms = 9;
+
 /// Options of the report's data.
 struct ReportDataOptions {
   int digits = 4;
-  std::size_t max_terms = 9;  ///< longer sums lose their middle, as in the walk
-  std::string asked = {};     ///< the lesson as a command names it
-  bool is_whole = true;       ///< all steps are included, so that changes can be followed
-  LessonMap map = {};         ///< of the trace without intermediates
+  std::string asked = {};  ///< the lesson as a command names it
+  bool is_whole = true;    ///< all steps are included, so that changes can be followed
+  LessonMap map = {};      ///< of the trace without intermediates
 };
 
 /// Writes the data from which a report's script computes every cell's arithmetic, as JSON for a
