@@ -88,9 +88,10 @@ std::optional<std::string> read_line() {
 }
 
 // Says how to go on, and remembers it. In a later lesson the options of the first do not hold.
-void finish(const Walkthrough& walk, const std::optional<Quiz>& quiz, const std::string& options) {
+void finish(const SteppingSession& session, const std::string& options) {
+  const Walkthrough& walk = session.walk();
   const bool is_first = walk.now->lesson.name == walk.first_lesson;
-  print_error(resume_command(walk, quiz, is_first ? options : ""));
+  print_error(resume_command(walk, session.quiz(), is_first ? options : ""));
   write_bookmark(walk);
 }
 
@@ -107,7 +108,7 @@ void run_plain(Walkthrough walk, std::optional<Quiz> quiz, const std::string& op
     if (!line || !seen) print(line ? sanitise(*line) + "\n" : "\n");
     print(line ? stepper.answer(*line) : stepper.end());
   }
-  finish(stepper.walk(), stepper.quiz(), options);
+  finish(stepper, options);
 }
 
 void run_full_screen(Walkthrough walk, std::optional<Quiz> quiz, const std::string& options) {
@@ -127,7 +128,7 @@ void run_full_screen(Walkthrough walk, std::optional<Quiz> quiz, const std::stri
     }
   }
   if (stepper.quiz()) print(stepper.quiz()->summary(stepper.walk(), window.columns));
-  finish(stepper.walk(), stepper.quiz(), options);
+  finish(stepper, options);
 }
 
 struct RunOptions : StepChoice {
@@ -192,17 +193,11 @@ bool pauses(const RunOptions& options) {
   return !options.no_pause && options.steps.empty() && is_terminal();
 }
 
-void print_all(const LoadedLesson& loaded, const RunOptions& options, const Terminal& output) {
+void print_all(const LoadedLesson& loaded, const RunOptions& options, WalkStyle look) {
   const LessonMap map = map_of(loaded.trace);
-  const WalkStyle look{.width = output.width,
-                       .digits = options.digits,
-                       .colour = output.colour,
-                       .head = head_from(options.head, loaded.trace),
-                       .baseline = loaded.own ? &loaded.own->trace : nullptr,
-                       .intermediates = options.intermediates,
-                       .code = options.code,
-                       .map = &map,
-                       .answers = options.answers};
+  look.map = &map;
+  look.baseline = loaded.own ? &loaded.own->trace : nullptr;
+  look.answers = options.answers;
   const StepRange step_range = requested_range(loaded.trace, options);
   if (options.steps.empty()) {
     print(lesson_heading(loaded.lesson, look) + "\n");
@@ -272,18 +267,20 @@ int run(const RunOptions& chosen, const CommonOptions& common) {
   for (const std::string& step : options.steps) {
     loaded.lesson.texts[loaded.trace.steps[step_index(loaded.trace, step)].number - 1].show = true;
   }
+  WalkStyle look{.width = output.width,
+                 .digits = options.digits,
+                 .colour = output.colour,
+                 .head = head_from(options.head, loaded.trace),
+                 .intermediates = options.intermediates,
+                 .code = options.code};
   if (!pauses(options)) {
-    print_all(loaded, options, output);
+    print_all(loaded, options, look);
     return 0;
   }
   const StepRange step_range = requested_range(loaded.trace, options);
-  const bool shades = output.colour && (!options.plain || common.colour == ColourMode::always);
-  const std::optional<std::size_t> head = head_from(options.head, loaded.trace);
-  Walkthrough walk = walkthrough(std::move(loaded), step_range, options.digits, shades);
-  walk.head = head;
-  walk.intermediates = options.intermediates;
-  walk.code = options.code;
-  if (options.plain) walk.picture = Picture::numbers;  // glyphs are noise to a screen reader
+  look.colour = output.colour && (!options.plain || common.colour == ColourMode::always);
+  if (options.plain) look.picture = Picture::numbers;  // glyphs are noise to a screen reader
+  Walkthrough walk = walkthrough(std::move(loaded), step_range, look);
   std::optional<Quiz> quiz;
   if (options.quiz) quiz.emplace(options.seed);
   if (!options.plain && is_terminal() && can_draw_on(STDOUT_FILENO)) {

@@ -80,8 +80,8 @@ MatrixPane pane_of(const Walkthrough& walk, const MarkedMatrix& one, std::size_t
   const MatrixLabels labels = own_labels(trace.at(one.name), one.matrix, trace.token_layout);
   const Grid lines = grid(shown.rows(), shown.columns(), shown.cells(one.matrix), labels,
                           {.width = columns,
-                           .digits = walk.digits,
-                           .colour = walk.colour && walk.picture != Picture::numbers,
+                           .digits = walk.style.digits,
+                           .colour = walk.style.colour && walk.style.picture != Picture::numbers,
                            .max_rows = rows,
                            .focus = GridFocus{one.focus.first, one.focus.second},
                            .highlight = highlights_of(walk, one),
@@ -179,14 +179,14 @@ std::string changed_text(const Walkthrough& walk, const CellReference& cell) {
   if (!before) return {};
   const double old = before->at(cell.matrix, cell.row, cell.column);
   const double now = walk.trace().at(cell.name).at(cell.matrix, cell.row, cell.column);
-  return differs(now, old) ? fmt::format(" (was {})", brief(old, walk.digits)) : "";
+  return differs(now, old) ? fmt::format(" (was {})", brief(old, walk.style.digits)) : "";
 }
 
 std::vector<std::string> arithmetic_lines(const Walkthrough& walk, const CellReference& cell,
                                           WindowSize window) {
   const std::size_t terms = window.rows >= 40 ? 24 : 8;
   const CellArithmetic worked =
-      arithmetic_of(walk.trace(), cell, {.digits = walk.digits, .max_terms = terms});
+      arithmetic_of(walk.trace(), cell, {.digits = walk.style.digits, .max_terms = terms});
   const std::string names_hint =
       fmt::format("qkv explain {} {}", walk.now->lesson.asked, shell_word(worked.cell));
   return lines_of(arithmetic_text(worked, style_of(walk, window.columns), sanitise(names_hint)));
@@ -219,7 +219,7 @@ std::vector<std::string> unseen_numbers(const Walkthrough& walk, const MarkedMat
     const CellReference cell{one.name, one.matrix, at.first, at.second};
     text += fmt::format("{}{} = {}", text.empty() ? "" : ", ",
                         reference_text(cell, tensor, walk.trace().token_layout),
-                        brief(tensor.at(cell.matrix, cell.row, cell.column), walk.digits));
+                        brief(tensor.at(cell.matrix, cell.row, cell.column), walk.style.digits));
   }
   std::vector<std::string> lines = {""};
   for (const std::string& line :
@@ -232,11 +232,11 @@ std::vector<std::string> unseen_numbers(const Walkthrough& walk, const MarkedMat
 }  // namespace
 
 void MatrixCache::invalidate_if_changed(const Walkthrough& walk) {
-  if (of_ == walk.now && digits_ == walk.digits) return;
+  if (of_ == walk.now && digits_ == walk.style.digits) return;
   if (of_ != walk.now) transposed_.clear();
   measures_.clear();
   of_ = walk.now;
-  digits_ = walk.digits;
+  digits_ = walk.style.digits;
 }
 
 const Tensor& MatrixCache::shown(const Walkthrough& walk, const std::string& name) {
@@ -255,7 +255,7 @@ const NumberFormat& MatrixCache::measure(const Walkthrough& walk, const std::str
   if (found != measures_.end()) return found->second;
   const Tensor& tensor = walk.trace().at(name);  // transposing does not change the numbers
   return measures_
-      .emplace(std::pair(name, matrix), number_format_of(tensor.cells(matrix), walk.digits))
+      .emplace(std::pair(name, matrix), number_format_of(tensor.cells(matrix), walk.style.digits))
       .first->second;
 }
 

@@ -19,7 +19,7 @@ std::string changes_note(const Walkthrough& walk) {
   if (walk.set.empty()) return {};
   std::string text = "Changed:";
   for (const std::string& change : walk.set) text += " " + change;
-  return text + (walk.picture == Picture::glyphs
+  return text + (walk.style.picture == Picture::glyphs
                      ? " (u undoes; h shows numbers, where * marks those that differ)"
                      : " (* marks numbers that differ, u undoes)");
 }
@@ -38,10 +38,10 @@ Stepper::PageKey Stepper::wanted() const {
           .at = walk_.at,
           .columns = window_.columns,
           .rows = question ? window_.rows : 0,
-          .digits = walk_.digits,
-          .picture = walk_.picture,
+          .digits = walk_.style.digits,
+          .picture = walk_.style.picture,
           .shows = view_,
-          .code = walk_.code,
+          .code = walk_.style.code,
           .question = question,
           .opens = walk_.at == walk_.start_at,
           .last_reply = view_ == View::message ? message_
@@ -190,7 +190,8 @@ std::string Stepper::status(std::size_t hidden) const {
                  .has_heads = step.output.matrices() > 1,
                  .has_answers = !walk_.now->lesson.texts[walk_.at].answers.text.empty()},
                 window_.columns);
-  return walk_.colour ? fmt::format("\x1b[7m{}\x1b[0m", padded_right(line, window_.columns)) : line;
+  return walk_.style.colour ? fmt::format("\x1b[7m{}\x1b[0m", padded_right(line, window_.columns))
+                            : line;
 }
 
 // The input line; what does not fit scrolls out on the left.
@@ -202,7 +203,7 @@ void Stepper::add_prompt(Frame& frame) const {
   std::string before = sanitise(line_.text.substr(0, line_.cursor));
   while (width(before) > room) before.erase(0, std::max<std::size_t>(1, utf8_length(before)));
   const std::string typed = before + sanitise(line_.text.substr(line_.cursor));
-  const bool shaded = walk_.colour && line_.selected;
+  const bool shaded = walk_.style.colour && line_.selected;
   frame.lines.push_back(label + (shaded ? fmt::format("\x1b[7m{}\x1b[0m", typed) : typed));
   frame.cursor = CursorPlace{frame.lines.size() - 1, width(label) + width(before)};
 }

@@ -48,9 +48,9 @@ std::string resume_command(const Walkthrough& walk, const std::optional<Quiz>& q
   if (walk.set.empty() && (is_over || !has_moved)) return {};
   std::string words = sanitise(walk.now->lesson.asked);
   words.append(options);
-  if (walk.head) words += fmt::format(" --head {}", *walk.head + 1);
-  if (walk.code) words += " --code";
-  if (walk.digits != usual_digits) words += fmt::format(" --digits {}", walk.digits);
+  if (walk.style.head) words += fmt::format(" --head {}", *walk.style.head + 1);
+  if (walk.style.code) words += " --code";
+  if (walk.style.digits != usual_digits) words += fmt::format(" --digits {}", walk.style.digits);
   return fmt::format("To go on from here: qkv run {}{}\n", words, steps_left(walk));
 }
 
@@ -84,10 +84,7 @@ struct PlainCommands {
 
 PlainStepper::PlainStepper(Walkthrough walk, std::optional<Quiz> quiz, WriteAll write_all,
                            std::size_t columns)
-    : walk_(std::move(walk)),
-      quiz_(std::move(quiz)),
-      write_all_(std::move(write_all)),
-      columns_(columns) {}
+    : SteppingSession(std::move(walk), std::move(quiz), std::move(write_all)), columns_(columns) {}
 
 std::string PlainStepper::begin() {
   const std::string intro = lesson_intro(walk_, columns_);
@@ -184,7 +181,7 @@ std::string PlainStepper::explain(std::string_view text) {
 
 std::string PlainStepper::arithmetic(const CellReference& cell) const {
   const CellArithmetic worked =
-      arithmetic_of(walk_.trace(), cell, {.digits = walk_.digits, .max_terms = 24});
+      arithmetic_of(walk_.trace(), cell, {.digits = walk_.style.digits, .max_terms = 24});
   return arithmetic_text(worked, style_of(walk_, columns_)) + "\n";
 }
 

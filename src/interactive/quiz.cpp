@@ -215,7 +215,7 @@ QuizReply Quiz::answer(const Walkthrough& walk, std::string_view text) {
 QuizReply Quiz::evaluate_answer(const Walkthrough& walk, std::string_view text) {
   if (text.empty()) return {"Write the number, such as 0.25, 3/7, √2 or -inf; s skips, q quits."};
   const double value = walk.trace().at(cell_->name).at(cell_->matrix, cell_->row, cell_->column);
-  const std::string worth = fmt::format("{} = {}", name(walk), brief(value, walk.digits));
+  const std::string worth = fmt::format("{} = {}", name(walk), brief(value, walk.style.digits));
   if (text == "s") {
     close(Outcome::skipped);
     return {fmt::format("Skipped: {}.", worth)};
@@ -226,7 +226,7 @@ QuizReply Quiz::evaluate_answer(const Walkthrough& walk, std::string_view text) 
   } catch (const InputError& error) {
     return {fmt::format("{} (s skips).", error.what())};
   }
-  const AnswerReport report = judge_answer(walk.trace(), *cell_, answer, walk.digits);
+  const AnswerReport report = judge_answer(walk.trace(), *cell_, answer, walk.style.digits);
   if (report.is_right()) {
     close(tries_ == 0 ? Outcome::first_try : Outcome::second_try);
     const bool exact = report.verdict == Verdict::correct;
@@ -244,7 +244,7 @@ QuizReply Quiz::missed(const Walkthrough& walk, std::string_view written, const 
   results_.back().outcome = Outcome::missed;  // unless the next try is correct
   if (tries_ < tries) {
     const CellArithmetic worked =
-        arithmetic_of(walk.trace(), *cell_, {.digits = walk.digits, .max_terms = max_terms});
+        arithmetic_of(walk.trace(), *cell_, {.digits = walk.style.digits, .max_terms = max_terms});
     const std::vector<std::string>& lines = worked.lines;
     const std::string how =
         lines.size() > 2   ? fmt::format("= {}\n= {}", lines[0], lines[1])

@@ -16,7 +16,7 @@ std::string common_beginning(const std::vector<std::string>& names) {
 }  // namespace
 
 Stepper::Stepper(Walkthrough walk, std::optional<Quiz> quiz, WriteAll write_all)
-    : walk_(std::move(walk)), quiz_(std::move(quiz)), write_all_(std::move(write_all)) {
+    : SteppingSession(std::move(walk), std::move(quiz), std::move(write_all)) {
   arrive();
   if (quiz_ && !quiz_->is_open()) message_ = quiz_->introduce();
 }
@@ -70,7 +70,7 @@ void Stepper::press_in_overlay(const Key& key) {
 void Stepper::picture() {
   message_ = next_picture(walk_);
   // A cell is explained with numbers, not glyphs.
-  if (view_ == View::cell && walk_.picture == Picture::glyphs) message_ = next_picture(walk_);
+  if (view_ == View::cell && walk_.style.picture == Picture::glyphs) message_ = next_picture(walk_);
 }
 
 void Stepper::arrive() {

@@ -9,8 +9,26 @@ namespace qkv::inline interactive {
 /// Writes every matrix of the lesson to a directory and returns a message; throws InputError.
 using WriteAll = std::function<std::string(const LoadedLesson&, const std::string& directory)>;
 
+/// What both ways of stepping have: the walk, its quiz, and whether it is over.
+class SteppingSession {
+ public:
+  bool is_over() const { return over_; }
+  const Walkthrough& walk() const { return walk_; }
+  const std::optional<Quiz>& quiz() const { return quiz_; }
+
+ protected:
+  SteppingSession(Walkthrough walk, std::optional<Quiz> quiz, WriteAll write_all)
+      : walk_(std::move(walk)), quiz_(std::move(quiz)), write_all_(std::move(write_all)) {}
+
+  Walkthrough walk_;
+  std::optional<Quiz> quiz_;
+  WriteAll write_all_;
+  MatrixCache matrix_cache_;
+  bool over_ = false;
+};
+
 /// Full-screen stepping as a state machine without a terminal: keys in, frames out.
-class Stepper {
+class Stepper : public SteppingSession {
  public:
   Stepper(Walkthrough walk, std::optional<Quiz> quiz, WriteAll write_all);
 
@@ -20,11 +38,6 @@ class Stepper {
 
   /// Prepares the page that is probably needed next, while no key is pressed.
   void prefetch();
-
-  bool is_over() const { return over_; }
-
-  const Walkthrough& walk() const { return walk_; }
-  const std::optional<Quiz>& quiz() const { return quiz_; }
 
  private:
   friend struct StepperKeys;  // has the table of keys, from which the help is generated
@@ -119,11 +132,7 @@ class Stepper {
   const std::vector<std::string>& page(const PageKey& of);
   std::string text_of(const PageKey& of);
 
-  Walkthrough walk_;
-  std::optional<Quiz> quiz_;
-  WriteAll write_all_;
   WindowSize window_;
-  MatrixCache matrix_cache_;
   View view_ = View::step;
   Prompt prompt_ = Prompt::nothing;
   LineEdit line_;
@@ -132,9 +141,8 @@ class Stepper {
   std::string message_;
   std::size_t scroll_ = 0;
   std::size_t scroll_before_cell_ = 0, scroll_before_help_ = 0;  // scroll positions to return to
-  View before_ = View::step;    // the view below the help or a message
-  std::size_t shown_rows_ = 0;  // lines above the messages
-  bool over_ = false;
+  View before_ = View::step;      // the view below the help or a message
+  std::size_t shown_rows_ = 0;    // lines above the messages
   std::deque<CachedPage> pages_;  // most recently used first
 };
 
@@ -170,7 +178,7 @@ struct StepperKeys {
 };
 
 /// Line-based stepping, for any terminal, screen reader and pipe: nothing is redrawn.
-class PlainStepper {
+class PlainStepper : public SteppingSession {
  public:
   PlainStepper(Walkthrough walk, std::optional<Quiz> quiz, WriteAll write_all, std::size_t columns);
 
@@ -185,11 +193,6 @@ class PlainStepper {
 
   /// Returns the output at the end of input: empty, or the quiz's summary.
   std::string end();
-
-  bool is_over() const { return over_; }
-
-  const Walkthrough& walk() const { return walk_; }
-  const std::optional<Quiz>& quiz() const { return quiz_; }
 
  private:
   friend struct PlainCommands;
@@ -209,12 +212,7 @@ class PlainStepper {
   std::string answered(std::string_view text);
   std::string arithmetic(const CellReference& cell) const;
 
-  Walkthrough walk_;
-  std::optional<Quiz> quiz_;
-  WriteAll write_all_;
   std::size_t columns_;
-  MatrixCache matrix_cache_;
-  bool over_ = false;
 };
 
 /// Returns the command that resumes the session with all its settings, to paste into a shell. It is

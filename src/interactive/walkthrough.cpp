@@ -95,7 +95,7 @@ std::size_t step_index(const Trace& trace, std::string_view text) {
   return static_cast<std::size_t>(&trace.step_at(text) - trace.steps.data());
 }
 
-Walkthrough walkthrough(LoadedLesson loaded, StepRange step_range, int digits, bool colour) {
+Walkthrough walkthrough(LoadedLesson loaded, StepRange step_range, WalkStyle style) {
   const auto lesson = std::make_shared<const LoadedLesson>(std::move(loaded));
   const std::size_t first = step_range.first;
   return {.baseline = lesson,
@@ -105,8 +105,7 @@ Walkthrough walkthrough(LoadedLesson loaded, StepRange step_range, int digits, b
           .first_lesson = lesson->lesson.name,
           .at = first,
           .start_at = first,
-          .digits = digits,
-          .colour = colour};
+          .style = std::move(style)};
 }
 
 std::string lesson_intro(const Walkthrough& walk, std::size_t width) {
@@ -115,16 +114,12 @@ std::string lesson_intro(const Walkthrough& walk, std::size_t width) {
 }
 
 WalkStyle style_of(const Walkthrough& walk, std::size_t width) {
-  return {.width = width,
-          .digits = walk.digits,
-          .colour = walk.colour,
-          .picture = walk.picture,
-          .reader = InputMode::keys,
-          .head = walk.head,
-          .baseline = walk.own(),
-          .intermediates = walk.intermediates,
-          .code = walk.code,
-          .map = walk.map.get()};
+  WalkStyle style = walk.style;
+  style.width = width;
+  style.reader = InputMode::keys;
+  style.baseline = walk.own();
+  style.map = walk.map.get();
+  return style;
 }
 
 std::optional<std::size_t> next_step_index(const Walkthrough& walk) {
@@ -157,11 +152,10 @@ Walkthrough in_next_lesson(const Walkthrough& walk) {
   LoadedLesson loaded = load_lesson(name);
   loaded.lesson.asked = name;
   const StepRange all{.first = 0, .last = loaded.trace.steps.size() - 1};
-  Walkthrough next = walkthrough(std::move(loaded), all, walk.digits, walk.colour);
+  WalkStyle style = walk.style;
+  style.head.reset();
+  Walkthrough next = walkthrough(std::move(loaded), all, std::move(style));
   next.first_lesson = walk.first_lesson;
-  next.picture = walk.picture;
-  next.intermediates = walk.intermediates;
-  next.code = walk.code;
   return next;
 }
 
@@ -202,8 +196,8 @@ std::string undo(Walkthrough& walk) {
 }
 
 std::string more_digits(Walkthrough& walk, int more) {
-  walk.digits = std::clamp(walk.digits + more, 0, max_digits);
-  return pluralise(static_cast<std::size_t>(walk.digits), "decimal");
+  walk.style.digits = std::clamp(walk.style.digits + more, 0, max_digits);
+  return pluralise(static_cast<std::size_t>(walk.style.digits), "decimal");
 }
 
 std::string next_picture(Walkthrough& walk) {
@@ -216,16 +210,17 @@ std::string next_picture(Walkthrough& walk) {
        "dots: the larger the number, the larger the dot; ○ is below 0, blank is 0"},
       {Picture::numbers, "numbers only"},
       {Picture::heatmap, "heatmap: the larger the number, the darker"}};
-  const PictureChange& change = changes[static_cast<std::size_t>(walk.picture)];
-  walk.picture = change.next;
-  const bool shaded = walk.picture == Picture::heatmap && !walk.colour;
+  const PictureChange& change = changes[static_cast<std::size_t>(walk.style.picture)];
+  walk.style.picture = change.next;
+  const bool shaded = walk.style.picture == Picture::heatmap && !walk.style.colour;
   return shaded ? "numbers, with dots beside weights (a heatmap needs colour)"
                 : std::string(change.message);
 }
 
 std::string answers(const Walkthrough& walk) {
   const auto passages = [&](Prose StepText::*text) {
-    return passages_of(prose_of(walk.now->lesson, walk.trace(), walk.step(), text, walk.digits));
+    return passages_of(
+        prose_of(walk.now->lesson, walk.trace(), walk.step(), text, walk.style.digits));
   };
   const auto asked = passages(&StepText::questions);
   const auto answered = passages(&StepText::answers);
@@ -244,8 +239,8 @@ std::string answers(const Walkthrough& walk) {
 }
 
 std::string toggle_code(Walkthrough& walk) {
-  walk.code = !walk.code;
-  return walk.code ? "with the lines of NumPy and PyTorch" : "without code";
+  walk.style.code = !walk.style.code;
+  return walk.style.code ? "with the lines of NumPy and PyTorch" : "without code";
 }
 
 CellReference resolve_cell(const Walkthrough& walk, std::string_view text, std::size_t matrix) {
@@ -253,7 +248,7 @@ CellReference resolve_cell(const Walkthrough& walk, std::string_view text, std::
   const Step& step = walk.step();
   if (step.output.values.empty()) throw InputError(fmt::format("{} has no cells", step.name));
   if (text.empty()) {
-    return in_head(cell_of(walk.now->lesson, walk.trace(), step), walk.trace(), walk.head);
+    return in_head(cell_of(walk.now->lesson, walk.trace(), step), walk.trace(), walk.style.head);
   }
   std::string cell(text);
   if (cell.find('[') == cell.npos) cell = fmt::format("[{}]", cell);

@@ -27,12 +27,7 @@ struct Walkthrough {
   std::string first_lesson = {};  ///< the name of the session's first lesson
   std::size_t at = 0;             ///< index of the current step
   std::size_t start_at = 0;       ///< index of the first step shown
-  int digits = 4;
-  Picture picture = Picture::heatmap;
-  bool colour = false;
-  std::optional<std::size_t> head = {};  ///< show only this head
-  bool code = false;                     ///< show the lines of NumPy and PyTorch
-  bool intermediates = false;            ///< show intermediate matrices, too
+  WalkStyle style = {};           ///< without what changes with the window and the numbers
 
   const Trace& trace() const { return now->trace; }
   /// Returns the original trace if numbers were changed, before the start or since; else nullptr.
@@ -41,7 +36,7 @@ struct Walkthrough {
 };
 
 /// Starts a session at the range's first step.
-Walkthrough walkthrough(LoadedLesson loaded, StepRange step_range, int digits, bool colour);
+Walkthrough walkthrough(LoadedLesson loaded, StepRange step_range, WalkStyle style);
 
 /// Returns the lesson's title and summary.
 std::string lesson_intro(const Walkthrough& walk, std::size_t width);

@@ -141,7 +141,7 @@ TEST_CASE("a question names its cell in words, and the first says how to answer"
       "tokens = [\"the\", \"cat\", \"the\"]\n"
       "[[given]]\nname = \"A\"\nvalue = [[[0], [0], [2]], [[0], [0], [3]]]\n"
       "[[step]]\nname = \"S\"\nop = \"score\"\nof = [\"A\", \"A\"]\n");
-  const Walkthrough walk = walkthrough(lesson, {0, 0}, 4, false);
+  const Walkthrough walk = walkthrough(lesson, {0, 0}, {});
   Quiz quiz(0);
   REQUIRE(quiz.ask(walk));
   MatrixCache matrix_cache;
@@ -164,7 +164,7 @@ TEST_CASE("a second try at a hidden cell does not show the answer") {
   const Walkthrough walk = walkthrough(
       loaded("[[given]]\nname = \"S\"\nvalue = [[2, 3], [4, 5]]\n"
              "[[step]]\nname = \"M\"\nop = \"mask\"\nof = [\"S\"]\nkind = \"causal\"\n"),
-      {0, 0}, 4, false);
+      {0, 0}, {});
   for (std::uint32_t seed = 0; seed < 9; ++seed) {
     Quiz quiz(seed);
     REQUIRE(quiz.ask(walk));
@@ -229,7 +229,7 @@ TEST_CASE("a question shows every number that is needed, in a narrow window, too
   const LoadedLesson lesson = loaded(
       "[[given]]\nname = \"A\"\nvalue = [[11.5, 12.5, 13.5, 14.5, 15.5, 16.5, 17.5]]\n"
       "[[step]]\nname = \"S\"\nop = \"score\"\nof = [\"A\", \"A\"]\n");
-  const Walkthrough walk = walkthrough(lesson, {0, 0}, 4, false);
+  const Walkthrough walk = walkthrough(lesson, {0, 0}, {});
   Quiz quiz(0);
   REQUIRE(quiz.ask(walk));
   MatrixCache matrix_cache;

@@ -16,7 +16,7 @@ TEST_CASE("the line to go on with carries what was set, quoted for a shell") {
   CHECK(resume_command(walk, {}, "") ==
         "To go on from here: qkv run tiny.toml --set 'X[cat,thing]=1/3'\n");
   walk.at = 1;
-  walk.digits = 2;
+  walk.style.digits = 2;
   CHECK(resume_command(walk, {}, " --plain") ==
         "To go on from here: qkv run tiny.toml --set 'X[cat,thing]=1/3' --plain --digits 2 --from "
         "halves\n");
@@ -39,7 +39,7 @@ TEST_CASE("a quiz that is left says how to go on, and one that is over does not"
 }
 
 TEST_CASE("of several steps that were asked for, those that are left are asked for again") {
-  Walkthrough walk = walkthrough(tiny(), {0, 1, {0, 1}}, 4, false);
+  Walkthrough walk = walkthrough(tiny(), {0, 1, {0, 1}}, {});
   set_cell(walk, "X[1,1]=2");
   walk.at = 1;
   CHECK(resume_command(walk, {}, "") ==

@@ -270,7 +270,7 @@ TEST_CASE("q ends it from a cell and from the list of keys, too; Esc only leaves
 }
 
 TEST_CASE("b goes back past the step that the walk began with") {
-  Stepper machine(walkthrough(tiny(), {1, 1}, 4, false), {}, no_export);
+  Stepper machine(walkthrough(tiny(), {1, 1}, {}), {}, no_export);
   machine.resize({.rows = 40, .columns = 80});
   CHECK(has(after(machine, "b"), "1/2  scores"));
   CHECK(has(after(machine, "b"), "This is the first step."));
@@ -283,7 +283,7 @@ TEST_CASE("of several steps that are asked for, Enter and b pass over the others
       "[[step]]\nname = \"B\"\nop = \"score\"\nof = [\"A\", \"A\"]\n"
       "[[step]]\nname = \"C\"\nop = \"transpose\"\nof = [\"B\"]\n"
       "[[step]]\nname = \"D\"\nop = \"transpose\"\nof = [\"C\"]\n");
-  Stepper machine(walkthrough(std::move(lesson), {0, 2, {0, 2}}, 4, false), {}, no_export);
+  Stepper machine(walkthrough(std::move(lesson), {0, 2, {0, 2}}, {}), {}, no_export);
   machine.resize({.rows = 40, .columns = 80});
   CHECK(has(after(machine, "n"), "3/3  D"));
   CHECK(has(after(machine, "n"), "That was the last step"));

@@ -40,6 +40,8 @@ notice = "No more than that."
 )");
 }
 
-inline Walkthrough tiny_walk(bool colour = false) { return walkthrough(tiny(), {0, 1}, 4, colour); }
+inline Walkthrough tiny_walk(bool colour = false) {
+  return walkthrough(tiny(), {0, 1}, {.colour = colour});
+}
 
 }  // namespace qkv::test

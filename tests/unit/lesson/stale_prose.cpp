@@ -180,7 +180,7 @@ TEST_CASE("the walk, the page and the document say which words explain a changed
 }
 
 TEST_CASE("stepping takes words away with a change and brings them back when it is undone") {
-  Walkthrough walk = walkthrough(*loaded(), {0, 2}, 4, false);
+  Walkthrough walk = walkthrough(*loaded(), {0, 2}, {});
   set_cell(walk, "W[1,1]=5");
   set_cell(walk, "U[1,1]=7");
   CHECK(said(walk.now->lesson) == Texts{"", "", ""});
@@ -191,7 +191,7 @@ TEST_CASE("stepping takes words away with a change and brings them back when it 
 }
 
 TEST_CASE("a walk that starts from a changed lesson marks what differs from the lesson itself") {
-  const Walkthrough walk = walkthrough(set("W[1,1]=5"), {0, 2}, 4, false);
+  const Walkthrough walk = walkthrough(set("W[1,1]=5"), {0, 2}, {});
   CHECK(walk.own()->at("A").values == std::vector<double>{1, 0, 0, 2});
   CHECK(walk.trace().at("A").values == std::vector<double>{5, 0, 0, 2});
 }
