@@ -30,14 +30,6 @@ std::shared_ptr<const Tensor> alias_of(const Tensor& tensor) {
   return {std::shared_ptr<void>(), &tensor};
 }
 
-Call call_in(const Hypothesis& hypothesis, const Judgement& judgement, const Trace& trace,
-             std::size_t index) {
-  const LearnerNode& node = judgement.nodes[index];
-  return call_with(node, trace, [&](std::size_t k) -> const Tensor& {
-    return node.has_lessons_inputs ? *judgement.nodes[k].truth : hypothesis.tensor(k);
-  });
-}
-
 // Returns these rows of each matrix.
 Tensor some_rows(const Tensor& tensor, std::span<const std::size_t> rows) {
   const std::size_t columns = tensor.columns();
@@ -70,6 +62,13 @@ Hypothesis Hypothesis::with_truth_before(std::size_t node) const {
   return truth;
 }
 
+Call Hypothesis::call_at(std::size_t node) const {
+  const LearnerNode& own = judgement_->nodes[node];
+  return call_with(own, *trace_, [&](std::size_t k) -> const Tensor& {
+    return own.has_lessons_inputs ? *judgement_->nodes[k].truth : tensor(k);
+  });
+}
+
 std::optional<Tensor> Hypothesis::worked(std::size_t node) const {
   const auto has_its_shape = [&](std::size_t k) {
     return tensor(k).shape() == judgement_->nodes[k].truth->shape();
@@ -77,7 +76,7 @@ std::optional<Tensor> Hypothesis::worked(std::size_t node) const {
   const LearnerNode& own = judgement_->nodes[node];
   if (is_gradient(*own.step->operation) && !std::ranges::all_of(own.inputs, has_its_shape))
     return {};  // a gradient of another shape
-  return result_of(*own.step, call_in(*this, *judgement_, *trace_, node));
+  return result_of(*own.step, call_at(node));
 }
 
 std::optional<Hypothesis> Hypothesis::changed_along(std::span<const std::size_t> path,
@@ -107,7 +106,7 @@ std::optional<Tensor> Hypothesis::worked_rows(std::size_t node,
                                               std::span<const std::size_t> rows) const {
   const LearnerNode& own = judgement_->nodes[node];
   const Form form = own.step->operation->form(trace_->call(*own.step));
-  Call call = call_in(*this, *judgement_, *trace_, node);
+  Call call = call_at(node);
   std::deque<Tensor> some;
   for (std::size_t k = 0; k < std::min(call.inputs.size(), form.operands.size()); ++k) {
     const Tensor*& operand = call.inputs[k];
@@ -146,7 +145,7 @@ std::optional<Tensor> Hypothesis::rows_carried_along(std::span<const std::size_t
 
 Expression Hypothesis::arithmetic(std::size_t node, std::size_t matrix, std::size_t row,
                                   std::size_t column) const {
-  const Call call = call_in(*this, *judgement_, *trace_, node);
+  const Call call = call_at(node);
   return judgement_->nodes[node].step->operation->cell.expression(
       {{&call, &tensor(node), matrix, row, column}});
 }

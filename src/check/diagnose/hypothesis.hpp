@@ -85,6 +85,7 @@ class Hypothesis {
   bool quantise_unsubmitted(std::size_t node);
 
  private:
+  Call call_at(std::size_t node) const;
   void quantise(Tensor& tensor) const;
   std::optional<Tensor> worked_rows(std::size_t node, std::span<const std::size_t> rows) const;
 
