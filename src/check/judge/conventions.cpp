@@ -166,37 +166,39 @@ bool keeps_columns(const Step& step) {
          !step.options.has("columns");
 }
 
-using Rotated = std::map<std::string, const Step*>;  // with the steps that rotate them
+// Matrices with the steps that rotate them.
+struct Rotations {
+  std::map<std::string, const Step*> rotated;  // queries and keys, and what keeps their columns
+  std::map<std::string, const Step*> before;   // what they were, and their norms' operands
+};
 
-// Returns rotated queries and keys and what keeps their columns and, with `before`, what they were
-// before it, and their norms' operands.
-Rotated rotations(const Trace& trace, Rotated* before = nullptr) {
-  Rotated rotated;
+Rotations rotations_in(const Trace& trace) {
+  Rotations all;
   for (const Step& step : trace.steps) {
     const bool rotates = step.operation == &rope_operation;
-    if (rotates) rotated.emplace(step.name, &step);
+    if (rotates) all.rotated.emplace(step.name, &step);
     for (const std::string& input : step.of) {
-      if (keeps_columns(step) && rotated.contains(input))
-        rotated.emplace(step.name, rotated.at(input));
+      if (keeps_columns(step) && all.rotated.contains(input))
+        all.rotated.emplace(step.name, all.rotated.at(input));
     }
-    const Step* made = before && rotates ? trace.find_step(step.of.front()) : nullptr;
+    const Step* made = rotates ? trace.find_step(step.of.front()) : nullptr;
     for (; made != nullptr; made = trace.find_step(made->of.front())) {
-      before->emplace(made->name, &step);
+      all.before.emplace(made->name, &step);
       if (made->operation != &rms_norm_operation) break;
     }
   }
-  return rotated;
+  return all;
 }
 
 // Queries and keys alike: one alone is a mistake. Those before the rotation may have the same
 // order.
 std::vector<Variant> with_other_pairing(const Recipe&, const Trace& trace) {
   Variant rotated{.other_pairing = true, .least = 2};
-  Rotated before;
-  for (const auto& [name, rope] : rotations(trace, &before)) rotated.changed.push_back(name);
+  const Rotations found = rotations_in(trace);
+  for (const auto& [name, rope] : found.rotated) rotated.changed.push_back(name);
   Variant all = rotated;
   all.deciding = rotated.changed;
-  for (const auto& [name, rope] : before) all.companions.push_back(name);
+  for (const auto& [name, rope] : found.before) all.companions.push_back(name);
   all.changed.insert(all.changed.end(), all.companions.begin(), all.companions.end());
   return {std::move(rotated), std::move(all)};
 }
@@ -324,8 +326,7 @@ std::vector<RoundedConstant> rounded_constants(const Step& step, const Call& cal
 void accept_rope_layout(const Trace& trace, const std::vector<std::string>& names,
                         std::vector<SubmittedArray>& submitted) {
   if (names.empty()) return;
-  Rotated before;
-  Rotated ropes = rotations(trace, &before);
+  auto [ropes, before] = rotations_in(trace);
   ropes.merge(before);
   for (SubmittedArray& matrix : submitted) {
     const auto found = ropes.find(matrix.name);
