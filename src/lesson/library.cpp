@@ -224,16 +224,13 @@ LessonChanges while_decoding(const LessonChanges& changes, const Recipe& recipe)
   return now;
 }
 
-// Evaluates the model's lesson as far as requested.
-LoadedLesson evaluate_lesson(Lesson lesson, const RequestedSteps& wanted) {
+// Evaluates the model's lesson as far as requested, with the changes of its numbers.
+LoadedLesson evaluate_lesson(Lesson lesson, const LessonChanges& changes,
+                             const RequestedSteps& wanted) {
   Evaluation evaluation =
       evaluate_once(lesson.recipe, with_words(wanted, lesson.recipe, lesson.texts));
   if (!evaluation.faults.empty()) throw InputError(evaluation.faults.front().message);
-  return {std::move(lesson), std::move(evaluation.trace)};
-}
-
-LoadedLesson with_numbers_changed(LoadedLesson loaded, const LessonChanges& changes,
-                                  const RequestedSteps& wanted) {
+  LoadedLesson loaded{std::move(lesson), std::move(evaluation.trace)};
   if (!changes.change_numbers()) return loaded;
   return with_changes(std::make_shared<const LoadedLesson>(std::move(loaded)), changes, wanted);
 }
@@ -276,7 +273,7 @@ LoadedLesson load_model(const std::string& path, const LessonChanges& changes,
         const LessonChanges writing = while_decoding(changes, lesson.recipe);
         const RequestedSteps wanted =
             with_changed(steps_for_decoding(lesson.recipe), writing, lesson.recipe);
-        return with_numbers_changed(evaluate_lesson(std::move(lesson), wanted), writing, wanted);
+        return evaluate_lesson(std::move(lesson), writing, wanted);
       });
   Lesson lesson = lesson_of_model(path, whole, settings, with_changed(asked, changes));
   if (settings.new_tokens > 0) {
@@ -285,8 +282,8 @@ LoadedLesson load_model(const std::string& path, const LessonChanges& changes,
                                        lesson.recipe);
   }
   const RequestedSteps wanted = with_changed(asked, changes, lesson.recipe);
-  return with_numbers_changed(evaluate_lesson(std::move(lesson), wanted),
-                              {.text = {}, .set = changes.set, .patch = changes.patch}, wanted);
+  return evaluate_lesson(std::move(lesson),
+                         {.text = {}, .set = changes.set, .patch = changes.patch}, wanted);
 }
 
 LoadedLesson with_cell_set(const std::shared_ptr<const LoadedLesson>& loaded,
