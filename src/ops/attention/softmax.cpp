@@ -12,9 +12,9 @@ double share_left(double most, double top, double sink) {
   return top == -infinity ? 1 : 1 / (1 + most * std::exp(sink - top));
 }
 
-// The weight that each line gives to its sink.
-Matrix given_away(const MatrixView& weights, Along along) {
-  const Matrix total = sums(weights, along);
+// The weight that each row gives to its sink.
+Matrix given_away(const MatrixView& weights) {
+  const Matrix total = sums(weights, Along::rows);
   return xt::where(xt::equal(total, 0.0), 0.0, 1 - total);
 }
 
@@ -29,7 +29,7 @@ Tensor with_column(const Tensor& weights, At at) {
   for (std::size_t m = 0; !wider.values.empty() && m < wider.matrices(); ++m) {
     MutableMatrixView to = wider.mutable_matrix(m);
     xt::view(to, xt::all(), xt::range(first, first + weights.columns())) = weights.matrix(m);
-    xt::view(to, xt::all(), xt::range(sink, sink + 1)) = given_away(weights.matrix(m), Along::rows);
+    xt::view(to, xt::all(), xt::range(sink, sink + 1)) = given_away(weights.matrix(m));
   }
   return wider;
 }
@@ -275,7 +275,7 @@ Versions sinks_in_values(const StepView& step) {
   for (const std::size_t key : {std::size_t{0}, step.operand().columns() - 1}) {
     results.push_back(by_matrix(step.operand(), [&](const MatrixView& w) -> Matrix {
       Matrix given = w;
-      xt::view(given, xt::all(), xt::range(key, key + 1)) += given_away(w, Along::rows);
+      xt::view(given, xt::all(), xt::range(key, key + 1)) += given_away(w);
       return given;
     }));
   }
