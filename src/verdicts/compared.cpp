@@ -45,19 +45,11 @@ namespace {
 
 // The unit in the last place of a number in the step's type.
 double last_place(const ComparedStep& step, double x) {
-  struct Type {
-    Precision precision;
-    int bits, least;  // of the fraction; the exponent of the smallest number
-  };
-  constexpr Type types[] = {{Precision::bfloat16, 7, -133},
-                            {Precision::float16, 10, -24},
-                            {Precision::float32, 23, -149}};
   for (const ComparedMatrix* side : {step.actual, step.desired}) {
     if (side->decimals) return std::pow(10.0, -*side->decimals);
   }
-  const auto* found = std::ranges::find(types, step.precision, &Type::precision);
-  const Type type = found == std::end(types) ? Type{Precision::float64, 52, -1074} : *found;
-  return std::ldexp(1, x == 0 ? type.least : std::max(std::ilogb(x) - type.bits, type.least));
+  const PrecisionRule& rule = rule_of(step.precision);
+  return std::ldexp(1, x == 0 ? rule.lowest : std::max(std::ilogb(x) - rule.bits, rule.lowest));
 }
 
 }  // namespace

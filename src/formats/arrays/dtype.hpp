@@ -44,14 +44,16 @@ struct PrecisionRule {
   double least;               ///< the least value used for the largest number
   double nearness;            ///< relative distance of a stored number from the intended one
   double relative, absolute;  ///< the default tolerance of torch.testing.assert_close
+  int bits;                   ///< of the fraction
+  int lowest;                 ///< the smallest number is 2 to this power
 };
 /// From the coarsest to the finest. Digits have the tolerance of float64.
 inline constexpr PrecisionRule precision_rules[] = {
-    {Precision::bfloat16, "bfloat16", 2, 0x1p-7, 0x1p-126, 0x1p-8, 1.6e-2, 1e-5},
-    {Precision::float16, "float16", 3, 0x1p-10, 0x1p-14, 0x1p-11, 1e-3, 1e-5},
-    {Precision::float32, "float32", 6, 1e-6, 1, 0x1p-24, 1.3e-6, 1e-5},
-    {Precision::float64, "float64", 12, 1e-12, 1, 0x1p-52, 1e-7, 1e-7},
-    {Precision::digits, "float64", 0, 1e-6, 1, 0, 1e-7, 1e-7},
+    {Precision::bfloat16, "bfloat16", 2, 0x1p-7, 0x1p-126, 0x1p-8, 1.6e-2, 1e-5, 7, -133},
+    {Precision::float16, "float16", 3, 0x1p-10, 0x1p-14, 0x1p-11, 1e-3, 1e-5, 10, -24},
+    {Precision::float32, "float32", 6, 1e-6, 1, 0x1p-24, 1.3e-6, 1e-5, 23, -149},
+    {Precision::float64, "float64", 12, 1e-12, 1, 0x1p-52, 1e-7, 1e-7, 52, -1074},
+    {Precision::digits, "float64", 0, 1e-6, 1, 0, 1e-7, 1e-7, 52, -1074},
 };
 
 inline const PrecisionRule& rule_of(Precision precision) {
