@@ -43,10 +43,10 @@ std::optional<Bookmark> read_bookmark() {
     words >> found.lesson >> found.step;
     const auto course = built_in_lessons();
     if (std::ranges::find(course, found.lesson, &BuiltInLesson::name) == course.end()) return {};
-    const std::vector<StepRecipe> steps = find_lesson(found.lesson).lesson.recipe.steps;
-    const bool knows = std::ranges::find(steps, found.step, &StepRecipe::name) != steps.end();
-    if (!knows) found.step = steps.front().name;
-    const bool is_start = found.lesson == course.front().name && found.step == steps.front().name;
+    const Recipe recipe = find_lesson(found.lesson).lesson.recipe;
+    const std::string& first = recipe.steps.front().name;
+    if (!step_in(recipe, found.step)) found.step = first;
+    const bool is_start = found.lesson == course.front().name && found.step == first;
     if (is_start) return {};  // a walk begins there in any case
     return found;
   } catch (const InputError&) {

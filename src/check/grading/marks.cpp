@@ -170,9 +170,7 @@ Rubric::Rubric(const Lesson& lesson, const Trace& trace, const CellShares& share
       worth.is_asked.assign(step.output.values.size(), false);
     }
     worth.cells = counted();
-    const auto recipe = std::ranges::find(lesson.recipe.steps, step.name, &StepRecipe::name);
-    const auto place = static_cast<std::size_t>(recipe - lesson.recipe.steps.begin());
-    const auto marks = place < lesson.texts.size() ? lesson.texts[place].marks : std::nullopt;
+    const std::optional<double> marks = lesson.texts[step.number - 1].marks;
     const auto cells = static_cast<double>(worth.cells);
     worth.marks = worth.cells == 0 ? 0 : marks.value_or(whole) * cells / whole;
     worths_.push_back(std::move(worth));
