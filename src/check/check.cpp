@@ -34,7 +34,7 @@ std::vector<SubmittedArray> answer_submission(const Trace& trace, const Step& st
                                               int digits) {
   std::vector<SubmittedArray> submitted;
   for (const Step& before : trace.steps) {
-    const bool is_operand = std::find(step.of.begin(), step.of.end(), before.name) != step.of.end();
+    const bool is_operand = contains(step.of, before.name);
     if (is_operand) submitted.push_back(shown_operand(before.name, before.output, digits));
   }
   submitted.push_back(lone_cell(cell, step.output, answer));
@@ -280,8 +280,7 @@ AnswerReport judge_answer(const Trace& trace, const CellReference& cell, const N
 }
 
 const StepReport* CheckReport::find(std::string_view step) const {
-  const auto found = std::ranges::find(steps, step, &StepReport::step);
-  return found == steps.end() ? nullptr : &*found;
+  return find_by(steps, step, &StepReport::step);
 }
 
 std::string_view outcome_name(Outcome outcome) {

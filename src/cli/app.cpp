@@ -244,7 +244,7 @@ std::vector<PreparedCommand> set_up(CLI::App& app, const CommonOptions& common,
     CLI::App* sub = app.add_subcommand(std::string(command->name), std::string(command->summary));
     sub->fallthrough()->footer(std::string(command->examples));
     // To declare the options of commands that no word can request takes a fifth of the start-up.
-    if (std::ranges::find(words, command->name) != words.end()) {
+    if (contains(words, command->name)) {
       ready.push_back({command->name, command->setup(*sub, common)});
     }
   }
@@ -260,7 +260,7 @@ std::optional<std::string> parse(CLI::App& app, const std::vector<std::string>& 
     return {};
   } catch (const CLI::CallForVersion& version) {
     // Options after the failing one have no values yet.
-    const bool is_verbose = std::ranges::find(words, "--verbose") != words.end();
+    const bool is_verbose = contains(words, "--verbose");
     std::string text = std::string(version.what()) + "\n";
     if (is_verbose) text += "with " QKV_LIBRARIES "\n";
     return laid_out(text, 0);

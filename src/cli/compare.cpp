@@ -43,7 +43,7 @@ bool is_lesson(const std::string& name, const CompareOptions& options) {
   const bool has_text = changes.text || changes.ids;
   if (has_text && is_model_file(name) && is_model(name)) return true;
   if (has_text && is_model_directory(name)) return true;
-  if (std::ranges::count(built_in_lessons(), name, &BuiltInLesson::name) > 0) return true;
+  if (contains(built_in_lessons(), name, &BuiltInLesson::name)) return true;
   std::error_code ignored;
   if (fs::is_directory(name, ignored)) return false;
   return !is_readable(name);

@@ -24,8 +24,8 @@ std::vector<std::string> sort_names() {
 // Sorts by a measure: entropy ascending, any other descending. A lesson's variants stay behind the
 // heads of its model.
 void sort_by(std::vector<HeadStats>& habits, std::string_view name) {
-  const auto measure = std::ranges::find(head_measures(), name, &HeadMeasure::name);
-  if (measure == head_measures().end()) return;
+  const HeadMeasure* measure = find_by(head_measures(), name, &HeadMeasure::name);
+  if (!measure) return;
   if (measure->value == &HeadStats::entropy) {
     std::ranges::stable_sort(habits, {}, measure->value);
   } else {

@@ -7,7 +7,7 @@
 namespace qkv::inline cli {
 CLI::Validator one_of(const std::vector<std::string>& choices) {
   const auto check = [choices](const std::string& wanted) -> std::string {
-    if (std::ranges::find(choices, wanted) != choices.end()) return {};
+    if (contains(choices, wanted)) return {};
     return fmt::format("\"{}\" is not possible; {}", wanted, did_you_mean(wanted, choices));
   };
   return {check, fmt::format("{{{}}}", fmt::join(choices, ","))};

@@ -42,7 +42,7 @@ std::optional<Bookmark> read_bookmark() {
     Bookmark found;
     words >> found.lesson >> found.step;
     const auto course = built_in_lessons();
-    if (std::ranges::find(course, found.lesson, &BuiltInLesson::name) == course.end()) return {};
+    if (!contains(course, found.lesson, &BuiltInLesson::name)) return {};
     const Recipe recipe = find_lesson(found.lesson).lesson.recipe;
     const std::string& first = recipe.steps.front().name;
     if (!step_in(recipe, found.step)) found.step = first;

@@ -52,7 +52,7 @@ void refuse_unknown_tensors(const fs::path& directory, const std::vector<Exporte
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(directory, ignored)) {
     const std::string name = entry.path().filename().string();
-    const bool ours = std::ranges::count(files, name, &ExportedFile::name) > 0;
+    const bool ours = contains(files, name, &ExportedFile::name);
     if (ours || entry.path().extension() != ".csv") continue;
     throw InputError(
         fmt::format("{} is not a sheet of this worksheet, and the two would be mixed; name another "

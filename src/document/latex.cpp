@@ -79,9 +79,8 @@ bool is_accented(char32_t code) {
 }
 
 std::string beyond_ascii(std::string_view character) {
-  for (const Replacement& symbol : symbols) {
-    if (symbol.character == character) return std::string(symbol.latex);
-  }
+  const Replacement* symbol = find_by(symbols, character, &Replacement::character);
+  if (symbol) return std::string(symbol->latex);
   const auto code = static_cast<char32_t>(decode_code_point(character, 0).code);
   for (const Script& script : scripts) {
     const std::size_t place = script.characters.find(code);
@@ -247,9 +246,8 @@ constexpr DocumentFormat latex_format{.heading = latex_heading,
 std::string latex_text(std::string_view text) {
   // An empty group keeps -- from becoming a dash, and ?` and !` from becoming ¿ and ¡.
   return replaced(text, [](std::string_view character) {
-    for (const Replacement& mark : marks) {
-      if (mark.character == character) return std::string(mark.latex);
-    }
+    const Replacement* mark = find_by(marks, character, &Replacement::character);
+    if (mark) return std::string(mark->latex);
     const bool with_backslash = std::string_view("{}&#%_").find(character) != character.npos;
     const bool before_group = std::string_view("-`'?!").find(character) != character.npos;
     return (with_backslash ? "\\" : "") + std::string(character) + (before_group ? "{}" : "");

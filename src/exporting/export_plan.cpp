@@ -139,9 +139,8 @@ constexpr ExportFormat known_formats[] = {
 };
 
 const ExportFormat& find_export_format(std::string_view name) {
-  for (const ExportFormat& format : known_formats) {
-    if (format.name == name) return format;
-  }
+  if (const ExportFormat* format = find_by(known_formats, name, &ExportFormat::name))
+    return *format;
   throw InputError(fmt::format("there is no format \"{}\"; {}", sanitise(name),
                                did_you_mean(name, export_format_names())));
 }
@@ -195,7 +194,7 @@ std::vector<ExportEntry> wanted_entries(const Trace& trace, const std::vector<st
   for (const std::string& name : only) trace.at(name);  // throws for unknown names
   std::vector<ExportEntry> entries = all_entries(trace);
   std::erase_if(entries, [&](const ExportEntry& entry) {
-    return !only.empty() && std::find(only.begin(), only.end(), entry.name) == only.end();
+    return !only.empty() && !contains(only, entry.name);
   });
   return entries;
 }
@@ -319,7 +318,7 @@ std::vector<const ExportFormat*> find_export_formats(std::span<const std::string
   for (const std::string& list : names) {
     for (const std::string_view name : split(list, ',')) {
       const ExportFormat* format = &find_export_format(name);
-      if (std::ranges::count(found, format) == 0) found.push_back(format);
+      if (!contains(found, format)) found.push_back(format);
     }
   }
   return found;

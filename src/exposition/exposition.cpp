@@ -86,7 +86,7 @@ class StepDescriber {
  private:
   bool is_wanted(const std::string& name) const {
     const std::vector<std::string>& only = outline_.only;
-    return only.empty() || std::find(only.begin(), only.end(), name) != only.end();
+    return only.empty() || contains(only, name);
   }
 
   void describe(Topic topic) {
@@ -156,7 +156,7 @@ class StepDescriber {
       if (!is_wanted(given->name)) continue;
       const std::string shape = shown_shape(given->tensor, trace_.token_layout);
       const bool all = outline_.unshown || !outline_.only.empty();
-      if (all || std::ranges::find(lesson_.unshown, given->name) == lesson_.unshown.end()) {
+      if (all || !contains(lesson_.unshown, given->name)) {
         add(MatrixBlock{.role = MatrixBlock::Role::given,
                         .title = given->name,
                         .shape = shape,

@@ -51,7 +51,7 @@ class MapBuilder {
       if (step.operation->shape_only && name == step.of.front()) continue;
       if (!places_.contains(name) && !add_given(name, begins && from.empty())) continue;
       const std::size_t place = places_.at(name);
-      if (std::ranges::find(from, place) == from.end()) from.push_back(place);
+      if (!contains(from, place)) from.push_back(place);
     }
     add({.name = step.name,
          .shape = shown_shape(step.output, trace_.token_layout),

@@ -40,7 +40,7 @@ using Uses = std::vector<CellUse>;
 
 bool is_of_tokens(const Axis& axis) {
   constexpr std::string_view names[] = {"token", "query", "key", "position"};
-  return !axis.labels.empty() || std::ranges::find(names, axis.name) != std::end(names);
+  return !axis.labels.empty() || contains(names, axis.name);
 }
 
 // Finds a token's row in every tensor; all rows belong to no token.
@@ -154,7 +154,7 @@ class PartMaker {
   void ask(std::size_t place) {
     const Step& step = trace_.steps[place];
     const std::vector<std::size_t>& steps = request_.steps;
-    if (!steps.empty() && std::ranges::find(steps, place) == steps.end()) return;
+    if (!steps.empty() && !contains(steps, place)) return;
     const Tensor& tensor = step.output;
     const std::vector<bool> in_row = row_.cells_of(tensor);
     const std::size_t size = tensor.rows() * tensor.columns();
@@ -193,7 +193,7 @@ class PartMaker {
   // Ids, targets and masks are read, but are no part of the arithmetic.
   void give(const std::string& name, const Tensor& tensor, const std::vector<bool>& read) {
     const bool is_step = trace_.find_step(name);
-    const bool in_arithmetic = std::ranges::find(read, true) != read.end();
+    const bool in_arithmetic = contains(read, true);
     Uses& uses = cells_.uses.try_emplace(name, tensor.values.size(), CellUse::unused).first->second;
     std::vector<bool> matrices(tensor.matrices(), !in_arithmetic);  // of givens, whole ones
     const std::size_t size = tensor.rows() * tensor.columns();
@@ -294,7 +294,7 @@ Selection rows_around(std::size_t focus, std::size_t rows, std::size_t most) {
 
 bool WorksheetCells::has(const std::string& name, CellUse use) const {
   const auto found = uses.find(name);
-  return found != uses.end() && std::ranges::find(found->second, use) != found->second.end();
+  return found != uses.end() && contains(found->second, use);
 }
 
 std::vector<CellUse> WorksheetCells::shown_uses(const std::string& name, const Tensor& tensor,

@@ -44,9 +44,8 @@ std::vector<FormulaPiece> pieces_of(const Trace& trace, const Step& step) {
 std::string_view first_user(const Trace& trace, std::string_view name) {
   const auto known = trace.first_consumers.find(name);
   if (known != trace.first_consumers.end() && trace.find_step(known->second)) return known->second;
-  const auto first = std::ranges::find_if(trace.steps, [&](const Step& step) {
-    return std::ranges::find(step.of, name) != step.of.end();
-  });
+  const auto first =
+      std::ranges::find_if(trace.steps, [&](const Step& step) { return contains(step.of, name); });
   return first == trace.steps.end() ? std::string_view() : first->name;
 }
 

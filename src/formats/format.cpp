@@ -55,15 +55,12 @@ constexpr Format all_formats[] = {
 }  // namespace
 
 const Format& format_named(std::string_view name) {
-  const auto* found = std::ranges::find(all_formats, name, &Format::name);
-  if (found == std::end(all_formats)) throw std::logic_error("there is no such format");
-  return *found;
+  if (const Format* found = find_by(all_formats, name, &Format::name)) return *found;
+  throw std::logic_error("there is no such format");
 }
 
 const Format* format_of(const fs::path& path) {
-  const std::string extension = ascii_lowercase(path.extension().string());
-  const auto* found = std::ranges::find(all_formats, extension, &Format::extension);
-  return found == std::end(all_formats) ? nullptr : found;
+  return find_by(all_formats, ascii_lowercase(path.extension().string()), &Format::extension);
 }
 
 bool is_readable(const fs::path& path) {

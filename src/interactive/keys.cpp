@@ -73,7 +73,7 @@ LineEdit unselected(LineEdit line, const Key& key) {
   constexpr Key::Kind replacing[] = {Key::Kind::text, Key::Kind::paste, Key::Kind::backspace,
                                      Key::Kind::erase};
   line.selected = false;
-  return std::ranges::count(replacing, key.kind) > 0 ? LineEdit{} : line;
+  return contains(replacing, key.kind) ? LineEdit{} : line;
 }
 
 using Kind = Key::Kind;
@@ -181,8 +181,8 @@ std::optional<Key> KeyDecoder::sequence() {
   const std::size_t length = sequence_length(after);
   if (length == 0) return {};
   const std::string plain = without_modifiers(after.substr(0, length));
-  const auto* found = std::ranges::find(known, plain, &Known::sequence);
-  return taken(1 + length, {found == std::end(known) ? Kind::unknown : found->kind});
+  const Known* found = find_by(known, plain, &Known::sequence);
+  return taken(1 + length, {found ? found->kind : Kind::unknown});
 }
 
 std::optional<Key> KeyDecoder::pasted() {
@@ -197,8 +197,8 @@ std::optional<Key> KeyDecoder::pasted() {
 
 std::optional<Key> KeyDecoder::character() {
   const char first = waiting_.front();
-  const auto* control = std::ranges::find(controls, first, &Control::byte);
-  if (control != std::end(controls)) return taken(1, {control->kind});
+  const Control* control = find_by(controls, first, &Control::byte);
+  if (control) return taken(1, {control->kind});
   if (static_cast<unsigned char>(first) < ' ') {
     return taken(1, {Kind::control, std::string(1, static_cast<char>(first + 'a' - 1))});
   }

@@ -146,9 +146,7 @@ std::optional<CellReference> question_cell(const Trace& trace, const Step& step,
 }
 
 std::optional<std::string> lesson_about(const Operation& operation, const Lesson& lesson) {
-  const auto explains = [&](const Lesson& one) {
-    return std::ranges::find(one.explains, operation.name) != one.explains.end();
-  };
+  const auto explains = [&](const Lesson& one) { return contains(one.explains, operation.name); };
   if (explains(lesson)) return {};
   for (const BuiltInLesson& built_in : built_in_lessons()) {
     const Lesson other = find_lesson(std::string(built_in.name)).lesson;
@@ -159,7 +157,7 @@ std::optional<std::string> lesson_about(const Operation& operation, const Lesson
 
 bool Quiz::ask(const Walkthrough& walk) {
   const Step& step = walk.step();
-  if (std::ranges::count(results_, step.name, &Result::step) > 0) return false;
+  if (contains(results_, step.name, &Result::step)) return false;
   cell_ = question_cell(walk.trace(), step, seed_);
   if (!cell_) return false;
   tries_ = 0;
@@ -301,7 +299,7 @@ std::string Quiz::where_to_read(const Walkthrough& walk) const {
   std::vector<const Operation*> listed;
   for (const Result& result : tried()) {
     const bool again = result.outcome == Outcome::missed;
-    if (!again || std::ranges::find(listed, result.operation) != listed.end()) continue;
+    if (!again || contains(listed, result.operation)) continue;
     listed.push_back(result.operation);
     const std::string title = title_of(lesson, walk.trace().step_at(result.step).number);
     text += fmt::format("  {}\n    qkv run {} --step {}\n", sanitise(title), sanitise(lesson.asked),

@@ -149,7 +149,7 @@ bool Stepper::picks_cell(const Key& key) {
   constexpr Key::Kind arrows[] = {Key::Kind::up, Key::Kind::down, Key::Kind::left,
                                   Key::Kind::right};
   if (prompt_ != Prompt::cell || !line_.text.empty()) return false;
-  if (std::ranges::find(arrows, key.kind) == std::end(arrows)) return false;
+  if (!contains(arrows, key.kind)) return false;
   show_cell(resolve_cell(walk_, "", last_matrix()));
   prompt_ = Prompt::nothing;
   message_.clear();

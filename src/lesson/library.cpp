@@ -9,8 +9,8 @@
 namespace qkv::inline lesson {
 
 std::optional<std::string_view> LessonFiles::built_in(std::string_view name) const {
-  const auto found = std::ranges::find(program, name, &BuiltInFile::name);
-  return found == program.end() ? std::nullopt : std::optional(found->bytes);
+  const BuiltInFile* found = find_by(program, name, &BuiltInFile::name);
+  return found ? std::optional(found->bytes) : std::nullopt;
 }
 
 std::string fault_line(const Lesson& lesson, const Fault& fault) {

@@ -268,8 +268,7 @@ std::string_view without_gaps(std::string_view text) {
 }  // namespace
 
 const Statistic* find_statistic(std::string_view name) {
-  const auto found = std::ranges::find(table, name, &Statistic::name);
-  return found == table.end() ? nullptr : &*found;
+  return find_by(table, name, &Statistic::name);
 }
 
 std::string still_true(std::string_view prose, bool any, const Trace& now,
@@ -373,9 +372,8 @@ std::string title_of(const Lesson& lesson, std::size_t number) {
   const std::string& own = lesson.texts[number - 1].title;
   if (!own.empty()) return own;
   const StepRecipe& step = lesson.recipe.steps[number - 1];
-  const auto* named = std::ranges::find(titles, step.name, &NamedTitle::name);
-  return words_for(step, named == std::end(titles) ? step.operation->title : named->title,
-                   lesson.recipe.token_layout);
+  const NamedTitle* named = find_by(titles, step.name, &NamedTitle::name);
+  return words_for(step, named ? named->title : step.operation->title, lesson.recipe.token_layout);
 }
 
 }  // namespace qkv::inline lesson

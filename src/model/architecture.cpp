@@ -93,7 +93,7 @@ ModelFiles from_directory(const Path& directory, const std::string& where) {
   std::vector<std::string> weights;
   std::ranges::copy_if(names, std::back_inserter(weights),
                        [](const std::string& name) { return name.ends_with(".safetensors"); });
-  if (std::ranges::find(weights, single_name) != weights.end()) {
+  if (contains(weights, single_name)) {
     weights = {std::string(single_name)};
   }
   if (weights.empty()) {
@@ -283,7 +283,7 @@ const SafetensorsEntry& Weights::checked(const std::string& name, const Shape& s
                     entry->shape.empty() ? "a single number" : shape_text(entry->shape)));
   }
   constexpr std::string_view floats[] = {"F64", "F32", "F16", "BF16"};
-  if (std::ranges::find(floats, entry->dtype) == std::end(floats)) {
+  if (!contains(floats, entry->dtype)) {
     throw InputError(fmt::format(
         "{}: {} is stored as {}; weights are read as F64, F32, F16 or BF16, so write the model out "
         "unquantised",
@@ -385,8 +385,7 @@ std::size_t count_layers(const Weights& weights, const std::string& start,
     const std::size_t dot = rest.find('.');
     const auto layer = parse_number<std::size_t>(rest.substr(0, dot));
     const std::string_view part = dot == rest.npos ? "" : rest.substr(dot + 1);
-    const bool is_known =
-        std::ranges::count(names.parts, part) + std::ranges::count(names.buffers, part) > 0;
+    const bool is_known = contains(names.parts, part) || contains(names.buffers, part);
     if (!layer || !is_known) {
       throw InputError(fmt::format("{}: no layer of a {} has a tensor {}; the layers have {}",
                                    weights.where(), names.kind, printable(entry.name),
@@ -406,7 +405,7 @@ std::size_t count_layers(const Weights& weights, const std::string& start,
 void refuse_unknown_tensors(const Weights& weights, const std::string& start, std::string_view kind,
                             std::span<const std::string> known) {
   for (const SafetensorsEntry& entry : weights.tensors()) {
-    if (entry.name.starts_with(start) || std::ranges::find(known, entry.name) != known.end()) {
+    if (entry.name.starts_with(start) || contains(known, entry.name)) {
       continue;
     }
     const auto ends_alike = [&](const std::string& name) {

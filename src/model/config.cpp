@@ -54,8 +54,7 @@ constexpr ConfigRule common[] = {
 };
 
 const ConfigRule* rule_of(std::string_view key, std::span<const ConfigRule> rules) {
-  const auto found = std::ranges::find(rules, key, &ConfigRule::key);
-  return found == rules.end() ? nullptr : &*found;
+  return find_by(rules, key, &ConfigRule::key);
 }
 
 // "rope_scaling.factor" is checked where its object is read; rules name only the object.
@@ -73,15 +72,14 @@ void refuse_unknown_config(const Config& config, std::span<const ConfigRule> rul
     if (!rule && key.find('.') != key.npos) {
       rule = rule_of(object_of(key), rules);
       if (!rule) rule = rule_of(object_of(key), common);
-      const bool is_read =
-          std::ranges::find(read_objects, object_of(key)) != std::end(read_objects);
+      const bool is_read = contains(read_objects, object_of(key));
       if (rule && rule->only.empty() && !is_read) refuse_entry(fact, "qkv knows no such object");
     }
     if (rule && (rule->only.empty() || entry.text == rule->only || entry.text == "null")) continue;
     if (rule) refuse_entry(fact, rule->why);
     const auto opens = [&](std::string_view object) { return key.starts_with(object); };
-    const bool is_idle = std::ranges::find(idle, key) != std::end(idle) ||
-                         std::ranges::any_of(idle_objects, opens) || entry.text == "null";
+    const bool is_idle =
+        contains(idle, key) || std::ranges::any_of(idle_objects, opens) || entry.text == "null";
     if (is_idle || !entry.is_configured) continue;
     const std::string near = suggest(key, {rules, &ConfigRule::key});
     throw InputError(fmt::format("{}: qkv does not know what {} = {} does to {}{}", entry.where,
@@ -212,8 +210,8 @@ std::string activation_of(const Config::value_type& entry) {
       {"silu", "silu"},      {"swish", "silu"},         {"relu", "relu"},
       {"gelu", "erf"},       {"gelu_python", "erf"},    {"gelu_new", "tanh"},
       {"gelu_fast", "tanh"}, {"gelu_accurate", "tanh"}, {"gelu_pytorch_tanh", "tanh"}};
-  const auto* found = std::ranges::find(known, entry.second.text, &Activation::name);
-  if (found != std::end(known)) return std::string(found->form);
+  const auto* found = find_by(known, entry.second.text, &Activation::name);
+  if (found) return std::string(found->form);
   refuse_entry(entry, "qkv knows relu, gelu, gelu_new, and in a gate silu");
 }
 

@@ -73,8 +73,7 @@ const Scaling& scaling_of(const Config& config, const std::string& object) {
     }
     return scalings[0];
   }
-  const auto* known = std::ranges::find(scalings, entry->second.text, &Scaling::name);
-  if (known != std::end(scalings)) return *known;
+  if (const auto* known = find_by(scalings, entry->second.text, &Scaling::name)) return *known;
   refuse_entry(*entry, fmt::format("qkv knows the scalings {}",
                                    fmt::join(NameViews(scalings, &Scaling::name), ", ")));
 }
@@ -83,7 +82,7 @@ void refuse_unknown_parts(const Config& config, const std::string& object, const
   for (const Config::value_type& fact : config) {
     if (!fact.first.starts_with(object) || fact.second.text == "null") continue;
     const std::string_view key = std::string_view(fact.first).substr(object.size());
-    const bool is_part = std::ranges::find(scaling.parts, key, &Part::key) != scaling.parts.end();
+    const bool is_part = contains(scaling.parts, key, &Part::key);
     const bool is_shared = key == "rope_type" || key == "type" || key == "rope_theta" ||
                            key == "partial_rotary_factor";
     const bool is_length =

@@ -68,7 +68,7 @@ Tokeniser from_words(std::vector<std::string> words) {
       words, [](const std::string& word) { return characters_of(word).size() == 1; });
   tokeniser.options.set("method", std::string(is_letters ? "characters" : "words"));
   if (is_letters) {
-    tokeniser.options.set("blanks", std::ranges::find(words, " ") != words.end());
+    tokeniser.options.set("blanks", contains(words, " "));
   }
   tokeniser.vocabulary = std::move(words);
   return tokeniser;

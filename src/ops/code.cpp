@@ -184,8 +184,7 @@ class CodeWriter {
     if (word == "y") return name();
     if (word == "dim" || word == "keep") return along_line(word == "keep");
     if (const auto array = array_of(word)) return *array;
-    const auto* known = std::ranges::find(code_words, word, &CodeWord::name);
-    if (known != std::end(code_words)) {
+    if (const CodeWord* known = find_by(code_words, word, &CodeWord::name)) {
       return std::string(is_numpy_ ? known->numpy : known->pytorch);
     }
     const bool rows = word.starts_with('r');
@@ -205,9 +204,7 @@ class CodeWriter {
       const bool is_name = text[i] >= 'a' && text[i] <= 'z' && !is_part(i - 1) && !is_part(i + 1) &&
                            (i == 0 || text[i - 1] != '.');
       const std::string_view letter = text.substr(i, 1);
-      if (is_name &&
-          (letter == call_.step || std::ranges::find(call_.names, letter) != call_.names.end()))
-        code += '_';
+      if (is_name && (letter == call_.step || contains(call_.names, letter))) code += '_';
     }
     return code;
   }

@@ -29,13 +29,12 @@ constexpr NumberRule number_rules[] = {
 };
 
 const NumberRule* number_rule(const OptionRule& rule) {
-  const auto* found = std::ranges::find(number_rules, rule.numbers, &NumberRule::numbers);
-  return found == std::end(number_rules) ? nullptr : found;
+  return find_by(number_rules, rule.numbers, &NumberRule::numbers);
 }
 
 bool fits(const OptionRule& rule, const OptionValue& value) {
   if (const auto* word = std::get_if<std::string>(&value)) {
-    return rule.any_word || std::find(rule.list.begin(), rule.list.end(), *word) != rule.list.end();
+    return rule.any_word || contains(rule.list, *word);
   }
   if (std::holds_alternative<bool>(value)) return rule.flag;
   if (const auto* span = std::get_if<OptionSpan>(&value)) {

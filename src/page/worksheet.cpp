@@ -67,7 +67,7 @@ struct PrintedMatrix {
 
 std::string cell_html(double value, CellUse use, const PrintedMatrix& sheet, SheetKind kind) {
   const std::string text = with_minus_signs(cell_text(value, sheet.style));
-  const bool is_mixed = std::ranges::find(sheet.uses, CellUse::asked) != sheet.uses.end();
+  const bool is_mixed = contains(sheet.uses, CellUse::asked);
   switch (use) {
     case CellUse::asked:
       return kind == SheetKind::key ? fmt::format("<td class=\"key\">{}</td>", text) : "<td></td>";

@@ -121,7 +121,7 @@ void put(std::string& text, std::size_t blanks, std::string_view what) {
 std::string shaded(std::string_view text, double value, const NumberFormat& format) {
   if (!std::isfinite(value)) return fmt::format("{}{}{}", sgr::dim, text, sgr::reset);
   const int shade = shade_of(value, format);
-  const int foreground = std::ranges::find(dark, shade) == dark.end() ? black : white;
+  const int foreground = contains(dark, shade) ? white : black;
   return fmt::format("\x1b[48;5;{};38;5;{}m{}{}", shade, foreground, text, sgr::reset);
 }
 

@@ -63,8 +63,7 @@ class BackwardBuilder {
 
  private:
   bool is_listed(const std::string& given) const {
-    return backward_.wanted.empty() ||
-           std::ranges::find(backward_.wanted, given) != backward_.wanted.end();
+    return backward_.wanted.empty() || contains(backward_.wanted, given);
   }
 
   bool is_reachable(const std::string& name) const {

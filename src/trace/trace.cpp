@@ -65,8 +65,8 @@ constexpr Word known_words[] = {
 
 /// Returns the axes of a conventional name: "W_Q" → "d_model d_k"; empty for other names.
 std::string_view known_axes(std::string_view name) {
-  const auto* word = std::ranges::find(known_words, name, &Word::name);
-  return word == std::end(known_words) ? std::string_view() : word->axes;
+  const Word* word = find_by(known_words, name, &Word::name);
+  return word ? word->axes : std::string_view();
 }
 
 /// True for names of weights: W, W_Q, Wq, W1, w_out.
@@ -159,13 +159,11 @@ std::string name_of_sentence(std::size_t row) { return fmt::format("batch {}", r
 }  // namespace
 
 const Given* given_in(const Recipe& recipe, std::string_view name) {
-  const auto found = std::ranges::find(recipe.givens, name, &Given::name);
-  return found == recipe.givens.end() ? nullptr : &*found;
+  return find_by(recipe.givens, name, &Given::name);
 }
 
 const StepRecipe* step_in(const Recipe& recipe, std::string_view name) {
-  const auto found = std::ranges::find(recipe.steps, name, &StepRecipe::name);
-  return found == recipe.steps.end() ? nullptr : &*found;
+  return find_by(recipe.steps, name, &StepRecipe::name);
 }
 
 void require_operand_count(const StepRecipe& step) {
@@ -224,8 +222,8 @@ const Step& Trace::step_at(std::string_view name) const {
 std::string words_for(const StepRecipe& step, std::string_view words, TokenLayout token_layout) {
   const Operation& own = *step.operation;
   if (own.reverses_operands) return std::string(words);  // they hold for the product as it is shown
-  const auto rule = std::ranges::find(own.options, "axis", &OptionRule::name);
-  const std::string_view usual = rule == own.options.end() ? "rows" : rule->list.front();
+  const OptionRule* rule = find_by(own.options, "axis", &OptionRule::name);
+  const std::string_view usual = rule ? rule->list.front() : "rows";
   const bool is_usual = step.options.word("axis", usual) == usual;
   const bool by_columns = (token_layout == TokenLayout::columns) == is_usual;
   return as_shown(words, by_columns ? TokenLayout::columns : TokenLayout::rows);
@@ -257,7 +255,7 @@ Trace only_steps(const Trace& trace, const std::vector<std::size_t>& places) {
   for (const Given& given : trace.givens) alone.add(given);
   for (std::size_t s = 0; s < trace.steps.size(); ++s) {
     const Step& step = trace.steps[s];
-    if (std::ranges::find(places, s) != places.end()) {
+    if (contains(places, s)) {
       alone.add(step);
     } else {
       alone.add(Given{step.name, step.output});

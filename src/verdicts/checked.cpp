@@ -593,7 +593,7 @@ std::string undecided_text(const std::vector<const StepReport*>& steps, std::str
     }
     std::vector<std::string> by = group.front()->decided_by;
     for (std::string& name : by) {
-      const bool is_in_part = std::ranges::find(steps, name, &StepReport::step) != steps.end();
+      const bool is_in_part = contains(steps, name, &StepReport::step);
       name = (is_in_part ? "the missing cells of " : "") + sanitise(name);
     }
     const std::string deciding =

@@ -124,7 +124,7 @@ std::string tolerances_text(const Comparison& comparison) {
   for (const ComparedStep& step : comparison.steps) {
     if (!has_compared_numbers(step) || step.judged) continue;
     std::string line = usual_text(step);
-    if (std::find(lines.begin(), lines.end(), line) == lines.end()) lines.push_back(line);
+    if (!contains(lines, line)) lines.push_back(line);
   }
   const std::string judged = judged_tolerance(comparison);
   if (lines.empty()) return judged;

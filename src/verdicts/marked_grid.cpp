@@ -168,18 +168,16 @@ std::string learner_number(double value, int digits) {
 }
 
 std::string_view verdict_sign(Verdict verdict) {
-  const auto* found = std::ranges::find(marks, verdict, &VerdictSign::verdict);
-  return found != std::end(marks) ? found->sign : "✗";  // another shape is wrong, too
+  const VerdictSign* found = find_by(marks, verdict, &VerdictSign::verdict);
+  return found ? found->sign : "✗";  // another shape is wrong, too
 }
 
 std::string verdict_legend(const StepReport& step, const CheckStyle& style) {
   std::string text;
   std::string line;
   for (const VerdictSign& mark : marks) {
-    const bool is_shown =
-        mark.verdict == Verdict::blank
-            ? step.is_unfinished()
-            : std::ranges::find(step.verdicts, mark.verdict) != step.verdicts.end();
+    const bool is_shown = mark.verdict == Verdict::blank ? step.is_unfinished()
+                                                         : contains(step.verdicts, mark.verdict);
     if (!is_shown) continue;
     const std::string one = fmt::format("{} {}", mark.sign, mark.meaning);
     if (!line.empty() && width(line) + 3 + width(one) > style.width) {

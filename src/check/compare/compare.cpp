@@ -72,8 +72,8 @@ Agreement agreement_of(const StepReport& report, const ComparedStep& step) {
 
 // Gives a step the verdict of its report. A given that `check` accepts has none.
 void take_verdict(CheckReport& checked, ComparedStep& step) {
-  const auto found = std::ranges::find(checked.steps, step.name, &StepReport::step);
-  if (found == checked.steps.end()) {
+  StepReport* const found = find_by(checked.steps, step.name, &StepReport::step);
+  if (!found) {
     if (step.agreement != Agreement::differs) return;
     step.agreement = Agreement::close;
     step.difference.mismatched = 0;
@@ -410,7 +410,7 @@ bool is_missing(Agreement agreement) {
 
 void require(const Required& required, const ComparedSide& ours, Comparison& comparison) {
   for (const std::string& name : required.names) {
-    if (std::ranges::find(comparison.steps, name, &ComparedStep::name) == comparison.steps.end()) {
+    if (!contains(comparison.steps, name, &ComparedStep::name)) {
       throw InputError(fmt::format("--require {}: {} has no such step", name, ours.name));
     }
   }
@@ -418,7 +418,7 @@ void require(const Required& required, const ComparedSide& ours, Comparison& com
   for (std::size_t i = 0; i < comparison.first.value_or(comparison.steps.size()); ++i) {
     const ComparedStep& step = comparison.steps[i];
     const ComparedMatrix* own = index.find(step.name);
-    const bool named = std::ranges::find(required.names, step.name) != required.names.end();
+    const bool named = contains(required.names, step.name);
     const bool is_ours = required.all && own != nullptr && !own->is_given;
     if (is_missing(step.agreement) && (named || is_ours)) comparison.first = i;
   }

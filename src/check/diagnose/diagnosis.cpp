@@ -366,7 +366,7 @@ NodeDiagnosis diagnose(const Judgement& judgement, const Trace& trace, std::size
                        DiagnosisBudget& budget) {
   const LearnerNode& node = judgement.nodes[index];
   const Mismatch mismatch = mismatch_of(node, index);
-  if (std::ranges::count(mismatch.wrong, true) == 0) return {};
+  if (!contains(mismatch.wrong, true)) return {};
   NodeDiagnosis result{.mistakes = {}, .region = region_of(node)};
   auto other_reason = node.submitted ? too_few_decimals(node, mismatch) : one_head(node, mismatch);
   if (other_reason) {

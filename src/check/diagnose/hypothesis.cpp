@@ -196,8 +196,7 @@ bool Hypothesis::quantise_unsubmitted(std::size_t node) {
   bool any = false;
   for (std::size_t i = 0; i < node; ++i) {
     const LearnerNode& step = judgement_->nodes[i];
-    if (!step.step || (step.submitted && std::ranges::count(step.verdicts, Verdict::blank) == 0))
-      continue;
+    if (!step.step || (step.submitted && !contains(step.verdicts, Verdict::blank))) continue;
     Tensor own = tensor(i);
     Tensor anew = worked(i).value_or(step.own);
     quantise(anew);

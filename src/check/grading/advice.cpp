@@ -20,7 +20,7 @@ bool look_alike(const Tensor& a, const Tensor& b, double unit) {
 }
 
 bool is_among(const std::vector<IndistinguishablePair>& found, const IndistinguishablePair& one) {
-  return std::ranges::find(found, one) != found.end();
+  return contains(found, one);
 }
 
 constexpr std::size_t largest_side = 8;

@@ -51,7 +51,7 @@ CellMask fixed_cells(const Trace& trace, const Step& step,
       cells[i] = step.output.values[i] == -infinity || (is_zero && (seed == 1 || cells[i]));
     }
   }
-  return std::ranges::find(cells, true) == cells.end() ? CellMask() : cells;
+  return contains(cells, true) ? cells : CellMask();
 }
 
 /// Returns the cells of a step that are 0 because the numbers they are computed from are.
@@ -92,7 +92,7 @@ class TaintTracker {
     });
     CellMask cells(own_.at(step.name).values.size(), true);
     for (std::size_t i = 0; made && i < cells.size(); ++i) cells[i] = std::isnan(made->values[i]);
-    if (std::ranges::find(cells, true) == cells.end()) return {};
+    if (!contains(cells, true)) return {};
     mark_tainted(step.name, [&](std::size_t i) { return cells[i]; });
     return cells;
   }

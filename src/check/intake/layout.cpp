@@ -29,7 +29,7 @@ bool is_one_line(const Shape& shape, const Shape& wanted) {
   const auto length = [](const Shape& s) {
     return std::accumulate(s.begin(), s.end(), std::size_t{1}, std::multiplies<>());
   };
-  const auto is_line = [&](const Shape& s) { return std::ranges::find(s, length(s)) != s.end(); };
+  const auto is_line = [&](const Shape& s) { return contains(s, length(s)); };
   return length(shape) == length(wanted) && is_line(shape) && is_line(wanted);
 }
 
@@ -110,7 +110,7 @@ void take_pieces(std::vector<Piece>& pieces, const std::vector<std::size_t>& pla
   }
   submitted.cells = std::move(cells);
   for (std::size_t m = 0; m < matrices; ++m) {
-    if (std::ranges::find(places, m) == places.end()) submitted.missing_matrices.push_back(m);
+    if (!contains(places, m)) submitted.missing_matrices.push_back(m);
   }
 }
 
@@ -379,7 +379,7 @@ std::vector<SubmittedArray> normalise_layout(const Submission& submission, const
                                              const Layout& layout) {
   std::vector<SubmittedArray> all;
   for (const std::string_view name : names_in(trace)) {
-    if (std::ranges::count(submission.files, name, &SubmittedFile::name) == 0) continue;
+    if (!contains(submission.files, name, &SubmittedFile::name)) continue;
     all.push_back(put_together(std::string(name), submission, trace, layout));
     snap_to_decimals(all.back());
   }

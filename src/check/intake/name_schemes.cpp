@@ -227,7 +227,7 @@ std::vector<std::string> ours_of(const NameScheme& scheme, const NamedArray& arr
     if (!layer.empty() && !parse_number<std::size_t>(layer)) continue;
     const std::string beside = with_layer(rule.beside, layer);
     if (!beside.empty() && trace.find(beside) == nullptr &&
-        std::ranges::find(arrays, beside, &NamedArray::name) == arrays.end())
+        !contains(arrays, beside, &NamedArray::name))
       continue;
     std::vector<std::string> first;
     for (const std::string_view choice : split(is_weight ? rule.weight

@@ -52,7 +52,7 @@ std::pair<std::string, Given> arriving_gradient(const Trace& trace, const std::s
   const Submission submission = read_submission(path, named);
   for (auto step = trace.steps.rbegin(); step != trace.steps.rend(); ++step) {
     const std::string name = gradient_name(step->name);
-    if (std::ranges::count(submission.files, name, &SubmittedFile::name) > 0)
+    if (contains(submission.files, name, &SubmittedFile::name))
       return {step->name, {name, numbers_of(submission, named, name)}};
   }
   const Step& last = trace.steps.back();

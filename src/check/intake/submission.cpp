@@ -178,7 +178,7 @@ class SubmissionReader {
     if (alike == names.end()) return {};
     std::string_view found;
     for (const std::string_view name : alike->second) {
-      if (std::ranges::count(submission_.files, name, &SubmittedFile::name) > 0) continue;
+      if (contains(submission_.files, name, &SubmittedFile::name)) continue;
       if (!found.empty()) return {};
       found = name;
     }

@@ -26,7 +26,7 @@ std::vector<Variant> with_base_2(const Recipe& recipe, const Trace&) {
   std::vector<StepRecipe>& steps = base_2.recipe->steps;
   for (StepRecipe step : std::exchange(steps, {})) {
     for (std::string& operand : step.of) {
-      if (std::ranges::find(base_2.changed, operand) != base_2.changed.end()) operand += ".by_e";
+      if (contains(base_2.changed, operand)) operand += ".by_e";
     }
     if (step.operation != &log_sum_exp_operation) {
       steps.push_back(std::move(step));
@@ -162,8 +162,7 @@ std::vector<std::size_t> other_places(const Call& rope, std::size_t columns) {
 bool keeps_columns(const Step& step) {
   constexpr const Operation* keepers[] = {&append_operation, &repeat_kv_operation, &take_operation,
                                           &scale_operation};
-  return std::ranges::find(keepers, step.operation) != std::end(keepers) &&
-         !step.options.has("columns");
+  return contains(keepers, step.operation) && !step.options.has("columns");
 }
 
 // Matrices with the steps that rotate them.
@@ -330,7 +329,7 @@ void accept_rope_layout(const Trace& trace, const std::vector<std::string>& name
   ropes.merge(before);
   for (SubmittedArray& matrix : submitted) {
     const auto found = ropes.find(matrix.name);
-    if (!matrix.fits || std::ranges::find(names, matrix.name) == names.end()) continue;
+    if (!matrix.fits || !contains(names, matrix.name)) continue;
     const std::size_t columns = trace.at(matrix.name).columns();
     const std::vector<std::size_t> places = other_places(trace.call(*found->second), columns);
     matrix.cells = matrix.cells.runs(matrix.cells.size(), 1, [&](std::size_t i) {

@@ -123,7 +123,7 @@ std::vector<Decimal> Exactness::of_given(const LearnerNode& node, Precision type
 std::vector<Decimal> Exactness::of_submitted(const LearnerNode& node, Digits digits) {
   std::vector<Decimal> cells = expected(node);
   if (cells.empty()) return {};
-  const bool any_blank = std::ranges::find(node.verdicts, Verdict::blank) != node.verdicts.end();
+  const bool any_blank = contains(node.verdicts, Verdict::blank);
   // A half precision's own unit is no rounding of an exact number.
   const bool is_fine = node.units.are_written() || node.units.precision == Precision::float64;
   const double slack = is_fine ? node.units.floor : 0;
@@ -205,7 +205,7 @@ bool is_hidden_weight(const Judgement& judgement, const LearnerNode& node, std::
 std::vector<std::size_t> finite_masks(const Judgement& judgement, const Trace& trace,
                                       const LearnerNode& node) {
   const std::span<const double> truth = node.truth->values;
-  if (std::find(truth.begin(), truth.end(), -infinity) == truth.end()) return {};
+  if (!contains(truth, -infinity)) return {};
   const Tensor typed = worked_from_typed(judgement, trace, node);
   const NumeralCells& cells = node.submitted->cells;
   std::vector<std::size_t> masks;

@@ -31,9 +31,7 @@ struct Interpreter {
 };
 
 const LearnerNode* node_of(const Interpretation& interpretation, const std::string& name) {
-  const auto& nodes = interpretation.judgement.nodes;
-  const auto found = std::ranges::find(nodes, name, &LearnerNode::name);
-  return found == nodes.end() ? nullptr : &*found;
+  return find_by(interpretation.judgement.nodes, name, &LearnerNode::name);
 }
 
 std::size_t wrong_in(const Interpretation& interpretation, const std::string& name) {
@@ -100,7 +98,7 @@ bool has_other_numbers(const Trace& now, const Trace& lesson, const std::string&
 // for one of them.
 bool is_equivalent(const Trace& now, const Trace& lesson, const std::vector<std::string>& changed) {
   return std::ranges::all_of(lesson.steps, [&](const Step& step) {
-    return is_gradient(*step.operation) || std::ranges::count(changed, step.name) > 0 ||
+    return is_gradient(*step.operation) || contains(changed, step.name) ||
            !has_other_numbers(now, lesson, step.name);
   });
 }
@@ -267,7 +265,7 @@ std::string_view Interpretation::convention_of(const LearnerNode& node) const {
   if (node.finite_mask) return "convention.finite-mask";
   if (node.submitted && node.submitted->heads_inside) return "convention.heads-inside";
   if (!node.rounded_constant.empty()) return "convention.rounded-constant";
-  if (std::ranges::find(changed, node.name) != changed.end()) return convention;
+  if (contains(changed, node.name)) return convention;
   if (layout.transposed && node.truth->rank() >= 2) return "convention.columns";
   return {};
 }

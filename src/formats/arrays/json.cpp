@@ -144,7 +144,7 @@ constexpr std::string_view name_keys[] = {"step", "name", "key"};
 constexpr std::string_view value_keys[] = {"values", "value", "matrix", "data", "numbers", "cells"};
 
 bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
-  return std::ranges::find(words, word) != words.end();
+  return contains(words, word);
 }
 
 /// A SAX handler: nlohmann's events have each number's own text, which a parsed document lacks.

@@ -433,8 +433,8 @@ class PytorchFile {
   }
 
   static const Dtype& dtype_of(const std::string& torch, const std::string& place) {
-    const auto* type = std::ranges::find(storage_types, torch, &StorageType::torch);
-    if (type == std::end(storage_types)) {
+    const StorageType* type = find_by(storage_types, torch, &StorageType::torch);
+    if (!type) {
       refuse(place,
              fmt::format("{} is not read: save it as float, half or bfloat16", dotted(torch)));
     }

@@ -197,8 +197,7 @@ SafetensorsHeader read_header(std::string_view text, const std::string& where) {
 // ---------------------------------------------------------------- offsets
 
 const Dtype* dtype_of(const SafetensorsEntry& entry) {
-  const auto found = std::ranges::find(dtypes(), entry.dtype, &Dtype::safetensors);
-  return found == dtypes().end() ? nullptr : &*found;
+  return find_by(dtypes(), entry.dtype, &Dtype::safetensors);
 }
 
 /// The bytes of a shape at `number` bytes each; the largest integer if no file is that large.
@@ -315,7 +314,7 @@ const Dtype& safetensor_dtype(const SafetensorsEntry& entry, const std::string& 
                               printable(entry.dtype)));
   }
   if (entry.shape.size() > max_stored_rank) refuse(place, "it has more axes than are read");
-  if (std::ranges::find(entry.shape, 0U) != entry.shape.end()) {
+  if (contains(entry.shape, 0U)) {
     refuse(place, fmt::format("it holds no numbers: its shape {} has a size of 0",
                               shape_text(entry.shape)));
   }

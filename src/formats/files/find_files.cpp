@@ -124,8 +124,8 @@ std::string_view without_brackets(std::string_view text) {
   const std::size_t open = text.ends_with(')') ? text.rfind('(') : 0;
   if (open == std::string_view::npos || open == 0) return text;
   const std::string_view inside = text.substr(open + 1, text.size() - open - 2);
-  const bool is_copy = parse_number<std::size_t>(inside).has_value() ||
-                       std::ranges::find(copies, without_digits(inside)) != std::end(copies);
+  const bool is_copy =
+      parse_number<std::size_t>(inside).has_value() || contains(copies, without_digits(inside));
   if (is_copy) text = text.substr(0, open);
   return is_copy ? text.substr(0, text.find_last_not_of(' ') + 1) : text;
 }
@@ -239,7 +239,7 @@ class ArrayAssembler {
       std::vector<std::size_t> index;
       for (const auto& [axis, place] : piece.places) index.push_back(place);
       std::ranges::transform(leading, index, leading.begin(), std::ranges::max);
-      if (std::ranges::count(index, 0U) > 0 || !there.insert(std::move(index)).second) {
+      if (contains(index, 0U) || !there.insert(std::move(index)).second) {
         notes.push_back(name +
                         " was left out: its files are numbered twice, or from 0; count from 1");
         return {};

@@ -80,9 +80,9 @@ class Reader {
       shape_[a] = parse_number<std::size_t>(take_until(a > 0 ? "," : "}", rest)).value_or(0);
     }
     const bool is_whole = line_.ends_with('}') && rest.empty() && !name.empty();
-    if (!is_whole || std::ranges::count(shape_, 0U) > 0) refuse_damaged("the line of a tensor");
+    if (!is_whole || contains(shape_, 0U)) refuse_damaged("the line of a tensor");
     constexpr std::string_view printed[] = {"f16", "bf16", "f32", "f64", "i8", "i16", "i32", "i64"};
-    if (std::ranges::find(printed, type) == std::end(printed)) return;  // q4_K: without numbers
+    if (!contains(printed, type)) return;  // q4_K: without numbers
     sums_are_of_all_ = sums_are_of_all_ || is_newer;
     name_ = printable(name);
     part_ = {.places = std::vector<std::vector<std::size_t>>(shape_.size())};

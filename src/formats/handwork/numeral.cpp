@@ -196,7 +196,7 @@ bool is_control(std::string_view character) {
 
 bool stands_for_blank(std::string_view text) {
   constexpr std::string_view placeholders[] = {"?", "-", "–", "—", "−"};
-  return std::ranges::find(placeholders, text) != std::end(placeholders);
+  return contains(placeholders, text);
 }
 
 NumeralResult parse_cell(std::string_view text, DecimalMark mark) {

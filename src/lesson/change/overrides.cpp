@@ -31,8 +31,7 @@ bool has_name(const Recipe& recipe, std::string_view name) {
 }
 
 const OptionRule* rule_of(const StepRecipe& step, std::string_view key) {
-  const auto rule = std::ranges::find(step.operation->options, key, &OptionRule::name);
-  return rule == step.operation->options.end() ? nullptr : &*rule;
+  return find_by(step.operation->options, key, &OptionRule::name);
 }
 
 // Parses true, 0.5, [1, 4] or a word.
@@ -79,7 +78,7 @@ void set_operands(Recipe& recipe, StepRecipe& step, std::string_view list) {
   std::vector<std::string> of;
   for (const std::string_view operand : split(list, ',')) {
     const std::string_view name = trimmed(operand);
-    if (std::ranges::find(before, name) == before.end()) {
+    if (!contains(before, name)) {
       throw InputError(fmt::format("--set {}.of: nothing before this step is called \"{}\"; {}",
                                    printable(step.name), printable(name),
                                    did_you_mean(name, before)));
@@ -216,8 +215,7 @@ double set_value(const std::string& change, std::string_view written) {
 // Returns the given of that name. A step becomes a given with its present numbers.
 Given& given_of(Recipe& recipe, std::string_view option, std::string_view name, const Trace& named,
                 Settable settable) {
-  const auto given = std::ranges::find(recipe.givens, name, &Given::name);
-  if (given != recipe.givens.end()) return *given;
+  if (Given* given = find_by(recipe.givens, name, &Given::name)) return *given;
   const auto step = std::ranges::find(recipe.steps, name, &StepRecipe::name);
   if (step == recipe.steps.end() || settable == Settable::givens) {
     refuse_not_given(recipe, option, name, settable);

@@ -39,7 +39,7 @@ fs::path file_of_lesson(const fs::path& directory, const std::string& file) {
   const fs::path named(file);
   if (named.is_absolute())
     refuse_outside(file, "an absolute path leads out of the lesson's directory");
-  if (std::find(named.begin(), named.end(), "..") != named.end()) {
+  if (contains(named, "..")) {
     refuse_outside(file, "\"..\" leads out of the lesson's directory");
   }
   std::error_code error;

@@ -91,7 +91,7 @@ void TomlReader::refuse_unknown_keys(const toml::table& table,
                                      std::span<const std::string_view> known,
                                      std::string_view what) {
   for (const auto& [key, value] : table) {
-    if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
+    if (contains(known, key.str())) continue;
     const toml::source_position& begin = key.source().begin;
     const std::string otherwise = fmt::format("it has {}", fmt::join(known, ", "));
     faults_.push_back({{begin.line, begin.column},

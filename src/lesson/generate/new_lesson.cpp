@@ -96,7 +96,7 @@ std::string parts_with(const std::set<std::string_view>& words, std::string_view
       open.pop_back();
     } else if (line.starts_with(begins)) {
       open.push_back(words.contains(line.substr(begins.size(), line.size() - begins.size() - 1)));
-    } else if (std::ranges::count(open, false) == 0) {
+    } else if (!contains(open, false)) {
       kept.append(line) += '\n';
     }
   }

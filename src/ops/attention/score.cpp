@@ -10,8 +10,7 @@ Versions masked_afterwards(const StepView& step) {
   if (results.empty()) return {};
   // The mask, or the part of it that a step between took.
   const StepView* masked = step.inputs.front();
-  while (masked->operation != &mask_operation &&
-         std::ranges::find(masked->tensor->values, -infinity) == masked->tensor->values.end())
+  while (masked->operation != &mask_operation && !contains(masked->tensor->values, -infinity))
     masked = masked->inputs.front();
   if (masked->tensor->rows() != step.tensor->rows() ||
       masked->tensor->columns() != step.tensor->columns())

@@ -141,7 +141,7 @@ Versions wrong_operand(const StepView& step) {
   const auto here = std::ranges::find_if(step.all, [&](const StepView& v) { return &v == &step; });
   for (auto at = here; at != step.all.begin() && results.size() < most;) {
     const StepView& other = *--at;
-    if (std::ranges::find(step.inputs, &other) != step.inputs.end()) continue;
+    if (contains(step.inputs, &other)) continue;
     if (other.operation && is_gradient(*other.operation)) continue;
     for (std::size_t k = 0; k < step.inputs.size(); ++k) {
       if (other.tensor->shape() != step.operand(k).shape() || step.operand(k).rows() < 2) continue;

@@ -299,7 +299,7 @@ Versions one_head_in_all(const Tensor& tensor, std::size_t most) {
 Versions with_other_heads(const StepView& step) {
   constexpr std::size_t many_numbers = std::size_t{1} << 18;  // then only the first one is tried
   const auto& known = step.operation->mistakes;
-  const bool has_reversed = std::ranges::find(known, "heads.reversed", &Mistake::id) != known.end();
+  const bool has_reversed = contains(known, "heads.reversed", &Mistake::id);
   const bool makes_heads = step.operation == &split_heads_operation;
   Versions results;
   for (std::size_t k = 0; k < step.inputs.size(); ++k) {

@@ -177,7 +177,7 @@ Matrix shares(const Matrix& numbers, Along along) {
 }
 
 bool has_zeros(const Tensor& numbers) {
-  return std::ranges::count(std::span<const double>(numbers.values), 0.0) > 0;
+  return contains(std::span<const double>(numbers.values), 0.0);
 }
 
 Matrix finite(const Matrix& numbers) { return xt::where(xt::isinf(numbers), 0.0, numbers); }

@@ -204,7 +204,7 @@ constexpr Mistake layer_norm_mistakes[] = {
 Versions unnormed_heads(const StepView& step) {
   const auto meets_others = [&](const StepView& later) {
     return (later.operation == &rope_operation || later.operation == &score_operation) &&
-           std::ranges::count(later.inputs, &step) > 0;
+           contains(later.inputs, &step);
   };
   const bool is_of_heads = has_heads(step.operand()) && std::ranges::any_of(step.all, meets_others);
   return is_of_heads ? Versions{step.operand()} : Versions{};
