@@ -555,13 +555,13 @@ std::string checked_text(const CheckReport& report, const CheckStyle& style) {
 
 std::vector<std::pair<std::string_view, IndexRange>> shown_extents(const StepReport& step,
                                                                    TokenLayout token_layout) {
-  const std::vector<IndexRange>& axes = step.region->axes;
+  const Region& region = *step.region;
   std::vector<std::pair<std::string_view, IndexRange>> extents;
   for (std::size_t a = 0; a < step.written.leading_axes(); ++a) {
-    extents.emplace_back(step.written.axes[a].name == "batch" ? "batch" : "head", axes[a]);
+    extents.emplace_back(step.written.axes[a].name == "batch" ? "batch" : "head", region.axes[a]);
   }
-  IndexRange rows = axes.size() > 1 ? axes[axes.size() - 2] : IndexRange{};
-  IndexRange columns = axes.back();
+  IndexRange rows = region.axes.size() > 1 ? region.axes[region.axes.size() - 2] : IndexRange{};
+  IndexRange columns = region.axes.back();
   if (is_shown_transposed(step.written, token_layout)) std::swap(rows, columns);
   extents.emplace_back("row", rows);
   extents.emplace_back("column", columns);
