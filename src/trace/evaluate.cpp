@@ -241,7 +241,7 @@ class Evaluator {
   // True if step `s` was fused: its numbers are left out, or it ends an attention of such steps.
   bool is_fused(std::size_t s, FusedSteps& attention) {
     if (attention.empty()) return false;
-    Step step = begun(recipe_.steps[s], trace_, tokens_);
+    Step step = begun(recipe_.steps[s], trace_, tokens_, with_heads_);
     if (s != attention.back()) {
       if (auto frame = fused_frame(*step.operation, trace_.call(step))) {
         step.output = *std::move(frame);
