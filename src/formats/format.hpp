@@ -99,6 +99,7 @@ struct PrintedPart {
   std::vector<std::vector<std::size_t>> places = {};  ///< of each axis
   Numerals cells = {};                                ///< row-major
   std::optional<double> sum = {};                     ///< of all cells, if it is known
+  bool heads_inside = false;                          ///< three axes are tokens, heads and columns
 };
 
 /// The precision of a file's numbers: printed digits, or a binary type.

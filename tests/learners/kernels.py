@@ -307,7 +307,7 @@ def try_program(args, tally, rng, folder):
         if ids:
             tally.count("named", ids & set(named), f"{where}: {named} {wrong['cells']}")
             tally.count(f"named: {name}", ids & set(named), "")
-        if region:
+        if region and wrong["cells"]["undecided"] == 0:  # rounding may hide a part of the block
             tally.count("block", blocks_agree(region, wrong["region"]), f"{where}: {region} {wrong['region']}")
 
 

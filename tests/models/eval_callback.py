@@ -164,10 +164,10 @@ class Model:
         steps = llama.forward(self.weights, IDS, self.config, torch.float32, instead)
         return list(of_llama(steps, self.layers, **options))
 
-    def compared(self, text, *words):
+    def compared(self, text, *words, ids=IDS):
         file = self.folder / "dump.txt"
         file.write_text(text)
-        return qkv("compare", file, "--model", self.folder, "--ids", ",".join(map(str, IDS)), *self.options, *words)
+        return qkv("compare", file, "--model", self.folder, "--ids", ",".join(map(str, ids)), *self.options, *words)
 
 
 def text_of(tensors, marker=NEW):
@@ -197,6 +197,18 @@ def right_texts_pass_and_say_how_much_they_show(folder):
         equal((steps["h0.norm1"]["elements"], steps["h0.norm1"]["desired_shape"]), (36, [7, wide]))
         for name in ("Q", "K", "concat", "output"):
             assert steps["h0." + name]["verdict"] == "close", (family, steps["h0." + name])
+
+
+def as_many_tokens_as_heads_are_no_heads_in_front(folder):
+    """llama.cpp's converter puts LLaMA's queries and keys in the order of the other pairing."""
+    model = Model(folder, "llama")
+    ids = IDS[:model.config["num_attention_heads"]]
+    steps = llama.forward(model.weights, ids, model.config, torch.float32, None)
+    for name, array in steps.items():
+        if name.split(".")[-1] in ("Q", "K", "Q_rope", "K_rope"):
+            steps[name] = array.unflatten(-1, (2, -1)).transpose(-1, -2).flatten(-2)
+    done = model.compared(text_of(of_llama(steps, model.layers)), ids=ids)
+    equal(done.returncode, 0, done.stdout)
 
 
 def bugs_are_found_at_their_step(folder):
@@ -364,6 +376,7 @@ def a_tolerance_may_be_asked_for(folder):
 
 CLAIMS = [
     right_texts_pass_and_say_how_much_they_show,
+    as_many_tokens_as_heads_are_no_heads_in_front,
     bugs_are_found_at_their_step,
     a_known_mistake_is_named,
     the_last_layer_may_have_its_last_row_alone,

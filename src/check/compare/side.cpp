@@ -355,7 +355,7 @@ void match_layout(const ComparedSide& other, std::optional<std::size_t> batch, C
       has_sentence = true;
       said.push_back(fmt::format("sentence {} of the batch", *batch));
     }
-    if (written.shape != shape) {
+    if (written.shape != shape || (written.part && written.part->heads_inside)) {
       const std::string_view heads = put_heads_first(shape, written);
       matrix.is_arranged = !heads.empty();
       if (matrix.is_arranged) said.emplace_back(heads);

@@ -162,6 +162,8 @@ class Reader {
       if (operation == "ROPE")
         put(name + " before ROPE", before.operation, std::move(arrays_[before.place].written));
     }
+    constexpr std::string_view merged = "kqv_merged-";  // and Qcur, Kcur and Vcur
+    part_.heads_inside = name.substr(1).starts_with("cur") || name.starts_with(merged);
     put(name, operation, {.shape = std::move(shape_), .part = std::move(part_)});
   }
 
