@@ -231,6 +231,15 @@ def what_is_no_work_earns_nothing(folder):
             for k in range(8)])
 
 
+def zeros_and_ones_at_random_earn_nothing(folder):
+    """Products of 0 and 1 often follow from each other by chance."""
+    draw = random.Random(55)
+    right = folder / "right"
+    assert run("export", "one-row-all", "-o", right).returncode == 0
+    at_most_a_tenth("one-row-all", [filled(right, folder / f"random-{k}", lambda _: str(draw.randint(0, 1)))
+                                    for k in range(40)])
+
+
 def a_neighbours_sheet_earns_nothing(folder):
     for options in (["--heads", 2], ["--causal"], ["--tokens", 4, "--d-model", 4]):
         words = "-".join(map(str, options))
@@ -289,7 +298,8 @@ def main():
              what_is_unexplained_is_reported_and_may_be_given_in_part, the_reason_names_every_mistake_that_fits,
              a_lone_unreadable_one_has_its_row_and_its_entry, a_student_without_a_readable_file_has_a_row,
              two_groups_keep_all_their_students, a_folder_of_archives_is_a_class,
-             what_is_no_work_earns_nothing, a_neighbours_sheet_earns_nothing,
+             what_is_no_work_earns_nothing,
+             zeros_and_ones_at_random_earn_nothing, a_neighbours_sheet_earns_nothing,
              numbers_that_a_bias_would_fit_by_chance_earn_nothing, one_slip_costs_little]
     for test in tests:
         with tempfile.TemporaryDirectory() as name:

@@ -187,9 +187,9 @@ Marks Rubric::nothing() const {
 }
 
 // Counts how many attempted cells are right, and how many would be if the learner's numbers were in
-// these cells in random order.
-Rubric::ChanceLevel Rubric::chance_level_of(const StepReport& report,
-                                            const StepWorth& worth) const {
+// these cells in random order: by the lesson, or by those that follow from the learner's own.
+Rubric::ChanceLevel Rubric::chance_level_of(const StepReport& report, const StepWorth& worth,
+                                            std::span<const double> from_yours) const {
   ChanceLevel luck;
   std::vector<std::size_t> tried;
   std::vector<double> numbers;
@@ -205,10 +205,16 @@ Rubric::ChanceLevel Rubric::chance_level_of(const StepReport& report,
   if (numbers.empty()) return luck;
   std::ranges::sort(numbers);
   const Tensor& truth = trace_->at(report.step);
-  for (const std::size_t i : tried) {  // the share of the numbers that would be right here
-    const auto low = std::ranges::lower_bound(numbers, truth.values[i] - report.unit);
-    const auto high = std::ranges::upper_bound(numbers, truth.values[i] + report.unit);
-    luck.expected += static_cast<double>(high - low) / static_cast<double>(numbers.size());
+  const auto share_near = [&](double right) {  // of the numbers
+    const auto low = std::ranges::lower_bound(numbers, right - report.unit);
+    const auto high = std::ranges::upper_bound(numbers, right + report.unit);
+    return static_cast<double>(high - low) / static_cast<double>(numbers.size());
+  };
+  for (const std::size_t i : tried) {
+    const double right = truth.values[i];
+    luck.expected += share_near(right);
+    const double carried = from_yours.empty() ? right : from_yours[i];
+    if (!(std::abs(carried - right) <= 2 * report.unit)) luck.expected += share_near(carried);
   }
   return luck;
 }
@@ -263,12 +269,27 @@ std::vector<bool> Rubric::roots_at_chance(const CheckReport& report) const {
     if (!is_root[s]) continue;
     const ChanceLevel luck = chance_level_of(*submitted, worths_[s]);
     is_root[s] = luck.is_much_wrong();
-    all.tried += luck.tried;
-    all.right += luck.right;
-    all.expected += luck.expected;
+    all.add(luck);
   }
   constexpr double own_work = 0.4;
   return all.beyond() < own_work ? is_root : std::vector<bool>(worths_.size(), false);
+}
+
+// True if no more of all steps' cells is right than by chance, or hardly more.
+bool Rubric::is_at_chance(const CheckReport& report) const {
+  ChanceLevel all;
+  for (std::size_t s = 0; s < worths_.size(); ++s) {
+    const StepReport* submitted = report.find(trace_->steps[s].name);
+    if (submitted == nullptr) continue;
+    const auto nothing_changes = [](const std::string&, Tensor&) {};
+    const auto followed = computed_with(report.own, trace_->steps[s], nothing_changes);
+    const bool fits = followed && followed->values.size() == submitted->verdicts.size();
+    const std::span<const double> none;
+    all.add(chance_level_of(*submitted, worths_[s],
+                            fits ? std::span<const double>(followed->values) : none));
+  }
+  constexpr double hardly = 0.25;
+  return all.beyond() < hardly;
 }
 
 bool Rubric::has_part(const CheckReport& report) const {
@@ -287,7 +308,7 @@ bool Rubric::has_part(const CheckReport& report) const {
 Marks Rubric::of(const CheckReport& report) const {
   Marks marks = nothing();
   const std::vector<bool> by_luck = roots_at_chance(report);
-  const bool zeros = is_of_zeros(report);
+  const bool proves_nothing = is_of_zeros(report) || is_at_chance(report);
   TaintTracker of_changed(report.own);
   TaintTracker of_unexplained(report.own);
   for (const Given& given : trace_->givens) {
@@ -307,7 +328,8 @@ Marks Rubric::of(const CheckReport& report) const {
     const std::size_t s = *place;
     Ungraded worthless = ungraded_in(*submitted, worths_[s]);
     if (by_luck[s] && !is_explained(*submitted)) worthless = Ungraded::all;
-    if (zeros && submitted->verdict == Verdict::wrong) worthless = Ungraded::all;
+    if (proves_nothing && submitted->verdict == Verdict::wrong && !is_explained(*submitted))
+      worthless = Ungraded::all;
     if (worthless != Ungraded::nothing) {
       of_unexplained.mark_tainted(step.name, [](std::size_t) { return true; });
       marks.unexplained.push_back(step.name);

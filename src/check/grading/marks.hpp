@@ -64,6 +64,11 @@ class Rubric {
     double tried = 0;
     double right = 0;
     double expected = 0;
+    void add(const ChanceLevel& step) {
+      tried += step.tried;
+      right += step.right;
+      expected += step.expected;
+    }
     bool is_much_wrong() const { return right < tried * 2 / 3; }
     /// Mostly wrong, and at most twice as many right cells as by chance.
     bool is_no_more() const { return is_much_wrong() && right <= 2 * expected; }
@@ -72,9 +77,11 @@ class Rubric {
       return tried <= expected ? 1 : (right - expected) / (tried - expected);
     }
   };
-  ChanceLevel chance_level_of(const StepReport& report, const StepWorth& worth) const;
+  ChanceLevel chance_level_of(const StepReport& report, const StepWorth& worth,
+                              std::span<const double> from_yours = {}) const;
 
   std::vector<bool> roots_at_chance(const CheckReport& report) const;
+  bool is_at_chance(const CheckReport& report) const;
 
   enum class Ungraded { nothing, what_follows, all };
   Ungraded ungraded_in(const StepReport& report, const StepWorth& worth) const;

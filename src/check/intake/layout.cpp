@@ -169,23 +169,27 @@ std::vector<std::size_t> places_of(const std::vector<std::string>& wanted,
 }
 
 // Returns how badly a file of one head's size fits a head, from 0 to 1 a cell on average, in cells
-// where heads differ; 1 if there are none.
+// where heads differ; in all cells if none do.
 double misfit(const ParsedArray& written, std::span<const double> all, std::size_t head) {
   const std::size_t size = written.cells.size();
   const double finest = finest_unit(written);
-  double apart = 0;
-  double misfit = 0;
+  double apart = 0, misfit = 0, cells = 0, misfit_of_all = 0;
   for (std::size_t i = 0; i < size; ++i) {
     const double truth = all[head * size + i];
     bool tells = false;
     for (std::size_t k = i; k < all.size(); k += size) tells = tells || all[k] != truth;
     const Numeral cell = written.cells[i];
-    if (!tells || cell.is_blank()) continue;
+    if (cell.is_blank()) continue;
+    const double units = std::abs(cell.value - truth) / (2 * unit_of(written, finest, cell));
+    const double off = cell.value == truth ? 0 : std::min(1.0, units);
+    cells += 1;
+    misfit_of_all += off;
+    if (!tells) continue;
     apart += 1;
-    if (cell.value == truth) continue;
-    misfit += std::min(1.0, std::abs(cell.value - truth) / (2 * unit_of(written, finest, cell)));
+    misfit += off;
   }
-  return apart > 0 ? misfit / apart : 1;
+  if (apart > 0) return misfit / apart;
+  return cells > 0 ? misfit_of_all / cells : 1;
 }
 
 // Puts the rows, or the columns, in the order of the step's labels, and reports labels that the
@@ -196,10 +200,14 @@ void sort_by_labels(SubmittedFile& file, std::string_view line, const std::vecto
                     std::vector<std::string>& notes) {
   const bool are_rows = line == "row";
   auto& written = are_rows ? file.written.row_labels : file.written.column_labels;
-  std::vector<std::size_t> places = places_of(own, written);
-  if (places.empty()) places = places_of(other, written);
-  std::set<std::string_view> known(own.begin(), own.end());
-  known.insert(other.begin(), other.end());
+  std::vector<std::string> unquoted = own;  // " cat" without quotes has lost its blank
+  for (std::string& label : unquoted) label = trimmed(label);
+  std::vector<std::size_t> places;
+  std::set<std::string_view> known;
+  for (const auto* labels : {&own, &other, &std::as_const(unquoted)}) {
+    if (places.empty()) places = places_of(*labels, written);
+    known.insert(labels->begin(), labels->end());
+  }
   std::vector<std::string> unknown;
   for (const std::string& label : written) {
     const bool is_known = !are_named || label.empty() || !places.empty() || known.contains(label);
