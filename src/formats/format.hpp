@@ -155,8 +155,8 @@ std::string refusal(NumeralError fault, std::string_view token);
 [[noreturn]] void refuse_surplus(const std::string& where, std::size_t most);
 
 /// Makes `text` fit one line of a message: control characters and invalid UTF-8 become ?, and text
-/// beyond 40 bytes becomes an ellipsis.
-std::string printable(std::string_view text);
+/// beyond `longest` bytes becomes an ellipsis.
+std::string printable(std::string_view text, std::size_t longest = 40);
 
 /// Parses a handwritten cell: a numeral, a fraction (1/3), a root (√2, 2√3, 3/√2, √2/2) or a
 /// percentage (80%, with two decimals more than written). Fractions and roots are exact and get

@@ -52,7 +52,7 @@ ModelFiles from_index(const Path& index, const std::string& where) {
   std::vector<std::string> missing;
   for (const std::string& name : names) {
     files.weights.push_back(files.directory / name);
-    if (!is_there(files.weights.back())) missing.push_back(printable(name));
+    if (!is_there(files.weights.back())) missing.push_back(printable(name, longest_tensor_name));
   }
   if (missing.empty()) return files;
   refuse(where,
@@ -206,10 +206,11 @@ void refuse_unlisted(const SafetensorsEntry& entry, const std::filesystem::path&
   if (listed.empty()) return;
   const auto found = listed.find(entry.name);
   if (found != listed.end() && found->second == path.filename().string()) return;
-  throw InputError(fmt::format(
-      "{}: {} is in it, and the index {}; fetch the model again", where, printable(entry.name),
-      found == listed.end() ? "does not list that tensor"
-                            : "says it is in " + printable(found->second)));
+  throw InputError(fmt::format("{}: {} is in it, and the index {}; fetch the model again", where,
+                               printable(entry.name, longest_tensor_name),
+                               found == listed.end()
+                                   ? "does not list that tensor"
+                                   : "says it is in " + printable(found->second)));
 }
 
 }  // namespace
@@ -387,9 +388,9 @@ std::size_t count_layers(const Weights& weights, const std::string& start,
     const std::string_view part = dot == rest.npos ? "" : rest.substr(dot + 1);
     const bool is_known = contains(names.parts, part) || contains(names.buffers, part);
     if (!layer || !is_known) {
-      throw InputError(fmt::format("{}: no layer of a {} has a tensor {}; the layers have {}",
-                                   weights.where(), names.kind, printable(entry.name),
-                                   fmt::join(names.parts, ", ")));
+      throw InputError(fmt::format(
+          "{}: no layer of a {} has a tensor {}; the layers have {}", weights.where(), names.kind,
+          printable(entry.name, longest_tensor_name), fmt::join(names.parts, ", ")));
     }
     layers.insert(*layer);
   }
@@ -414,7 +415,8 @@ void refuse_unknown_tensors(const Weights& weights, const std::string& start, st
     const auto near = std::ranges::find_if(known, ends_alike);
     throw InputError(fmt::format(
         "{}: no {} whose tensors begin with \"{}\" has a tensor {}{}", weights.where(), kind,
-        start.substr(0, start.find_last_of('.', start.size() - 2) + 1), printable(entry.name),
+        start.substr(0, start.find_last_of('.', start.size() - 2) + 1),
+        printable(entry.name, longest_tensor_name),
         near == known.end() ? fmt::format("; outside its layers it has {}", fmt::join(known, ", "))
                             : fmt::format("; name it {}", *near)));
   }
@@ -427,7 +429,7 @@ std::string names_met(const Weights& weights) {
   std::vector<std::string> met;
   constexpr std::size_t enough = 4;
   for (const SafetensorsEntry& entry : weights.tensors()) {
-    if (met.size() < enough) met.push_back(printable(entry.name));
+    if (met.size() < enough) met.push_back(printable(entry.name, longest_tensor_name));
   }
   return met.empty() ? "no tensor at all" : fmt::format("{}, …", fmt::join(met, ", "));
 }

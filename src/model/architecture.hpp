@@ -11,6 +11,10 @@ namespace qkv::inline model {
 /// The name of the index of a model in several files.
 inline constexpr std::string_view model_index_name = "model.safetensors.index.json";
 
+/// How much of a tensor's name a message shows: a module's path may be long, and ends in what
+/// tells.
+inline constexpr std::size_t longest_tensor_name = 120;
+
 /// The files of a trained model: its weights in one or several files, and the directory with its
 /// configuration.
 struct ModelFiles {

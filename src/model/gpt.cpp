@@ -217,7 +217,7 @@ void refuse_other_readout(const Weights& weights) {
   for (const SafetensorsEntry& entry : weights.tensors()) {
     if (!entry.name.ends_with("lm_head.bias")) continue;
     throw InputError(fmt::format("{}: no GPT-2 has a tensor {}: its logits are norm · Wᵀ alone",
-                                 weights.where(), printable(entry.name)));
+                                 weights.where(), printable(entry.name, longest_tensor_name)));
   }
 }
 

@@ -87,10 +87,11 @@ const Family& family_of(const Weights& weights, const Config& config,
     if (family.traits) names.push_back(family.name);
   }
   if (!choice.family && !entry) {
-    throw InputError(fmt::format(
-        "{}: no config.json stands beside it to say which model this is: fetch it too, or write "
-        "--family with one of {}",
-        weights.where(), fmt::join(names, ", ")));
+    throw InputError(
+        fmt::format("{}: no config.json beside it has a model_type, which says which model this "
+                    "is: fetch it too, "
+                    "or write --family with one of {}",
+                    weights.where(), fmt::join(names, ", ")));
   }
   const std::string& wanted = choice.family ? *choice.family : entry->second.text;
   for (const Family& family : families()) {

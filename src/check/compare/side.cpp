@@ -325,7 +325,10 @@ void map_names(const std::vector<NameMap>& maps, const ComparedSide& other, Comp
     if (known.find(found->name) != nullptr) fitting.insert(found->map);
   }
   for (std::size_t m = 0; m < maps.size(); ++m) {
-    if (!used.contains(m)) refuse_idle(maps[m], maps[m].theirs, side);
+    const bool fits = std::ranges::any_of(
+        names, [&](const auto& name) { return mapped({maps[m]}, name.second).has_value(); });
+    if (fits && !used.contains(m)) continue;  // more specific maps took all that it fits
+    if (!fits) refuse_idle(maps[m], maps[m].theirs, side);
     if (!fitting.contains(m)) refuse_idle(maps[m], maps[m].ours, other);
   }
 }

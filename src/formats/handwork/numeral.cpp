@@ -292,8 +292,7 @@ void refuse_surplus(const std::string& where, std::size_t most) {
                      most, surplus_factor));
 }
 
-std::string printable(std::string_view text) {
-  constexpr std::size_t longest = 40;
+std::string printable(std::string_view text, std::size_t longest) {
   std::string shown;
   while (!text.empty()) {
     const std::size_t length = utf8_length(text);
