@@ -314,6 +314,14 @@ def a_map_has_to_fit_one_submission_of_a_class(folder):
     assert "no submission has an array or file \"soup\" that becomes a step" in done.stderr, done.stderr
 
 
+def a_map_may_be_covered_by_more_specific_ones(folder):
+    lesson, givens = the_lesson(folder)
+    arrays = computed(givens, PRECISIONS["float64"])
+    np.savez(folder / "d.npz", **{"x.Q": arrays["Q"], "x.K": arrays["K"]})
+    status, _ = compared(folder / "d.npz", lesson, "--map", "x.*=*", "--map", "x.Q=Q", "--map", "x.K=K")
+    equal(status, 0)
+
+
 def a_map_keeps_the_head(folder):
     equal(qkv("export", "two-heads", "-o", folder / "lesson", "--format", "npz").returncode, 0)
     steps = np.load(folder / "lesson" / "lesson.npz")
@@ -545,6 +553,7 @@ CLAIMS = [
     names_are_mapped_and_steps_required,
     check_maps_names_too,
     a_map_has_to_fit_one_submission_of_a_class,
+    a_map_may_be_covered_by_more_specific_ones,
     a_map_keeps_the_head,
     a_name_is_mapped_once,
     a_last_row_is_found_within_the_tolerance_and_without_its_name,

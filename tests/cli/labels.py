@@ -154,7 +154,55 @@ def a_lesson_reads_such_files(folder):
             assert np.array_equal(read[f"G{i}"], want), (path, words, read[f"G{i}"], want)
 
 
+BLANKS = """
+[[given]]
+name = "X"
+value = [[1, -2], [-3, 4], [5, 6]]
+rows = ["the", " cat", " sat"]
+[[step]]
+name = "R"
+op = "relu"
+of = ["X"]
+"""
+
+HEADS = """
+[[given]]
+name = "S"
+value = [[[1, 2], [3, 4]], [[5, 6], [7, 9]]]
+[[step]]
+name = "M"
+op = "mask"
+of = ["S"]
+kind = "sliding_window"
+width = 1
+[[step]]
+name = "A"
+op = "softmax"
+of = ["M"]
+"""
+
+
+def checked(folder, lesson, **files):
+    (folder / "lesson.toml").write_text(lesson)
+    (folder / "sheet").mkdir()
+    for name, text in files.items():
+        (folder / "sheet" / f"{name}.csv").write_text(text)
+    return qkv("check", folder / "lesson.toml", folder / "sheet", "--json")
+
+
+def a_label_without_quotes_may_have_lost_its_blank(folder):
+    done = checked(folder, BLANKS, R=",1,2\n cat,0,4\n sat,5,6\nthe,1,0\n")
+    equal(json.loads(done.stdout)["verdict"], "correct", done.stderr)
+
+
+def one_head_is_taken_for_a_head_where_all_have_its_numbers(folder):
+    done = checked(folder, HEADS, M="1,-inf\n-inf,4\n", A="1,0\n0,1\n")
+    equal((json.loads(done.stdout)["verdict"], done.returncode), ("incomplete", 0), done.stderr)
+
+
 CLAIMS = (
+    a_label_without_quotes_may_have_lost_its_blank,
+    one_head_is_taken_for_a_head_where_all_have_its_numbers,
     names_are_labels_or_numbers,
     a_submission_is_read_back,
     a_worksheet_is_read_back,
