@@ -87,6 +87,7 @@ std::string title_of(const Lesson& lesson, std::size_t number);
 struct ParsedLesson {
   Lesson lesson;
   std::vector<Fault> faults;
+  NameIndex declared = {};  ///< the names of the file's givens and steps, faulty ones too
 };
 
 /// A file built into the program: a built-in lesson's weights.

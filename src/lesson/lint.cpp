@@ -8,9 +8,16 @@
 namespace qkv::inline lesson {
 namespace {
 
-void lint_prose(const Prose& prose, const Trace& trace, std::vector<Fault>& faults) {
+// Of a lesson that is not `whole`, only what no faulty step can explain is reported.
+void lint_prose(const Prose& prose, const Trace& trace, bool whole, const NameIndex& declared,
+                std::vector<Fault>& faults) {
+  const auto is_of_faulty_step = [&](const ProseFault& fault) {
+    const bool is_made = fault.matrix.starts_with(gradient_name("")) || contains(fault.matrix, '.');
+    return fault.matrix.empty() || declared.contains(fault.matrix) || is_made;
+  };
   std::size_t lines = 0, looked_at = 0;
   for (const ProseFault& fault : prose_faults(prose.text, trace)) {  // in the order of their places
+    if (!whole && is_of_faulty_step(fault)) continue;
     for (; looked_at < fault.offset; ++looked_at) lines += prose.text[looked_at] == '\n' ? 1 : 0;
     faults.push_back(
         {{prose.place.line + lines, lines == 0 ? prose.place.column : 1}, fault.message});
@@ -90,12 +97,12 @@ std::vector<Fault> lint(const ParsedLesson& reading) {
   for (const StepFault& fault : evaluation.faults) {
     faults.push_back({lesson.texts[fault.step].place, fault.message});
   }
-  // If a step is missing, prose that names it can't be checked.
+  // If a step is missing, what names it can't be checked.
   const bool whole = faults.empty();
   for (std::size_t s = 0; s < std::min(lesson.texts.size(), lesson.recipe.steps.size()); ++s) {
     const StepText& text = lesson.texts[s];
     for (const Prose* prose : {&text.say, &text.notice, &text.questions, &text.answers}) {
-      if (whole) lint_prose(*prose, evaluation.trace, faults);
+      lint_prose(*prose, evaluation.trace, whole, reading.declared, faults);
       lint_width(*prose, faults);
     }
     if (!text.answers.text.empty() && text.questions.text.empty()) {

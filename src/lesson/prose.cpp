@@ -353,7 +353,11 @@ std::vector<ProseFault> prose_faults(std::string_view prose, const Trace& trace)
             piece_of(inside, trace);
           }
         } catch (const InputError& error) {
-          faults.push_back({offset, error.what()});
+          const std::string_view name = name_looked_up(inside);
+          const std::string_view plain = changes_in(inside).inside;
+          const bool is_of = name != plain.substr(0, plain.find(':'));
+          const bool is_matrix = !is_mark(inside) && is_of && !trace.find(name);
+          faults.push_back({offset, error.what(), std::string(is_matrix ? name : "")});
         }
       });
   return faults;

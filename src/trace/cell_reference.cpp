@@ -7,20 +7,27 @@
 namespace qkv::inline trace {
 namespace {
 
-// Splits at commas outside quotes. Quotes are kept, since "2" is a label and 2 an index.
+// Splits at commas outside quotes. Quotes are kept, since "2" is a label and 2 an index. A quote
+// that none closes at the end of its part is a label itself.
 std::vector<std::string> split(std::string_view inside) {
-  std::vector<std::string> parts(1);
-  bool quoted = false;
-  for (const char c : inside) {
-    if (c == '"') quoted = !quoted;
-    if (c == ',' && !quoted) {
-      parts.emplace_back();
-    } else {
-      parts.back() += c;
+  std::vector<std::string> parts;
+  const auto is_end_of_part = [&](std::size_t i) {
+    i = inside.find_first_not_of(' ', i);
+    return i == inside.npos || inside[i] == ',';
+  };
+  for (std::size_t start = 0;; ++start) {
+    start = std::min(inside.find_first_not_of(' ', start), inside.size());
+    std::size_t end = start;
+    if (inside.substr(start).starts_with('"')) {
+      end = inside.find('"', start + 1);
+      while (end != inside.npos && !is_end_of_part(end + 1)) end = inside.find('"', end + 1);
+      if (end == inside.npos) end = start;
     }
+    end = std::min(inside.find(',', end), inside.size());
+    parts.emplace_back(trimmed(inside.substr(start, end - start), " "));
+    if (end == inside.size()) return parts;
+    start = end;
   }
-  for (std::string& part : parts) part = trimmed(part, " ");
-  return parts;
 }
 
 std::size_t checked(std::size_t number, std::size_t size, std::string_view what,

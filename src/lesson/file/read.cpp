@@ -16,6 +16,7 @@ class LessonFile {
         files_(files),
         lesson_(result.lesson),
         faults_(result.faults),
+        declared_(result.declared),
         reader_(result.faults) {
     context_.directory = files.directory;
   }
@@ -28,6 +29,7 @@ class LessonFile {
     read_random(document_, context_, reader_);
     read_model();
     names_.declare(document_);
+    declared_ = names_.declared();
     each("given", [this](const toml::table& table) { read_one_given(table); });
     // Steps of a model that could not be read can't be checked.
     if (document_.contains("model") && model_steps_ == 0) return;
@@ -271,6 +273,7 @@ class LessonFile {
   const LessonFiles& files_;
   Lesson& lesson_;
   const std::vector<Fault>& faults_;
+  NameIndex& declared_;
   TomlReader reader_;
   GivenContext context_;
   LessonNames names_;

@@ -121,6 +121,7 @@ class LessonNames {
 
   bool is_defined(const std::string& name) const { return met_.contains(name); }
   bool is_declared(const std::string& name) const { return all_.contains(name); }
+  const NameIndex& declared() const { return all_; }
 
  private:
   NameIndex all_;

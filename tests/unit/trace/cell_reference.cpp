@@ -68,6 +68,8 @@ TEST_CASE("a cell is a name and its indices") {
   CHECK(indices("scores[3,2]") == "<3><2>");
   CHECK(indices(" h0.scores [ head 2 , 3 ,2 ] ") == "<head 2><3><2>");
   CHECK(indices("scores[\"a,b\",\",\"]") == "<\"a,b\"><\",\">");
+  CHECK(indices("scores[\",cat]") == "<\"><cat>");
+  CHECK(indices("scores[\"\"\",cat]") == "<\"\"\"><cat>");
   CHECK(indices("ids[1]") == "<1>");
 }
 
