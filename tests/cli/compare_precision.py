@@ -128,6 +128,38 @@ def printed_digits_show_the_type_of_the_whole_dump(folder):
         equal((status, said["first"]), (1, "scaled_scores"), f"{seed}")
 
 
+def a_softmax_in_half_precision_excuses_no_other_step(folder):
+    """Scores in sixteenths are numbers of every type; these are of a program in float32."""
+    q, k = np.array([[1.25, .5], [-2, .75], [.25, 1.5]]), np.array([[.75, 2], [1.25, -1.25], [-.5, .25]])
+    v = np.array([[1., 2], [0, 1], [3, 1]])
+    lesson = step_lesson(folder, 'op = "score"', Q=q, K=k)
+    lesson.write_text(lesson.read_text().replace('"y"', '"scores"') + f"""[[given]]
+name = "V"
+value = {v.tolist()}
+[[step]]
+name = "attention_weights"
+op = "softmax"
+of = ["scores"]
+[[step]]
+name = "context"
+op = "weighted_sum"
+of = ["attention_weights", "V"]
+""")
+    scores = q @ k.T
+    e = np.exp(scores - scores.max(1, keepdims=True))
+    weights = bfloat16(e / e.sum(1, keepdims=True))
+    for off, due in ((0, (0, None)), (2 ** -6, (1, "scores"))):
+        wrong = scores.copy()
+        wrong[0, 0] += off
+        np.savez(folder / "d.npz", scores=wrong.astype("f4"), attention_weights=weights,
+                 context=(weights @ v).astype("f4"))
+        status, said = compared(folder / "d.npz", lesson)
+        equal((status, said["first"]), due)
+    np.savez(folder / "d.npz", scores=scores.astype("f4"), attention_weights=weights,
+             context=(weights @ v).astype("f4"))
+    equal(compared(folder / "d.npz", lesson, "--strict")[1]["first"], "attention_weights")
+
+
 def planted_faults_are_found_at_their_step(folder):
     lesson, givens = the_lesson(folder)
     for precision, rounded in PRECISIONS.items():
@@ -546,6 +578,7 @@ CLAIMS = [
     a_mask_that_right_cells_contradict_is_no_fact,
     right_programs_pass_at_every_precision_and_in_every_form,
     printed_digits_show_the_type_of_the_whole_dump,
+    a_softmax_in_half_precision_excuses_no_other_step,
     planted_faults_are_found_at_their_step,
     a_softmax_in_half_precision_is_wrong_only_if_strict,
     an_overflow_is_a_difference_without_a_lesson,

@@ -195,6 +195,12 @@ def a_label_without_quotes_may_have_lost_its_blank(folder):
     equal(json.loads(done.stdout)["verdict"], "correct", done.stderr)
 
 
+def some_labels_may_have_lost_their_blanks(folder):
+    lesson = BLANKS.replace('" cat", " sat"', '" cat", " the"')
+    done = checked(folder, lesson, R=',1,2\n" the",5,6\ncat,0,4\nthe,1,0\n')
+    equal(json.loads(done.stdout)["verdict"], "correct", done.stderr)
+
+
 def one_head_is_taken_for_a_head_where_all_have_its_numbers(folder):
     done = checked(folder, HEADS, M="1,-inf\n-inf,4\n", A="1,0\n0,1\n")
     equal((json.loads(done.stdout)["verdict"], done.returncode), ("incomplete", 0), done.stderr)
@@ -202,6 +208,7 @@ def one_head_is_taken_for_a_head_where_all_have_its_numbers(folder):
 
 CLAIMS = (
     a_label_without_quotes_may_have_lost_its_blank,
+    some_labels_may_have_lost_their_blanks,
     one_head_is_taken_for_a_head_where_all_have_its_numbers,
     names_are_labels_or_numbers,
     a_submission_is_read_back,

@@ -240,6 +240,21 @@ def zeros_and_ones_at_random_earn_nothing(folder):
                                     for k in range(40)])
 
 
+def a_step_that_is_mostly_right_keeps_its_marks_among_others_at_chance(folder):
+    draw = random.Random(2)
+    right = folder / "right"
+    assert run("export", "self-attention", "-o", right, "--digits", 2).returncode == 0
+    sheet = filled(right, folder / "sheet", lambda _: f"{draw.uniform(0, 3):.2f}")
+    [path] = right.glob("*-Q.csv")
+    rows = list(csv.reader(path.open()))
+    rows[1][1] = "7.77"
+    with (sheet / path.name).open("w", newline="") as out:
+        csv.writer(out).writerows(rows)
+    [row], _ = table("self-attention", [sheet])
+    asked = sum(map(len, rows[1:])) - len(rows[1:])
+    assert float(row["Q"]) == asked - 1, row
+
+
 def a_neighbours_sheet_earns_nothing(folder):
     for options in (["--heads", 2], ["--causal"], ["--tokens", 4, "--d-model", 4]):
         words = "-".join(map(str, options))
@@ -299,7 +314,8 @@ def main():
              a_lone_unreadable_one_has_its_row_and_its_entry, a_student_without_a_readable_file_has_a_row,
              two_groups_keep_all_their_students, a_folder_of_archives_is_a_class,
              what_is_no_work_earns_nothing,
-             zeros_and_ones_at_random_earn_nothing, a_neighbours_sheet_earns_nothing,
+             zeros_and_ones_at_random_earn_nothing,
+             a_step_that_is_mostly_right_keeps_its_marks_among_others_at_chance, a_neighbours_sheet_earns_nothing,
              numbers_that_a_bias_would_fit_by_chance_earn_nothing, one_slip_costs_little]
     for test in tests:
         with tempfile.TemporaryDirectory() as name:

@@ -309,7 +309,6 @@ void adopt_names(const ComparedSide& other, ComparedSide& side) {
 void map_names(const std::vector<NameMap>& maps, const ComparedSide& other, ComparedSide& side) {
   const ComparedSideIndex known(other);
   std::map<std::string, std::string> names;  // the arrays' own, by their new ones
-  std::set<std::size_t> used, fitting;       // maps that match an array, and lead to a known name
   for (ComparedMatrix& matrix : side.matrices) {
     const auto found = mapped(maps, matrix.name);
     const std::string own = matrix.name;
@@ -320,16 +319,16 @@ void map_names(const std::vector<NameMap>& maps, const ComparedSide& other, Comp
           "--map: {} and {} of {} would both be {}; map each to a name of its own",
           printable(before->second), printable(own), side.name, printable(matrix.name)));
     }
-    if (!found) continue;
-    used.insert(found->map);
-    if (known.find(found->name) != nullptr) fitting.insert(found->map);
   }
-  for (std::size_t m = 0; m < maps.size(); ++m) {
-    const bool fits = std::ranges::any_of(
-        names, [&](const auto& name) { return mapped({maps[m]}, name.second).has_value(); });
-    if (fits && !used.contains(m)) continue;  // more specific maps took all that it fits
-    if (!fits) refuse_idle(maps[m], maps[m].theirs, side);
-    if (!fitting.contains(m)) refuse_idle(maps[m], maps[m].ours, other);
+  for (const NameMap& map : maps) {  // also one of which more specific maps take all that it fits
+    bool fits = false, is_known = false;
+    for (const auto& [name, own] : names) {
+      const auto alone = mapped({map}, own);
+      fits = fits || alone;
+      is_known = is_known || (alone && known.find(alone->name) != nullptr);
+    }
+    if (!fits) refuse_idle(map, map.theirs, side);
+    if (!is_known) refuse_idle(map, map.ours, other);
   }
 }
 

@@ -30,7 +30,7 @@ struct Match {
   std::size_t contradicted = 0;  // cells that do not match
   double misfit = 0;             // the largest distance of a matching cell, in units
   bool is_refuted = false;       // by right cells, where another makes all cells
-  bool is_lone_cell = false;     // one cell tells it, and right cells contradict it
+  bool is_lone_cell = false;     // at most one cell tells it; right cells contradict it
 };
 
 class Matcher {

@@ -212,9 +212,9 @@ Rubric::ChanceLevel Rubric::chance_level_of(const StepReport& report, const Step
   };
   for (const std::size_t i : tried) {
     const double right = truth.values[i];
-    luck.expected += share_near(right);
     const double carried = from_yours.empty() ? right : from_yours[i];
-    if (!(std::abs(carried - right) <= 2 * report.unit)) luck.expected += share_near(carried);
+    const bool is_other = !(std::abs(carried - right) <= 2 * report.unit);
+    luck.expected += std::min(1.0, share_near(right) + (is_other ? share_near(carried) : 0));
   }
   return luck;
 }
@@ -275,18 +275,17 @@ std::vector<bool> Rubric::roots_at_chance(const CheckReport& report) const {
   return all.beyond() < own_work ? is_root : std::vector<bool>(worths_.size(), false);
 }
 
-// True if no more of all steps' cells is right than by chance, or hardly more.
+// True if hardly more of all steps' cells are right, or follow, than by chance.
 bool Rubric::is_at_chance(const CheckReport& report) const {
   ChanceLevel all;
   for (std::size_t s = 0; s < worths_.size(); ++s) {
     const StepReport* submitted = report.find(trace_->steps[s].name);
     if (submitted == nullptr) continue;
-    const auto nothing_changes = [](const std::string&, Tensor&) {};
-    const auto followed = computed_with(report.own, trace_->steps[s], nothing_changes);
-    const bool fits = followed && followed->values.size() == submitted->verdicts.size();
-    const std::span<const double> none;
-    all.add(chance_level_of(*submitted, worths_[s],
-                            fits ? std::span<const double>(followed->values) : none));
+    const auto followed = result_of(trace_->steps[s], report.own.call(trace_->steps[s]));
+    std::span<const double> from_yours;
+    if (followed && followed->values.size() == submitted->verdicts.size())
+      from_yours = followed->values;
+    all.add(chance_level_of(*submitted, worths_[s], from_yours));
   }
   constexpr double hardly = 0.25;
   return all.beyond() < hardly;
@@ -308,7 +307,8 @@ bool Rubric::has_part(const CheckReport& report) const {
 Marks Rubric::of(const CheckReport& report) const {
   Marks marks = nothing();
   const std::vector<bool> by_luck = roots_at_chance(report);
-  const bool proves_nothing = is_of_zeros(report) || is_at_chance(report);
+  const bool zeros = is_of_zeros(report), by_chance = is_at_chance(report);
+  constexpr double mostly = 2.0 / 3;
   TaintTracker of_changed(report.own);
   TaintTracker of_unexplained(report.own);
   for (const Given& given : trace_->givens) {
@@ -328,8 +328,9 @@ Marks Rubric::of(const CheckReport& report) const {
     const std::size_t s = *place;
     Ungraded worthless = ungraded_in(*submitted, worths_[s]);
     if (by_luck[s] && !is_explained(*submitted)) worthless = Ungraded::all;
-    if (proves_nothing && submitted->verdict == Verdict::wrong && !is_explained(*submitted))
-      worthless = Ungraded::all;
+    const bool is_lucky = by_chance && !is_explained(*submitted) &&
+                          chance_level_of(*submitted, worths_[s]).beyond() < mostly;
+    if ((zeros || is_lucky) && submitted->verdict == Verdict::wrong) worthless = Ungraded::all;
     if (worthless != Ungraded::nothing) {
       of_unexplained.mark_tainted(step.name, [](std::size_t) { return true; });
       marks.unexplained.push_back(step.name);

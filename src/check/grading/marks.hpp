@@ -77,6 +77,8 @@ class Rubric {
       return tried <= expected ? 1 : (right - expected) / (tried - expected);
     }
   };
+  /// `from_yours` are the step's numbers as they follow from the learner's own; empty: these do not
+  /// count.
   ChanceLevel chance_level_of(const StepReport& report, const StepWorth& worth,
                               std::span<const double> from_yours = {}) const;
 

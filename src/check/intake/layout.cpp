@@ -158,14 +158,18 @@ std::vector<std::size_t> places_of(const std::vector<std::string>& wanted,
   if (wanted.size() != written.size()) return {};
   std::multimap<std::string_view, std::size_t> left;
   for (std::size_t k = 0; k < written.size(); ++k) left.emplace(written[k], k);
-  std::vector<std::size_t> places;
-  for (const std::string& label : wanted) {
+  const std::size_t none = written.size();
+  std::vector<std::size_t> places(wanted.size(), none);
+  const auto take = [&](std::size_t i, std::string_view label) {
     const auto first = left.lower_bound(label);
-    if (first == left.end() || first->first != label) return {};
-    places.push_back(first->second);
+    if (places[i] != none || first == left.end() || first->first != label) return;
+    places[i] = first->second;
     left.erase(first);
-  }
-  return places;
+  };
+  for (std::size_t i = 0; i < wanted.size(); ++i) take(i, wanted[i]);
+  // " cat" without quotes has lost its blank.
+  for (std::size_t i = 0; i < wanted.size(); ++i) take(i, trimmed(wanted[i]));
+  return contains(places, none) ? std::vector<std::size_t>() : places;
 }
 
 // Returns how badly a file of one head's size fits a head, from 0 to 1 a cell on average, in cells
@@ -200,14 +204,10 @@ void sort_by_labels(SubmittedFile& file, std::string_view line, const std::vecto
                     std::vector<std::string>& notes) {
   const bool are_rows = line == "row";
   auto& written = are_rows ? file.written.row_labels : file.written.column_labels;
-  std::vector<std::string> unquoted = own;  // " cat" without quotes has lost its blank
-  for (std::string& label : unquoted) label = trimmed(label);
-  std::vector<std::size_t> places;
-  std::set<std::string_view> known;
-  for (const auto* labels : {&own, &other, &std::as_const(unquoted)}) {
-    if (places.empty()) places = places_of(*labels, written);
-    known.insert(labels->begin(), labels->end());
-  }
+  std::vector<std::size_t> places = places_of(own, written);
+  if (places.empty()) places = places_of(other, written);
+  std::set<std::string_view> known(own.begin(), own.end());
+  known.insert(other.begin(), other.end());
   std::vector<std::string> unknown;
   for (const std::string& label : written) {
     const bool is_known = !are_named || label.empty() || !places.empty() || known.contains(label);

@@ -256,23 +256,24 @@ void adopt_common_type(const Trace& trace, std::vector<SubmittedArray>& arrays) 
       return detect_precision(array, trace.at(array.name).values) == kind.precision;
     });
   };
-  const auto has_evidence = [](const SubmittedArray& array) {
-    return std::ranges::any_of(array.cells.values(), is_evidence_of_type);
-  };
   const auto common = std::ranges::find_if(kinds, [&](const Coarser& kind) {
     const auto holds_it = [&](const SubmittedArray& array) { return holds(array, kind); };
     return std::ranges::all_of(arrays, holds_it) && is_shown(kind);
   });
   if (common == std::end(kinds)) return;
-  // One wrong number may be of a finer type than the program's other numbers.
-  for (const Coarser& kind : std::span(std::begin(kinds), common)) {
-    if (!is_shown(kind)) continue;
-    for (SubmittedArray& array : arrays) {
-      if (has_evidence(array) && holds(array, kind)) array.precision = kind.precision;
-    }
+  // One wrong number may be a float16 among a program's bfloat16 numbers.
+  const Coarser& coarsest = kinds[0];
+  std::vector<bool> are_coarsest(arrays.size(), false);
+  if (common->precision == Precision::float16 && is_shown(coarsest)) {
+    for (std::size_t i = 0; i < arrays.size(); ++i) are_coarsest[i] = holds(arrays[i], coarsest);
+    if (2 * std::ranges::count(are_coarsest, true) <= std::ssize(arrays))
+      are_coarsest.assign(arrays.size(), false);
   }
-  for (SubmittedArray& array : arrays) {
-    if (holds(array, *common)) array.precision = common->precision;
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    // Whole numbers are exact by hand.
+    const bool is_exact =
+        arrays[i].precision == Precision::digits && std::ranges::all_of(arrays[i].cells, is_whole);
+    if (!is_exact) arrays[i].precision = are_coarsest[i] ? coarsest.precision : common->precision;
   }
 }
 

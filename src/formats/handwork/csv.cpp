@@ -209,15 +209,18 @@ std::string joined_by_comma(Fields parts) {
 // One column with decimal commas, which looks like two columns. A whole number or a blank has no
 // comma.
 std::optional<Layout> decimal_commas(const Table& table, const Rows& rows, Size size) {
-  if (table.separator != ',' || size.columns != 1 || rows.size() != size.rows) return std::nullopt;
+  if (table.separator != ',' || size.columns != 1) return std::nullopt;
+  const auto with_empty = without_empty_edges(table, table.rows, size.rows);
+  const std::span<const Row> all = rows.size() == size.rows ? std::span(rows) : with_empty;
   const auto is_one_number = [&](const Row& row) {
     const Fields parts = table.of(row);
-    if (row.size == 1 && stands_for_blank(trimmed(parts[0].text))) return true;
+    const std::string_view only = trimmed(parts[0].text);
+    if (row.size == 1 && (only.empty() || stands_for_blank(only))) return true;
     return row.size <= 2 && std::ranges::none_of(parts, is_empty_field) &&
            parse_cell(joined_by_comma(parts), DecimalMark::comma).fault == NumeralError::none;
   };
-  if (!std::ranges::all_of(rows, is_one_number)) return std::nullopt;
-  return Layout{.rows = rows, .joins_commas = true};
+  if (all.size() != size.rows || !std::ranges::all_of(all, is_one_number)) return std::nullopt;
+  return Layout{.rows = Rows(all.begin(), all.end()), .joins_commas = true};
 }
 
 constexpr Reading* readings[] = {plain, labelled, named_columns, named_rows, decimal_commas};
