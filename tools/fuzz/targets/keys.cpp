@@ -15,8 +15,8 @@ void call(std::string_view bytes) {
   const auto number = [&](std::size_t i) {
     return std::size_t{static_cast<unsigned char>(bytes[i])};
   };
-  Walkthrough walk = walkthrough(*small_lesson(), {0, small_lesson()->trace.steps.size() - 1}, 4,
-                                 number(0) % 2 == 0);
+  Walkthrough walk = walkthrough(*small_lesson(), {0, small_lesson()->trace.steps.size() - 1},
+                                 {.colour = number(0) % 2 == 0});
   Stepper stepper(std::move(walk), {}, nowhere);
   stepper.resize({.rows = number(2), .columns = number(1)});
   KeyDecoder decoder;
