@@ -305,6 +305,7 @@ void learn_axes(Trace& trace, const Step& step, const AxisLabels& tokens,
   const bool plain_weights =
       call.inputs.size() > 1 && std::all_of(call.inputs.begin() + 1, call.inputs.end(),
                                             [](const Tensor* t) { return t->rank() < 3; });
+  // A padding mask has a row for each sentence: its scores are a batch.
   const bool are_scores = form.operands.size() > 1 && form.operands[0] == "query key" &&
                           !form.operands[1].starts_with("sentence");
   const auto counts_sentences = [&](const Given& given) {

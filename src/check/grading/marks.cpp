@@ -277,6 +277,8 @@ std::vector<bool> Rubric::roots_at_chance(const CheckReport& report) const {
 
 // True if hardly more of all steps' cells are right, or follow, than by chance.
 bool Rubric::is_at_chance(const CheckReport& report) const {
+  // Only wrong steps lose marks by it; a right sheet need not be worked out once more.
+  if (!contains(report.steps, Verdict::wrong, &StepReport::verdict)) return false;
   ChanceLevel all;
   for (std::size_t s = 0; s < worths_.size(); ++s) {
     const StepReport* submitted = report.find(trace_->steps[s].name);
