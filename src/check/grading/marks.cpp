@@ -213,7 +213,7 @@ Rubric::ChanceLevel Rubric::chance_level_of(const StepReport& report, const Step
   for (const std::size_t i : tried) {
     const double right = truth.values[i];
     const double carried = from_yours.empty() ? right : from_yours[i];
-    const bool is_other = !(std::abs(carried - right) <= 2 * report.unit);
+    const bool is_other = std::abs(carried - right) > 2 * report.unit;  // not if it is nan
     luck.expected += std::min(1.0, share_near(right) + (is_other ? share_near(carried) : 0));
   }
   return luck;
