@@ -1,7 +1,5 @@
 #include "page/pages.hpp"
 
-#include <regex>
-
 namespace qkv::inline page {
 namespace {
 
@@ -102,9 +100,20 @@ using PassageKind = Passage::Kind;
 
 // Words in which d_k, W_Q and the like have subscripts; the underscore stays in the text, unseen.
 std::string words_with_subscripts(std::string_view text) {
-  static const std::regex symbol("\\b([dWb])_(k|v|ff|model|Q|K|V|O)\\b");
-  return std::regex_replace(words_html(text), symbol,
-                            "<var>$1<span class=\"under\">_</span><sub>$2</sub></var>");
+  static constexpr std::string_view subscripts[] = {"k", "v", "ff", "model", "Q", "K", "V", "O"};
+  const std::string words = words_html(text);
+  std::string html;
+  for (std::size_t at = 0, end = 0; at < words.size(); at = end) {
+    while (end < words.size() && is_ascii_of(words[end], "_")) ++end;
+    end = std::max(end, at + 1);
+    const std::string_view word = std::string_view(words).substr(at, end - at);
+    const bool is_symbol = word.size() > 2 && contains(std::string_view("dWb"), word[0]) &&
+                           word[1] == '_' && contains(subscripts, word.substr(2));
+    html += is_symbol ? fmt::format("<var>{}<span class=\"under\">_</span><sub>{}</sub></var>",
+                                    word[0], word.substr(2))
+                      : std::string(word);
+  }
+  return html;
 }
 
 // The passage after its opening tags.
