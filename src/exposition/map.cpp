@@ -346,7 +346,15 @@ LessonMap map_of(const Trace& trace) { return MapBuilder(trace).result(); }
 
 std::string map_text(const LessonMap& map, std::size_t columns) {
   Lines lines = drawn_map(map, columns);
-  if (lines.empty()) lines = ChainWriter(map, columns).lines();
+  std::string_view legend = "A box is made from the one before its arrow, or from those after ←.";
+  if (lines.empty()) {
+    lines = ChainWriter(map, columns).lines();
+    legend = "A [box] is made from the one before its arrow and those after \"with\".";
+  }
+  if (std::ranges::any_of(map.boxes, [](const MapBox& box) { return box.from.size() > 1; })) {
+    for (const std::string& line : wrapped(legend, std::max<std::size_t>(columns, 16) - 2))
+      lines.push_back("  " + line);
+  }
   if (map.layers > 1) {
     lines.push_back(fmt::format("  {} stands for {} layers, one after the other: × {}", map.layer,
                                 map.layers, map.layers));

@@ -64,7 +64,8 @@ TEST_CASE("a short map is drawn as boxes, which name their origins where it is n
         "  ┌────────────────────────┐\n"
         "  │ context 2×2            │\n"
         "  │ ← attention_weights, V │\n"
-        "  └────────────────────────┘\n");
+        "  └────────────────────────┘\n"
+        "  A box is made from the one before its arrow, or from those after ←.\n");
 }
 
 TEST_CASE("where the boxes do not fit, the map is chains of them") {
@@ -75,7 +76,10 @@ TEST_CASE("where the boxes do not fit, the map is chains of them") {
         "    → [attention_weights 2×2]\n"
         "  X → [V 2×2]\n"
         "    → [context 2×2]\n"
-        "    with attention_weights\n");
+        "    with attention_weights\n"
+        "  A [box] is made from the one\n"
+        "  before its arrow and those\n"
+        "  after \"with\".\n");
 }
 
 TEST_CASE("a step's place on the map is named between what comes before and after") {
