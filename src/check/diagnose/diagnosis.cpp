@@ -305,7 +305,8 @@ std::vector<Diagnosis> diagnoses_of(const std::vector<Explanation>& explanations
                      .cells = explanation.cells,
                      .sure = explanation.sure,
                      .is_refuted = explanation.is_refuted,
-                     .kind = candidate.kind});
+                     .kind = candidate.kind,
+                     .copies = candidate.evidence.copies});
   }
   return found;
 }

@@ -31,6 +31,7 @@ struct Match {
   double misfit = 0;             // the largest distance of a matching cell, in units
   bool is_refuted = false;       // by right cells, where another makes all cells
   bool is_lone_cell = false;     // at most one cell tells it; right cells contradict it
+  bool is_zeros_only = false;    // the same of an earlier step that only zeros tell
 };
 
 class Matcher {
@@ -182,6 +183,24 @@ class Matcher {
     const auto in_a_row = [&](std::size_t start, std::size_t count) {
       return Patch{start, count, count, count};
     };
+    if (const auto& exchanged = candidate.numbers.exchanged()) {
+      const auto [a, b, length] = *exchanged;
+      std::size_t open = 0;
+      const auto has_the_others = [&, length = length](std::size_t run) {
+        std::size_t own = 0, explained = 0;
+        for (const std::size_t cell : open_cells_) {
+          if (cell / length != run) continue;
+          ++own;
+          explained += std::isinf(distance(candidate, cell)) ? 0 : 1;
+        }
+        open += own;
+        return explained > 0 && 2 * explained >= own;
+      };
+      // If only one has the other's numbers, they were not exchanged.
+      if (has_the_others(a) && has_the_others(b))
+        offer({a * length, 2 * length, (b - a) * length, length}, open);
+      return;
+    }
     if (candidate.scope == SlipScope::anything) {
       offer(in_a_row(0, all), open_cells_.size());
       for (std::size_t m = 0; all > size && m * size < all; ++m) {
@@ -192,17 +211,6 @@ class Matcher {
         for (std::size_t k = r; k < open_in_row_.size(); k += rows) open += open_in_row_[k];
         offer({r * columns, all / rows, size, columns}, open);
       }
-    }
-    if (const auto& exchanged = candidate.numbers.exchanged()) {
-      const auto [a, b, length] = *exchanged;
-      const auto open_in = [&, length = length](std::size_t run) {
-        const auto is_in = [&](std::size_t cell) { return cell / length == run; };
-        return static_cast<std::size_t>(std::ranges::count_if(open_cells_, is_in));
-      };
-      // If only one has the other's numbers, they were not exchanged.
-      if (open_in(a) > 0 && open_in(b) > 0)
-        offer({a * length, 2 * length, (b - a) * length, length}, open_in(a) + open_in(b));
-      return;
     }
     for (std::size_t m = 0; m * size < all; ++m) {
       for (std::size_t r = m * rows; r < (m + 1) * rows; ++r)
@@ -265,8 +273,9 @@ class Matcher {
     for (Match& fit : fits) {
       const bool is_early = candidates_[fit.candidate].step != mismatch_.step;
       fit.is_refuted = is_mistake(fit) && !fits_everywhere(fit);
-      fit.is_lone_cell =
-          fit.telling <= 1 && (fit.is_refuted || (is_early && !fits_everywhere(fit)));
+      const bool is_odd = fit.is_refuted || (is_early && !fits_everywhere(fit));
+      fit.is_lone_cell = fit.telling <= 1 && is_odd;
+      fit.is_zeros_only = fit.zeros == fit.telling && is_early && is_odd;
     }
     if (std::ranges::none_of(
             fits, [&](const Match& fit) { return is_mistake(fit) && !fit.is_refuted; })) {
@@ -288,9 +297,11 @@ class Matcher {
     const auto yields = [&](const Match& fit) {
       return candidates_[fit.candidate].evidence.yields;
     };
-    const bool over_lines = !std::ranges::all_of(fits, yields);
-    const bool over_all = std::ranges::any_of(
-        fits, [&](const Match& fit) { return !yields(fit) && scope(fit) == SlipScope::anything; });
+    const auto goes_first = [&](const Match& fit) { return !yields(fit) && !fit.is_zeros_only; };
+    const bool over_lines = std::ranges::any_of(fits, goes_first);
+    const bool over_all = std::ranges::any_of(fits, [&](const Match& fit) {
+      return goes_first(fit) && scope(fit) == SlipScope::anything;
+    });
     std::erase_if(fits, [&](const Match& fit) {
       return yields(fit) && (scope(fit) == SlipScope::line ? over_lines : over_all);
     });
@@ -326,8 +337,8 @@ class Matcher {
     found.push_back({.candidate = fit.candidate,
                      .cells = fit.cells,
                      .first = fit.first,
-                     .sure = !fit.is_refuted && !fit.is_lone_cell && fit.contradicted == 0 &&
-                             (in_full || candidate.room.empty()) &&
+                     .sure = !fit.is_refuted && !fit.is_lone_cell && !fit.is_zeros_only &&
+                             fit.contradicted == 0 && (in_full || candidate.room.empty()) &&
                              (fit.cells > 1 || !candidate.evidence.yields),
                      .is_refuted = fit.is_refuted});
   }

@@ -106,8 +106,9 @@ bool is_right(Verdict verdict) {
   return verdict == Verdict::correct || verdict == Verdict::rounding;
 }
 
-// True if known mistakes explain most wrong cells. Zeros are no evidence, and a slip of the pen or
-// a fitted number that is not sure may fit noise by chance.
+// True if known mistakes explain most wrong cells. Zeros are no evidence, and what is not sure may
+// fit noise by chance: a slip of the pen, a fitted number, or a mistake that leaves many cells
+// open. Copied numbers may be a neighbour's.
 bool is_explained(const StepReport& step) {
   std::size_t telling = 0;
   for (std::size_t i = 0; i < step.verdicts.size(); ++i) {
@@ -115,8 +116,11 @@ bool is_explained(const StepReport& step) {
     telling += step.verdicts[i] == Verdict::wrong && std::isfinite(x) && x != 0 ? 1 : 0;
   }
   std::size_t explained = 0;
-  for (const Diagnosis& mistake : step.mistakes)
-    explained += mistake.kind == CandidateKind::mistake || mistake.sure ? mistake.cells : 0;
+  for (const Diagnosis& mistake : step.mistakes) {
+    const bool fits =
+        mistake.kind == CandidateKind::mistake && 4 * mistake.cells >= 3 * step.cells.wrong;
+    explained += !mistake.copies && (fits || mistake.sure) ? mistake.cells : 0;
+  }
   if (step.verdict == Verdict::shape) return !step.mistakes.empty() || step.only_shape_differs;
   return telling > 0 && 2 * explained >= step.cells.wrong;
 }

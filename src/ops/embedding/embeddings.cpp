@@ -77,8 +77,11 @@ Versions other_rows(const StepView& step) {
 }
 
 constexpr Mistake embed_mistakes[] = {
-    {"embed.other-row", "This is another row of {1}.", "Which id has this token?", other_rows,
-     fitted_evidence},
+    {"embed.other-row",
+     "This is another row of {1}.",
+     "Which id has this token?",
+     other_rows,
+     {.is_fitted = true, .copies = true}},
 };
 
 // Each token's gradient goes to the table's row that it looked up; a repeated row gets the sum.

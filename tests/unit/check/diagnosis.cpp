@@ -437,6 +437,14 @@ TEST_CASE("two rows that are swapped in every head are named") {
   CHECK(found_at(swapped, "S").front().cells == 12);
 }
 
+TEST_CASE("rows that hold the next row's numbers, the last one right, are not swapped") {
+  const Task task(lesson_of(given("A", "[[12, 25], [37, 41], [58, 63]]") +
+                            given("B", "[[0, 0], [0, 0], [0, 0]]") +
+                            step("S", "add", R"(["A", "B"])")));
+  CHECK(mistakes(checked(task, {{"S", "37,41\n58,63\n58,63\n"}}), "S") == "slip.neighbour");
+  CHECK(mistakes(checked(task, {{"S", "37,41\n12,25\n58,63\n"}}), "S") == "slip.rows-swapped");
+}
+
 TEST_CASE("two exchanged cells are named, and neither where a third is wrong") {
   const Task task(lesson_of(given("A", "[[1, 2, 4], [8, 16, 32]]") +
                             given("B", "[[0, 0, 0], [0, 0, 0]]") +

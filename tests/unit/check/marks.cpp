@@ -55,6 +55,19 @@ TEST_CASE("an undecided cell earns nothing") {
   CHECK(marks.steps[1].marks == 3);
 }
 
+TEST_CASE("a mistake that may explain half of a neighbour's ids earns nothing behind them") {
+  const Task task(
+      "title = \"t\"\n[[given]]\nname = \"ids\"\nvalue = [0, 3, 1, 4]\n"
+      "[[given]]\nname = \"E\"\nvalue = [[1, 5], [2, 7], [9, 4], [6, 3], [8, 2], [5, 9]]\n"
+      "[[step]]\nname = \"X\"\nop = \"embed\"\nof = [\"ids\", \"E\"]\n"
+      "[[step]]\nname = \"Y\"\nop = \"add\"\nof = [\"X\", \"X\"]\n");
+  // The neighbour's ids are 1, 0, 2, 3: two of them are the learner's and one more.
+  const Texts theirs = {{"X", "2,7\n1,5\n9,4\n6,3\n"}, {"Y", "4,14\n2,10\n18,8\n12,6\n"}};
+  const Marks marks = Rubric(task.lesson, task.trace).of(checked(task, theirs));
+  CHECK(marks.steps[0].marks == 0);
+  CHECK(marks.steps[1].marks == 0);
+}
+
 TEST_CASE("what an unexplained step takes away is known, and may be given in part") {
   const Texts texts = {{"P", "7.3,11.9\n5.7,13.1\n"},
                        {"Y", "14.6,23.8\n11.4,26.2\n"},

@@ -106,6 +106,42 @@ TEST_CASE("an array of zeros is no mask") {
         "tile.zero");
 }
 
+TEST_CASE("one row of zeros behind a mask is not called a mistake in the mask as a fact") {
+  const Task task(R"(
+title = "Three words"
+[[given]]
+name = "scores"
+value = [[1, 2, 0], [0, 1, 1], [2, -1, 3]]
+[[given]]
+name = "V"
+value = [[1, 2, 3, 5], [4, 1, 7, 2], [2, 8, 1, 3]]
+[[step]]
+name = "masked_scores"
+op = "mask"
+of = ["scores"]
+kind = "causal"
+[[step]]
+name = "attention_weights"
+op = "softmax"
+of = ["masked_scores"]
+[[step]]
+name = "context"
+op = "weighted_sum"
+of = ["attention_weights", "V"]
+)");
+  for (const std::size_t row : {0U, 2U}) {
+    std::vector<double> numbers(task.trace.at("context").values.begin(),
+                                task.trace.at("context").values.end());
+    std::fill_n(numbers.begin() + std::ptrdiff_t(4 * row), 4, 0.0);
+    Submission work = submission_of({{"context", "0,0,0,0\n0,0,0,0\n0,0,0,0\n"}}, task.trace);
+    work.files[0].written = array_of_values({3, 4}, numbers, Precision::float64);
+    const CheckReport report = check_submission(task.lesson, task.trace, work, {});
+    CHECK(mistakes(report, "context").find("tile.zero") != std::string::npos);
+    for (const Diagnosis& found : report.steps[0].mistakes)
+      CHECK((found.id == "tile.zero" || !found.sure));
+  }
+}
+
 TEST_CASE("a part of masked scores has the part of the mask") {
   const Task task(R"(
 title = "Two columns of three"
