@@ -196,6 +196,19 @@ double misfit(const ParsedArray& written, std::span<const double> all, std::size
   return cells > 0 ? misfit_of_all / cells : 1;
 }
 
+// Returns how far a file's numbers are from a head's, relative to their size. The rounding of
+// earlier steps moves them by some units, but not by much.
+double relative_distance(const ParsedArray& written, std::span<const double> right) {
+  double squares = 0, size = 0;
+  for (std::size_t i = 0; i < right.size(); ++i) {
+    const double gap = written.cells[i].value - right[i];
+    if (!std::isfinite(gap)) continue;
+    squares += gap * gap;
+    size += right[i] * right[i];
+  }
+  return size > 0 ? std::sqrt(squares / size) : infinity;
+}
+
 // Puts the rows, or the columns, in the order of the step's labels, and reports labels that the
 // step does not have; over a line that the lesson does not name they are the learner's own, unless
 // they are its numbers. A transposed matrix has the labels of `other`.
@@ -271,8 +284,18 @@ void find_head(SubmittedFile& file, const Trace& trace, std::vector<std::string>
   std::vector<double> misfits;
   for (std::size_t m = 0; m < tensor.matrices(); ++m)
     misfits.push_back(misfit(file.written, shown.values, m));
-  const auto best = std::ranges::min_element(misfits);
-  if (*best > 0.5) return;
+  auto best = std::ranges::min_element(misfits);
+  if (*best > 0.5) {
+    constexpr double near = 0.05, clearly = 5;
+    for (std::size_t m = 0; m < misfits.size(); ++m) {
+      misfits[m] = relative_distance(
+          file.written,
+          std::span<const double>(shown.values).subspan(m * rows * columns, rows * columns));
+    }
+    best = std::ranges::min_element(misfits);
+    const auto is_as_near = [&](double other) { return other < clearly * *best; };
+    if (*best > near || std::ranges::count_if(misfits, is_as_near) > 1) return;
+  }
   const auto head = static_cast<std::size_t>(best - misfits.begin());
   file.leading = leading_index(tensor, head);
   file.written.shape = {rows, columns};

@@ -272,6 +272,12 @@ TEST_CASE("a file in which half of the cells fit one head is taken for it") {
   CHECK(submission.files.front().leading == std::vector<std::size_t>{1});
 }
 
+TEST_CASE("the rounding of earlier steps does not hide a head") {
+  const Directory directory(Files{{"halves.csv", "2.0400,0.9800\n1.0300,3.0500\n"}});
+  const Submission submission = read_submission(directory.path(), labelled().trace);
+  CHECK(submission.files.front().leading == std::vector<std::size_t>{1});
+}
+
 TEST_CASE("a file of one head's size that fits no head is not taken for one") {
   const Directory directory(Files{{"halves.csv", "5.00,6.00\n7.00,8.00\n"}});
   const Submission submission = read_submission(directory.path(), labelled().trace);
