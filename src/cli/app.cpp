@@ -175,12 +175,9 @@ struct GlobalOptions {
 void declare(CLI::App& app, GlobalOptions& own) {
   app.set_version_flag("--version", "qkv " QKV_VERSION);
   app.add_flag("--verbose", own.verbose, "With --version: also the libraries in it");
-  std::vector<std::string> names;
-  for (const ColourName& colour : colour_names) names.emplace_back(colour.name);
+  const auto names = mapped<std::string>(colour_names, &ColourName::name);
   const auto choose = [&common = own.common](const std::string& name) {
-    for (const ColourName& colour : colour_names) {
-      if (colour.name == name) common.colour = colour.choice;
-    }
+    common.colour = find_by(colour_names, name, &ColourName::name)->choice;
   };
   app.add_option_function<std::string>(
          "--color", choose, fmt::format("Shade numbers by their size: {}", fmt::join(names, ", ")))

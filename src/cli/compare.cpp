@@ -78,7 +78,7 @@ ComparedSide side_of_files(const std::string& name, const OptionsOfFile& options
   if (lesson) {
     const NameOptions names = names_of(options.names);
     const auto is_mapped = [&](std::string_view array) {
-      return mapped(names.maps, array).has_value();
+      return mapped_name(names.maps, array).has_value();
     };
     scheme = adopt_scheme(names.scheme, lesson->trace, is_mapped, arrays.matrices);
   }

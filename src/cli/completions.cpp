@@ -52,9 +52,7 @@ std::optional<TypedLine> line_of(const CLI::App& root, const std::vector<std::st
 }
 
 std::vector<std::string> lesson_names() {
-  std::vector<std::string> names;
-  for (const BuiltInLesson& lesson : built_in_lessons()) names.emplace_back(lesson.name);
-  return names;
+  return mapped<std::string>(built_in_lessons(), &BuiltInLesson::name);
 }
 
 // The steps of the lesson on the line, or of the first lesson if there is none. None if it has
@@ -112,11 +110,10 @@ std::vector<std::string> option_lines(const CLI::App& root, const CLI::App* comm
 }
 
 std::vector<std::string> command_lines(const CLI::App& root) {
-  std::vector<std::string> lines;
-  for (const CLI::App* command : root.get_subcommands([](const CLI::App*) { return true; })) {
-    lines.push_back(command->get_name() + "\t" + command->get_description());
-  }
-  return lines;
+  const auto line_of = [](const CLI::App* command) {
+    return command->get_name() + "\t" + command->get_description();
+  };
+  return mapped(root.get_subcommands([](const CLI::App*) { return true; }), line_of);
 }
 
 // bash cuts --step=scores in three words.

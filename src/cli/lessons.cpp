@@ -18,18 +18,14 @@ struct LessonsOptions {
 };
 
 nlohmann::ordered_json json_of(const Lesson& lesson) {
-  nlohmann::ordered_json steps = nlohmann::ordered_json::array();
-  for (const StepRecipe& step : lesson.recipe.steps) steps.push_back(step.name);
   return {{"name", lesson.name},
           {"title", lesson.title},
           {"teaches", lesson.summary},
-          {"steps", steps}};
+          {"steps", mapped(lesson.recipe.steps, &StepRecipe::name)}};
 }
 
 std::string json_text(const std::vector<Lesson>& lessons) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const Lesson& lesson : lessons) list.push_back(json_of(lesson));
-  return json_document(list);
+  return json_document(mapped(lessons, json_of));
 }
 
 std::string paragraph(const std::string& prose, std::size_t width) {
@@ -94,19 +90,15 @@ std::string about(const Lesson& lesson, const Terminal& output) {
 
 // One name per line, for shells: the lessons of the course, or the steps of one lesson.
 std::string names_of(const LessonsOptions& options, const std::vector<Lesson>& lessons) {
-  std::string text;
-  if (options.lesson.empty()) {
-    for (const Lesson& lesson : lessons) text += lesson.name + "\n";
-  } else {
-    for (const StepRecipe& step : lessons.front().recipe.steps) text += step.name + "\n";
-  }
-  return text;
+  const auto names = options.lesson.empty()
+                         ? mapped(lessons, &Lesson::name)
+                         : mapped(lessons.front().recipe.steps, &StepRecipe::name);
+  return fmt::format("{}\n", fmt::join(names, "\n"));
 }
 
 std::string source_of(const std::string& name) {
-  for (const BuiltInLesson& built_in : built_in_lessons()) {
-    if (built_in.name == name) return std::string(built_in.toml);
-  }
+  const auto* built_in = find_by(built_in_lessons(), name, &BuiltInLesson::name);
+  if (built_in) return std::string(built_in->toml);
   find_lesson(name);  // throws with the nearest name, if there is no such file either
   throw InputError(fmt::format(
       "{} is a file of your own already; --source prints a built-in lesson", sanitise(name)));
@@ -118,11 +110,9 @@ std::vector<Lesson> wanted_lessons(const LessonsOptions& options) {
     if (!reading.faults.empty()) load_lesson(options.lesson);  // throws all faults
     return {std::move(reading.lesson)};
   }
-  std::vector<Lesson> lessons;
-  for (const BuiltInLesson& built_in : built_in_lessons()) {
-    lessons.push_back(find_lesson(std::string(built_in.name)).lesson);
-  }
-  return lessons;
+  return mapped(built_in_lessons(), [](const BuiltInLesson& built_in) {
+    return find_lesson(std::string(built_in.name)).lesson;
+  });
 }
 
 std::string listing(const LessonsOptions& options, const CommonOptions& common) {

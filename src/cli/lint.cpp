@@ -16,8 +16,6 @@ struct LintOptions {
   bool operations = false;
 };
 
-bool is_error(const Fault& fault) { return fault.kind == Fault::Kind::error; }
-
 // Adds advice for lessons of hand-work size; undetectable mistakes also on request.
 void add_advice(const Lesson& lesson, const LintOptions& options, std::vector<Fault>& faults) {
   const Trace trace = evaluate(lesson.recipe);
@@ -53,7 +51,7 @@ void print_faults(const Lesson& lesson, const std::vector<Fault>& faults) {
 bool lint_one(const std::string& file, const LintOptions& options) {
   const ParsedLesson reading = find_lesson(file);
   std::vector<Fault> faults = lint(reading);
-  const bool good = std::none_of(faults.begin(), faults.end(), is_error);
+  const bool good = !contains(faults, Fault::Kind::error, &Fault::kind);
   if (good) add_advice(reading.lesson, options, faults);
   print_faults(reading.lesson, faults);
   if (faults.empty()) print(sanitise(file) + ": good\n");

@@ -41,13 +41,11 @@ void refuse_groups(const NewOptions& options, std::size_t heads) {
         "--kv-heads: heads share keys in --style llama only; add that, or leave --kv-heads out");
   }
   if (heads % *options.key_heads == 0) return;
-  std::string fitting;
-  for (std::size_t k = 1; k <= heads; ++k) {
-    if (heads % k == 0) fitting += fmt::format("{}{}", fitting.empty() ? "" : ", ", k);
-  }
+  const auto fitting =
+      places_where(heads + 1, [&](std::size_t k) { return k > 0 && heads % k == 0; });
   throw InputError(
       fmt::format("--kv-heads: {} heads of queries can't share {} of keys evenly; write one of {}",
-                  heads, *options.key_heads, fitting));
+                  heads, *options.key_heads, fmt::join(fitting, ", ")));
 }
 
 NewLesson wishes_of(const NewOptions& options) {

@@ -138,10 +138,9 @@ std::string check_targets(const std::string& text) {
 }
 
 std::vector<std::size_t> ids_in(const std::string& list) {
-  std::vector<std::size_t> ids;
-  for (const std::string_view word : split(list, ','))
-    ids.push_back(parse_number<std::size_t>(trimmed(word)).value());
-  return ids;
+  return mapped(split(list, ','), [](std::string_view word) {
+    return parse_number<std::size_t>(trimmed(word)).value();
+  });
 }
 
 // What a model's files may not tell.
@@ -161,8 +160,7 @@ void add_model_settings(CLI::App& app, ModelSettings& settings) {
       ->allow_extra_args(false);
   add_number(app, "--model-heads", settings.heads, count_from(1),
              "Heads of a layer, if the model's file does not say");
-  std::vector<std::string> names;
-  for (const Family& family : families()) names.emplace_back(family.name);
+  const auto names = mapped<std::string>(families(), &Family::name);
   add_value(app, "--family", settings.family, "NAME",
             fmt::format("The model's family, if the file does not say: {}", fmt::join(names, ", ")))
       ->check(one_of(names));

@@ -34,11 +34,9 @@ StackSizes whole_sizes(const ParamsOptions& options) {
 int run(const ParamsOptions& options, const CommonOptions&) {
   const StackSizes sizes = whole_sizes(options);
   const StackCount count = parameters_of(sizes);
-  std::vector<AttentionCells> patterns;
-  for (const std::uint64_t context :
-       options.contexts.empty() ? standard_contexts() : options.contexts) {
-    patterns.push_back(attention_cells(context, sizes));
-  }
+  const auto patterns =
+      mapped(options.contexts.empty() ? standard_contexts() : options.contexts,
+             [&](std::uint64_t context) { return attention_cells(context, sizes); });
   print(options.json ? params_json(count, patterns) : params_text(count, patterns));
   return 0;
 }

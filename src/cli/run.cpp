@@ -150,11 +150,9 @@ struct RunOptions : StepChoice {
 
 StepRange layer_of(const Trace& trace, std::size_t layer) {
   const auto places_in = [&](std::size_t wanted) {
-    std::vector<std::size_t> places;
-    for (std::size_t s = 0; s < trace.steps.size(); ++s) {
-      if (is_in_layer(trace.steps[s].name, fmt::format("h{}", wanted))) places.push_back(s);
-    }
-    return places;
+    return places_where(trace.steps.size(), [&](std::size_t s) {
+      return is_in_layer(trace.steps[s].name, fmt::format("h{}", wanted));
+    });
   };
   const std::vector<std::size_t> places = places_in(layer);
   if (!places.empty()) return {places.front(), places.back(), places};

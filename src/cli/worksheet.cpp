@@ -34,11 +34,10 @@ bool is_filled_in(const fs::path& path, std::string_view blank) {
 }
 
 void refuse_filled_in(const fs::path& directory, const std::vector<ExportedFile>& files) {
-  std::vector<std::string> filled;
-  for (const ExportedFile& file : files) {
-    const bool given = file.name.starts_with("given-");
-    if (!given && is_filled_in(directory / file.name, file.bytes)) filled.push_back(file.name);
-  }
+  const auto is_filled = [&](const ExportedFile& file) {
+    return !file.name.starts_with("given-") && is_filled_in(directory / file.name, file.bytes);
+  };
+  const auto filled = filtered(files, is_filled, &ExportedFile::name);
   if (filled.empty()) return;
   throw InputError(fmt::format(
       "{} holds other numbers{}, and a blank worksheet would replace them; name another "

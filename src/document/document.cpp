@@ -91,9 +91,7 @@ constexpr DocumentFormat markdown_format{.heading = markdown_heading,
 constexpr std::size_t max_document_cells = 4096;
 
 std::vector<std::string> safe_labels(const std::vector<std::string>& labels) {
-  std::vector<std::string> safe;
-  for (const std::string& label : labels) safe.push_back(sanitise_label(label));
-  return safe;
+  return mapped(labels, sanitise_label);
 }
 
 DocumentTable table_of(std::size_t rows, std::size_t columns, std::span<const double> values,

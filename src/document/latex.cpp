@@ -147,11 +147,9 @@ struct TableBlock {
 };
 
 std::string row_text(const DocumentTable& table, std::size_t row, const TableBlock& block) {
-  std::string text;
-  for (std::size_t j = block.column; j < block.column + block.columns; ++j) {
-    text += (j == block.column ? "" : " & ") + number_text(table.rows[row][j], table.style);
-  }
-  return text + " \\\\\n";
+  const auto numbers = mapped(std::span(table.rows[row]).subspan(block.column, block.columns),
+                              [&](double number) { return number_text(number, table.style); });
+  return fmt::format("{} \\\\\n", fmt::join(numbers, " & "));
 }
 
 // The numbers without labels.

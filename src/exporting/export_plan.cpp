@@ -51,11 +51,9 @@ CsvMatrix csv_matrix(const Tensor& shown, std::size_t index, const MatrixLabels&
 
 /// A file's tensors in display layout.
 std::vector<NamedTensor> shown(const FileContext& job) {
-  std::vector<NamedTensor> tensors;
-  for (const ExportEntry& entry : job.entries) {
-    tensors.push_back({entry.name, as_shown(*entry.tensor, job.trace->token_layout)});
-  }
-  return tensors;
+  return mapped(job.entries, [&](const ExportEntry& entry) {
+    return NamedTensor{entry.name, as_shown(*entry.tensor, job.trace->token_layout)};
+  });
 }
 
 void export_csv(const FileContext& job, const Sink& sink) {

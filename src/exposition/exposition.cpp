@@ -151,7 +151,7 @@ class StepDescriber {
 
   // Hidden givens are only named, unless all are requested.
   void givens() {
-    std::string unshown;
+    std::vector<std::string> unshown;
     for (const Given* given : new_givens_of(trace_, step_)) {
       if (!is_wanted(given->name)) continue;
       const std::string shape = shown_shape(given->tensor, trace_.token_layout);
@@ -164,10 +164,10 @@ class StepDescriber {
                         .before = own_numbers(given->name, given->tensor),
                         .head = outline_.head});
       } else {
-        unshown += fmt::format("{}{} ({})", unshown.empty() ? "" : ", ", given->name, shape);
+        unshown.push_back(fmt::format("{} ({})", given->name, shape));
       }
     }
-    if (!unshown.empty()) add(HiddenGivens{unshown});
+    if (!unshown.empty()) add(HiddenGivens{fmt::format("{}", fmt::join(unshown, ", "))});
   }
 
   std::shared_ptr<const Tensor> own_numbers(const std::string& name, const Tensor& now) const {
@@ -267,19 +267,16 @@ std::string changes_text(const Step& step, const Trace& before, int digits) {
                        shown_shape(then, before.token_layout));
   }
   if (!comparable(now, then)) return "changed: the words are not the lesson's";
-  std::vector<std::size_t> changed;
-  for (std::size_t i = 0; i < now.values.size(); ++i) {
-    if (differs(now.values[i], then.values[i])) changed.push_back(i);
-  }
+  const auto changed = places_where(
+      now.values.size(), [&](std::size_t i) { return differs(now.values[i], then.values[i]); });
   if (changed.empty()) return "changed: nothing; all numbers are the lesson's";
-  std::string text = fmt::format("changed: {} of {} cells: ", changed.size(), now.values.size());
-  for (std::size_t k = 0; k < std::min(changed.size(), max_cells); ++k) {
-    const std::size_t i = changed[k];
-    text += fmt::format("{}{} {}", k == 0 ? "" : ", ",
-                        reference_text(cell_at("", now, i), now, before.token_layout),
-                        change_text(then.values[i], now.values[i], digits));
-  }
-  return text + (changed.size() > max_cells ? ", …" : "");
+  const auto shown = std::span(changed).first(std::min(changed.size(), max_cells));
+  const auto changes = mapped(shown, [&](std::size_t i) {
+    return fmt::format("{} {}", reference_text(cell_at("", now, i), now, before.token_layout),
+                       change_text(then.values[i], now.values[i], digits));
+  });
+  return fmt::format("changed: {} of {} cells: {}{}", changed.size(), now.values.size(),
+                     fmt::join(changes, ", "), changed.size() > max_cells ? ", …" : "");
 }
 
 std::vector<Passage> with_introduction(const ProseBlock& words) {

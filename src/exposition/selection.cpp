@@ -93,8 +93,7 @@ class TokenRow {
     if (number_) return *number_ - 1;
     const std::vector<std::size_t> places = places_of_label(text_, axis, batch);
     if (places.size() > 1) {
-      std::vector<std::size_t> numbers;
-      for (const std::size_t place : places) numbers.push_back(place + 1);
+      const auto numbers = mapped(places, [](std::size_t place) { return place + 1; });
       throw InputError(fmt::format("--row {0}: \"{0}\" stands at rows {1}; write the number", text_,
                                    fmt::join(numbers, " and ")));
     }

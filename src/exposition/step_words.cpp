@@ -120,9 +120,7 @@ std::vector<const Given*> new_givens_of(const Trace& trace, const Step& step) {
     const auto place = trace.given_names.place(name);
     if (place && first_user(trace, name) == step.name) places.insert(*place);
   }
-  std::vector<const Given*> result;
-  for (const std::size_t place : places) result.push_back(&trace.givens[place]);
-  return result;
+  return mapped(places, [&](std::size_t place) { return &trace.givens[place]; });
 }
 
 }  // namespace qkv::inline exposition

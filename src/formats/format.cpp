@@ -69,11 +69,7 @@ bool is_readable(const fs::path& path) {
 }
 
 std::vector<std::string_view> readable_extensions() {
-  std::vector<std::string_view> extensions;
-  for (const Format& format : all_formats) {
-    if (format.read != nullptr) extensions.push_back(format.extension);
-  }
-  return extensions;
+  return filtered(all_formats, &Format::read, &Format::extension);
 }
 
 }  // namespace qkv::inline formats

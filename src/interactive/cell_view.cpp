@@ -107,19 +107,15 @@ std::size_t columns_for(const Walkthrough& walk, const MarkedMatrix& one, std::s
 
 std::vector<MatrixPane> panes_of(const Walkthrough& walk, const std::vector<MarkedMatrix>& matrices,
                                  std::size_t columns, std::size_t rows, MatrixCache& matrix_cache) {
-  std::vector<MatrixPane> blocks;
-  for (const MarkedMatrix& one : matrices) {
+  return mapped(matrices, [&](const MarkedMatrix& one) {
     const std::size_t room = columns_for(walk, one, columns, matrix_cache);
-    blocks.push_back(pane_of(walk, one, room, rows, matrix_cache));
-  }
-  return blocks;
+    return pane_of(walk, one, room, rows, matrix_cache);
+  });
 }
 
 std::vector<std::string> panes_side_by_side(const std::vector<MatrixPane>& blocks,
                                             std::size_t columns) {
-  std::vector<std::vector<std::string>> lines;
-  for (const MatrixPane& block : blocks) lines.push_back(block.lines);
-  return side_by_side(lines, gap, columns);
+  return side_by_side(mapped(blocks, &MatrixPane::lines), gap, columns);
 }
 
 /// The matrices with as many rows as fit; empty if even a few do not fit.

@@ -34,11 +34,11 @@ SharedLesson changed(const SharedLesson& loaded, const std::string& change) {
 
 // Names the steps whose numbers differ.
 std::string changed_text(const Trace& before, const Trace& after) {
-  std::vector<std::string> steps;
-  for (const Step& step : after.steps) {
+  const auto has_changed = [&](const Step& step) {
     const Tensor* other = before.find(step.name);
-    if (!other || differs(step.output, *other)) steps.push_back(step.name);
-  }
+    return !other || differs(step.output, *other);
+  };
+  const auto steps = filtered(after.steps, has_changed, &Step::name);
   if (steps.empty()) return "no step changes";
   constexpr std::size_t most = 8;
   const std::size_t shown = steps.size() <= most ? steps.size() : most - 1;
@@ -53,10 +53,8 @@ CellReference resolve_in_matrix(const std::string& written, const Walkthrough& w
   ReferenceText text = parse_reference(written);
   const Tensor& tensor = walk.trace().at(text.name);
   if (tensor.leading_axes() > 0 && text.indices.size() + tensor.leading_axes() == tensor.rank()) {
-    std::vector<std::string> leading;
-    for (const std::size_t place : leading_index(tensor, matrix < tensor.matrices() ? matrix : 0)) {
-      leading.push_back(std::to_string(place + 1));
-    }
+    const auto leading = mapped(leading_index(tensor, matrix < tensor.matrices() ? matrix : 0),
+                                [](std::size_t place) { return std::to_string(place + 1); });
     text.indices.insert(text.indices.begin(), leading.begin(), leading.end());
   }
   return resolve(text, walk.trace());
@@ -71,12 +69,9 @@ std::string take_numbers(Walkthrough& walk, SharedLesson after) {
 }
 
 template <class Named>
-std::vector<std::string> names_with_prefix(const Named& all, std::string_view prefix) {
-  std::vector<std::string> names;
-  for (const auto& one : all) {
-    if (one.name.starts_with(prefix)) names.push_back(one.name);
-  }
-  return names;
+std::vector<std::string> names_with_prefix(const std::vector<Named>& all, std::string_view prefix) {
+  const auto has_prefix = [&](const Named& one) { return one.name.starts_with(prefix); };
+  return filtered(all, has_prefix, &Named::name);
 }
 
 // False for vectors and a batch's sentences: they may be token ids.

@@ -26,15 +26,13 @@ constexpr std::size_t largest_lesson = std::size_t{16} << 20;
 
 std::string joined(const Lesson& lesson, const std::vector<Fault>& faults) {
   constexpr std::size_t most = 20;  // more would not be fixed at once
-  std::string lines;
-  for (std::size_t f = 0; f < std::min(most, faults.size()); ++f) {
-    if (!lines.empty()) lines += '\n';
-    lines += fault_line(lesson, faults[f]);
-  }
+  auto lines = mapped(std::span(faults).first(std::min(most, faults.size())),
+                      [&](const Fault& fault) { return fault_line(lesson, fault); });
   if (faults.size() > most) {
-    lines += fmt::format("\n… and {} more faults: qkv lint {}", faults.size() - most, lesson.where);
+    lines.push_back(
+        fmt::format("… and {} more faults: qkv lint {}", faults.size() - most, lesson.where));
   }
-  return lines;
+  return fmt::format("{}", fmt::join(lines, "\n"));
 }
 
 [[noreturn]] void refuse_name(const std::string& name) {

@@ -118,11 +118,8 @@ std::string digits_of(std::string_view name) {
 
 std::string nearest_tensor(const std::string& name,
                            const std::map<std::string_view, const SafetensorsEntry*>& all) {
-  std::vector<std::string_view> names;
-  for (const auto& [known, ignored] : all) {
-    if (digits_of(known) == digits_of(name)) names.push_back(known);
-  }
-  return suggest(name, names);
+  const auto has_digits = [&](const auto& one) { return digits_of(one.first) == digits_of(name); };
+  return suggest(name, filtered(all, has_digits, [](const auto& one) { return one.first; }));
 }
 
 struct WeightReader {

@@ -82,10 +82,7 @@ const Family& family_of(const Weights& weights, const Config& config,
   const bool type_counts =
       type && type->second.is_configured && entry && !entry->second.is_configured;
   if (!entry || type_counts) entry = type;
-  std::vector<std::string_view> names;
-  for (const Family& family : families()) {
-    if (family.traits) names.push_back(family.name);
-  }
+  const auto names = filtered(families(), &Family::traits, &Family::name);
   if (!choice.family && !entry) {
     throw InputError(
         fmt::format("{}: no config.json beside it has a model_type, which says which model this "

@@ -102,8 +102,7 @@ Json words_of(const Axis& axis) {
   if (axis.labels.empty() || axis.size == 0) return nullptr;
   Json sentences = Json::array();
   for (std::size_t sentence = 0; sentence < axis.labels.size() / axis.size; ++sentence) {
-    Json& words = sentences.emplace_back(Json::array());
-    for (const std::string& word : index_words(axis, sentence)) words.push_back(sanitise(word));
+    sentences.push_back(mapped(index_words(axis, sentence), sanitise));
   }
   return sentences;
 }
@@ -153,12 +152,10 @@ Json functions_of(const TreeInputs& needs) {
 }
 
 std::vector<std::size_t> operands_of(const Step& step, const std::vector<TensorView>& views) {
-  std::vector<std::size_t> result;
-  for (const std::string& name : step.of) {
+  return mapped(step.of, [&](const std::string& name) {
     const auto found = std::ranges::find(views, name, &TensorView::name);
-    result.push_back(static_cast<std::size_t>(found - views.begin()));
-  }
-  return result;
+    return static_cast<std::size_t>(found - views.begin());
+  });
 }
 
 // Marks a given's shown cells as read: each has a line of its own.
@@ -215,21 +212,18 @@ std::vector<std::size_t> live_inputs(const Trace& trace, const std::vector<Tenso
     if (!follows || fixed.contains(view.name))
       fixed.insert(view.step->of.begin(), view.step->of.end());
   }
-  std::vector<std::size_t> places;
-  for (std::size_t v = 0; v < views.size(); ++v) {
-    if (!views[v].step && !fixed.contains(views[v].name)) places.push_back(v);
-  }
-  return places;
+  return places_where(views.size(), [&](std::size_t v) {
+    return !views[v].step && !fixed.contains(views[v].name);
+  });
 }
 
 Json map_data(const LessonMap& map) {
-  Json boxes = Json::array();
-  for (const MapBox& box : map.boxes) {
-    boxes.push_back({{"name", sanitise(box.name)},
-                     {"shape", box.shape},
-                     {"column", box.column},
-                     {"from", box.from}});
-  }
+  const auto boxes = mapped(map.boxes, [](const MapBox& box) -> Json {
+    return {{"name", sanitise(box.name)},
+            {"shape", box.shape},
+            {"column", box.column},
+            {"from", box.from}};
+  });
   return {{"boxes", boxes}, {"layer", map.layer}, {"layers", map.layers}};
 }
 

@@ -200,11 +200,7 @@ std::size_t Tensor::matrices() const {
   return count;
 }
 
-Shape Tensor::shape() const {
-  Shape shape;
-  for (const Axis& axis : axes) shape.push_back(axis.size);
-  return shape;
-}
+Shape Tensor::shape() const { return mapped(axes, &Axis::size); }
 
 Axis Tensor::row_axis() const {
   return rank() < 2 ? Axis{.name = "", .size = 1} : axes[rank() - 2];

@@ -138,8 +138,7 @@ std::size_t room_for_row_labels(const GridLayout& sheet) {
 }
 
 FittingColumns columns_at(const GridLayout& sheet, Selection selection) {
-  std::vector<const GridColumn*> columns;
-  for (const std::size_t index : selection) columns.push_back(&column_of(sheet, index));
+  auto columns = mapped(selection, [&](std::size_t index) { return &column_of(sheet, index); });
   return {std::move(selection), std::move(columns)};
 }
 

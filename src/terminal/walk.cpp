@@ -185,12 +185,10 @@ void keep_last_occurrence(std::string& text, const std::string& remark) {
 
 // The matrices of the chosen head; all if there are no heads or none is chosen.
 std::vector<std::size_t> wanted_matrices(const Tensor& tensor, std::optional<std::size_t> wish) {
-  std::vector<std::size_t> wanted;
-  for (std::size_t m = 0; m < tensor.matrices(); ++m) {
+  return places_where(tensor.matrices(), [&](std::size_t m) {
     const std::optional<std::size_t> head = head_of(tensor, m);
-    if (!wish || !head || head == wish) wanted.push_back(m);
-  }
-  return wanted;
+    return !wish || !head || head == wish;
+  });
 }
 
 std::string text_of(const MatrixBlock& matrix_block, TokenLayout token_layout,

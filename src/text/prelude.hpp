@@ -40,4 +40,35 @@ constexpr auto* find_by(Range&& range, const Value& value, Member member) {
   return found == std::ranges::end(range) ? nullptr : &*found;
 }
 
+/// Returns what the function, or this member, gives for each element; as `Made`, if one is named.
+template <class Made = void, class Range, class Function>
+auto mapped(Range&& range, Function function) {
+  using Given = std::invoke_result_t<Function&, std::ranges::range_reference_t<Range>>;
+  using Result = std::conditional_t<std::is_void_v<Made>, std::remove_cvref_t<Given>, Made>;
+  std::vector<Result> results;
+  for (auto&& element : range) results.emplace_back(std::invoke(function, element));
+  return results;
+}
+
+/// Returns the elements for which the predicate is true, or of each what `part` gives.
+template <class Range, class Predicate, class Part = std::identity>
+auto filtered(Range&& range, Predicate predicate, Part part = {}) {
+  using Given = std::invoke_result_t<Part&, std::ranges::range_reference_t<Range>>;
+  std::vector<std::remove_cvref_t<Given>> results;
+  for (auto&& element : range) {
+    if (std::invoke(predicate, element)) results.push_back(std::invoke(part, element));
+  }
+  return results;
+}
+
+/// Returns the numbers from 0 to `count` - 1 for which the predicate is true.
+template <class Predicate>
+std::vector<std::size_t> places_where(std::size_t count, const Predicate& predicate) {
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (predicate(i)) places.push_back(i);
+  }
+  return places;
+}
+
 }  // namespace qkv::inline text

@@ -12,6 +12,12 @@ namespace qkv::inline text {
 class InputError : public std::runtime_error {
  public:
   explicit InputError(std::string message);
+
+  /// Formats the message.
+  template <class First, class... Rest>
+  explicit InputError(fmt::format_string<First, Rest...> message, First&& first, Rest&&... rest)
+      : InputError(
+            fmt::format(message, std::forward<First>(first), std::forward<Rest>(rest)...)) {}
 };
 
 /// Returns a name with its line breaks written as \n, since each line on stderr is a message of its
@@ -20,6 +26,14 @@ std::string on_one_line(std::string_view name);
 
 /// Throws InputError: `where`, a file or a place in it, then why it is refused.
 [[noreturn]] void refuse(std::string where, std::string_view why);
+
+/// The same, with a reason to be formatted.
+template <class First, class... Rest>
+[[noreturn]] void refuse(std::string where, fmt::format_string<First, Rest...> why, First&& first,
+                         Rest&&... rest) {
+  refuse(std::move(where),
+         fmt::format(why, std::forward<First>(first), std::forward<Rest>(rest)...));
+}
 
 /// Returns `text` without `blanks` at both ends.
 constexpr std::string_view trimmed(std::string_view text, std::string_view blanks = " \t\r\n") {

@@ -91,10 +91,8 @@ class BytePairEncoder::Word {
       pairs_.pop();
       if (stands(pair)) join(pair);
     }
-    Symbols symbols;
-    for (const Part& part : parts_) {
-      if (part.symbol != gone) symbols.push_back(part.symbol);
-    }
+    Symbols symbols = mapped(parts_, &Part::symbol);
+    std::erase(symbols, gone);
     return symbols;
   }
 

@@ -43,9 +43,7 @@ bool flag(const Json& object, std::string_view key, bool otherwise) {
 std::vector<const Json*> parts_of(const Json& part, std::string_view list) {
   if (part.is_null()) return {};
   if (type_of(part) != "Sequence" || !member(part, list).is_array()) return {&part};
-  std::vector<const Json*> parts;
-  for (const Json& one : member(part, list)) parts.push_back(&one);
-  return parts;
+  return mapped(member(part, list), [](const Json& one) { return &one; });
 }
 
 std::string text_under(const Json& part, std::string_view key) {

@@ -133,11 +133,8 @@ class BackwardBuilder {
 
   // The given gradients of a step.
   std::vector<std::string> given_to(const std::string& name) {
-    std::vector<std::string> parts;
-    for (const auto& [step, given] : backward_.from) {
-      if (step == name) parts.push_back(given);
-    }
-    return parts;
+    const auto is_given_to_it = [&](const auto& one) { return one.first == name; };
+    return filtered(backward_.from, is_given_to_it, [](const auto& one) { return one.second; });
   }
 
   void add(const std::string& name) {

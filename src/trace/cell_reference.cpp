@@ -74,8 +74,7 @@ std::size_t labelled(std::string_view label, const Axis& axis, std::size_t batch
   const std::vector<std::size_t> places = places_of_label(label, axis, batch);
   if (places.size() == 1) return places.front();
   if (places.size() > 1) {
-    std::vector<std::size_t> numbers = places;
-    for (std::size_t& number : numbers) ++number;
+    const auto numbers = mapped(places, [](std::size_t place) { return place + 1; });
     throw InputError(fmt::format("{}: \"{}\" stands at {} {}; write the number", where, label,
                                  what == "row" ? "rows" : "columns", fmt::join(numbers, " and ")));
   }

@@ -32,8 +32,7 @@ using Steps = std::vector<const StepReport*>;
 
 // The largest of some steps' numbers: "0.9", or "0.9 at most" if they differ.
 std::string amount_text(const Steps& steps, const std::function<double(const StepReport&)>& of) {
-  std::vector<double> amounts;
-  for (const StepReport* step : steps) amounts.push_back(of(*step));
+  const auto amounts = mapped(steps, [&](const StepReport* step) { return of(*step); });
   const auto [least, most] = std::ranges::minmax(amounts);
   const auto text = [](double x) {
     if (std::isinf(x)) return std::string("any amount");
@@ -73,12 +72,8 @@ bool has(const StepReport& step, std::size_t index, Verdict from) {
 }
 
 std::string paragraph(const std::string& text, const CheckStyle& style, std::size_t indent = 4) {
-  std::string result;
-  for (const std::string& line :
-       wrapped_arithmetic(text, std::min(style.width, arithmetic_width) - indent)) {
-    result += std::string(indent, ' ') + line + "\n";
-  }
-  return result;
+  return indented_lines(wrapped_arithmetic(text, std::min(style.width, arithmetic_width) - indent),
+                        indent);
 }
 
 // Describes the accepted convention of a step.
@@ -300,11 +295,7 @@ std::string names_line(std::string text, const std::vector<std::string>& names,
   return fmt::format("{} and {} more", text, names.size() - shown);
 }
 
-std::vector<std::string> names_of(const Steps& steps) {
-  std::vector<std::string> names;
-  for (const StepReport* step : steps) names.push_back(step->step);
-  return names;
-}
+std::vector<std::string> names_of(const Steps& steps) { return mapped(steps, &StepReport::step); }
 
 // Puts steps with an equal key together, in the order of the first of each.
 template <class Key>
@@ -321,11 +312,7 @@ std::vector<Steps> grouped(const Steps& steps, const Key& key) {
 
 template <class Predicate>
 Steps steps_that(const CheckReport& report, const Predicate& predicate) {
-  Steps steps;
-  for (const StepReport& step : report.steps) {
-    if (predicate(step)) steps.push_back(&step);
-  }
-  return steps;
+  return filtered(report.steps, predicate, [](const StepReport& step) { return &step; });
 }
 
 // True if cells of a matrix were left out beside others, as a worksheet for a part of the lesson

@@ -1,6 +1,7 @@
 #include "verdicts/verdicts.hpp"
 
 #include "tensor/matmul.hpp"
+#include "terminal/grid.hpp"
 #include "text/unicode.hpp"
 
 namespace qkv::inline verdicts {
@@ -232,11 +233,11 @@ std::string behind_first(const Comparison& comparison) {
 
 // Finite masks are reported, but are no difference.
 std::string masks_text(const Comparison& comparison) {
-  std::vector<std::string> names;
-  for (const ComparedStep& step : comparison.steps) {
-    const bool judged = step.judged && step.judged->accepted_convention == "convention.finite-mask";
-    if (step.finite_masks > 0 || judged) names.push_back(sanitise(step.name));
-  }
+  const auto has_finite_masks = [](const ComparedStep& step) {
+    return step.finite_masks > 0 ||
+           (step.judged && step.judged->accepted_convention == "convention.finite-mask");
+  };
+  auto names = mapped(filtered(comparison.steps, has_finite_masks, &ComparedStep::name), sanitise);
   if (names.empty()) return {};
   constexpr std::size_t most = 4;
   const std::size_t more = names.size() - std::min(most, names.size());
@@ -386,10 +387,8 @@ std::string coarser_text(const Comparison& comparison) {
 }
 
 std::string undecided_text(const Comparison& comparison, const CompareStyle& style) {
-  std::vector<const StepReport*> steps;
-  for (const ComparedStep& step : comparison.steps) {
-    if (step.judged) steps.push_back(&*step.judged);
-  }
+  const auto steps = filtered(comparison.steps, &ComparedStep::judged,
+                              [](const ComparedStep& step) { return &*step.judged; });
   return undecided_text(steps, "Dump", {.width = style.width});
 }
 
@@ -416,9 +415,7 @@ std::string all_same_text(const Comparison& comparison) {
 }
 
 std::string names_text(std::span<const std::string> names) {
-  std::vector<std::string> safe;
-  for (const std::string& name : names) safe.push_back(sanitise(name));
-  return fmt::format("{}", fmt::join(safe, ", "));
+  return fmt::format("{}", fmt::join(mapped(names, sanitise), ", "));
 }
 
 std::string abbreviated_list(std::span<const std::string> names) {
@@ -463,7 +460,7 @@ std::string bisection_text(const Bisection& bisection) {
 std::string wrapped_lines(std::string_view lines, std::size_t width) {
   std::string text;
   for (const std::string_view whole : split(lines, '\n')) {
-    for (const std::string& line : wrapped(whole, width)) text += line + "\n";
+    text += indented_lines(wrapped(whole, width), 0);
   }
   return text;
 }

@@ -136,14 +136,12 @@ Json region_json(const StepReport& step, const Trace& own, Answers answers) {
 }
 
 Json mistakes_json(const StepReport& step) {
-  Json json = Json::array();
-  for (const Diagnosis& mistake : step.mistakes) {
-    json.push_back({{"id", std::string(mistake.id)},
-                    {"cells", mistake.cells},
-                    {"sure", mistake.sure},
-                    {"says", mistake.says}});
-  }
-  return json;
+  return mapped(step.mistakes, [](const Diagnosis& mistake) -> Json {
+    return {{"id", std::string(mistake.id)},
+            {"cells", mistake.cells},
+            {"sure", mistake.sure},
+            {"says", mistake.says}};
+  });
 }
 
 // Adds how far rounding may move undecided cells, and the steps that would decide them.
@@ -187,10 +185,8 @@ Json report_json(const CheckReport& report, Answers answers) {
     print_verdict(report.passes->forward, json["forward"]);
     print_verdict(report.passes->backward, json["backward"]);
   }
-  json["steps"] = Json::array();
-  for (const StepReport& step : report.steps) {
-    json["steps"].push_back(step_json(step, report.own, answers));
-  }
+  json["steps"] = mapped(
+      report.steps, [&](const StepReport& step) { return step_json(step, report.own, answers); });
   json["missing"] = report.missing;
   return json;
 }

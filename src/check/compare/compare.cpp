@@ -493,11 +493,9 @@ std::optional<Bisection> bisect(const Comparison& comparison, const Trace& trace
 
 std::string map_options(const std::vector<std::string>& maps) {
   constexpr std::size_t most = 6;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(most, maps.size()); ++i) {
-    text += fmt::format("{}--map {}", i == 0 ? "" : " ", printable(shell_word(maps[i])));
-  }
-  return text + (maps.size() > most ? " …" : "");
+  const auto options = mapped(std::span(maps).first(std::min(most, maps.size())),
+                              [](const std::string& map) { return printable(shell_word(map)); });
+  return fmt::format("--map {}{}", fmt::join(options, " --map "), maps.size() > most ? " …" : "");
 }
 
 }  // namespace qkv::inline check

@@ -310,7 +310,7 @@ void map_names(const std::vector<NameMap>& maps, const ComparedSide& other, Comp
   const ComparedSideIndex known(other);
   std::map<std::string, std::string> names;  // the arrays' own, by their new ones
   for (ComparedMatrix& matrix : side.matrices) {
-    const auto found = mapped(maps, matrix.name);
+    const auto found = mapped_name(maps, matrix.name);
     const std::string own = matrix.name;
     if (found) matrix.name = found->name;
     const auto [before, is_free] = names.try_emplace(matrix.name, own);
@@ -323,7 +323,7 @@ void map_names(const std::vector<NameMap>& maps, const ComparedSide& other, Comp
   for (const NameMap& map : maps) {  // also one of which more specific maps take all that it fits
     bool fits = false, is_known = false;
     for (const auto& [name, own] : names) {
-      const auto alone = mapped({map}, own);
+      const auto alone = mapped_name({map}, own);
       fits = fits || alone;
       is_known = is_known || (alone && known.find(alone->name) != nullptr);
     }

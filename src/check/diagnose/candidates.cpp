@@ -149,11 +149,7 @@ std::vector<bool> worth_a_line(const Mismatch& mismatch) {
 }
 
 std::vector<std::size_t> wrong_cells(const Mismatch& mismatch) {
-  std::vector<std::size_t> wrong;
-  for (std::size_t i = 0; i < mismatch.wrong.size(); ++i) {
-    if (mismatch.wrong[i]) wrong.push_back(i);
-  }
-  return wrong;
+  return places_where(mismatch.wrong.size(), [&](std::size_t i) { return mismatch.wrong[i]; });
 }
 
 // "2 · 0.5 (Q[1,2] · W_Q[2,1])": names the cells of a product, or a cell alone.

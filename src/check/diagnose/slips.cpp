@@ -78,11 +78,7 @@ std::vector<CandidateValues> neighbours(const SlipContext& c) {
 
 // The places of the digits in a number as written.
 std::vector<std::size_t> digits_of(std::string_view text) {
-  std::vector<std::size_t> digits;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] >= '0' && text[i] <= '9') digits.push_back(i);
-  }
-  return digits;
+  return places_where(text.size(), [&](std::size_t i) { return text[i] >= '0' && text[i] <= '9'; });
 }
 
 // Swaps the digit at `place` (from the left, without the point) with the next one.

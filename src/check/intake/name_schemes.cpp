@@ -274,10 +274,9 @@ std::vector<ParsedArray> cut(const ParsedArray& whole, std::size_t axis,
 // it is a weight as PyTorch stores it, out × in. Empty if its size is not the sum of theirs.
 std::vector<ParsedArray> cut_into(const std::vector<std::string>& names, const Trace& trace,
                                   const ParsedArray& whole) {
-  std::vector<std::size_t> sizes;
-  for (const std::string& name : names) {  // the columns of all heads side by side
-    sizes.push_back(trace.at(name).matrices() * trace.at(name).columns());
-  }
+  const auto sizes = mapped(names, [&](const std::string& name) {
+    return trace.at(name).matrices() * trace.at(name).columns();  // of all heads side by side
+  });
   const std::size_t total = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
   if (whole.shape.empty()) return {};
   if (whole.shape.back() == total) return cut(whole, whole.shape.size() - 1, sizes);
@@ -350,7 +349,7 @@ void rename(const Names& names, const Trace& trace, std::vector<NamedArray>& arr
 
 }  // namespace
 
-std::optional<MappedName> mapped(const std::vector<NameMap>& maps, std::string_view name) {
+std::optional<MappedName> mapped_name(const std::vector<NameMap>& maps, std::string_view name) {
   for (std::size_t m = 0; m < maps.size(); ++m) {
     const auto stars = matched(maps[m].theirs, name);
     if (!stars) continue;
@@ -363,11 +362,7 @@ std::optional<MappedName> mapped(const std::vector<NameMap>& maps, std::string_v
   return {};
 }
 
-std::vector<std::string> scheme_names() {
-  std::vector<std::string> names;
-  for (const NameScheme& scheme : schemes) names.emplace_back(scheme.name);
-  return names;
-}
+std::vector<std::string> scheme_names() { return mapped<std::string>(schemes, &NameScheme::name); }
 
 std::string adopt_scheme(const std::optional<std::string>& wanted, const Trace& trace,
                          const std::function<bool(std::string_view)>& mapped,

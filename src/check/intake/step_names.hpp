@@ -59,7 +59,7 @@ struct MappedName {
 };
 
 /// Returns what the first map that matches makes of a name; nothing if none matches.
-std::optional<MappedName> mapped(const std::vector<NameMap>& maps, std::string_view name);
+std::optional<MappedName> mapped_name(const std::vector<NameMap>& maps, std::string_view name);
 
 /// The names that `--names` takes: of the schemes of other programs, in the order of the table.
 std::vector<std::string> scheme_names();

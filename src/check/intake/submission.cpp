@@ -76,10 +76,10 @@ std::vector<ListedFile> files_in(const fs::path& path) {
 
 // Returns what a map makes of a name, or of the name before ".head-1"; nothing if none matches.
 std::optional<MappedName> mapped_stem(const std::vector<NameMap>& maps, const std::string& name) {
-  auto found = name.empty() ? std::nullopt : mapped(maps, name);
+  auto found = name.empty() ? std::nullopt : mapped_name(maps, name);
   if (found || name.empty()) return found;
   const FileStem stem = file_stem(name);
-  found = mapped(maps, stem.name);
+  found = mapped_name(maps, stem.name);
   for (const auto& [axis, place] : found ? stem.places : decltype(stem.places)())
     found->name += fmt::format(".{}-{}", axis, place);
   return found;

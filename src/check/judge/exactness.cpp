@@ -52,8 +52,8 @@ bool Exactness::Digits::hold(const Decimal& number) const {
 std::vector<Decimal> Exactness::of_computed(const LearnerNode& node, Digits digits,
                                             Precision type) {
   if (!node.step || node.from_yours.values.empty()) return {};
-  std::vector<std::span<const Decimal>> operands;
-  for (const std::size_t input : node.inputs) operands.push_back(entering(input, digits, type));
+  const auto operands =
+      mapped(node.inputs, [&](std::size_t input) { return entering(input, digits, type); });
   // A program has large matrices: nothing is worked out where an operand has no exact cell.
   const auto is_empty = [](std::span<const Decimal> cells) { return cells.empty(); };
   if (type != Precision::digits && std::ranges::any_of(operands, is_empty)) return {};

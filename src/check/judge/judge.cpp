@@ -76,9 +76,7 @@ std::size_t cells_off(const LearnerNode& node, const Tensor& computed, double pl
 
 // Returns the exact values as doubles.
 std::vector<double> values_of(const std::vector<Decimal>& exact) {
-  std::vector<double> values;
-  for (const Decimal& cell : exact) values.push_back(cell.value());
-  return values;
+  return mapped(exact, &Decimal::value);
 }
 
 class Judge {
@@ -315,11 +313,10 @@ class Judge {
     const auto decides = [&](double room, std::size_t i) {
       return !is_too_wide(room, node.units.of(i), typical[i * typical.size() / middles.size()]);
     };
-    std::vector<std::size_t> wrong;
-    for (std::size_t i = 0; i < middles.size(); ++i) {
-      const bool is_near = is_own || decides(std::abs(node.own.values[i] - middles[i]), i);
-      if (node.verdicts[i] == Verdict::wrong && is_near) wrong.push_back(i);
-    }
+    const std::vector<std::size_t> wrong = places_where(middles.size(), [&](std::size_t i) {
+      return node.verdicts[i] == Verdict::wrong &&
+             (is_own || decides(std::abs(node.own.values[i] - middles[i]), i));
+    });
     if (wrong.empty()) return;
     const Range range = room_.of_step(node, node.units, operands);
     node.room.resize(middles.size());

@@ -390,9 +390,7 @@ std::vector<std::string> Room::deciding_steps(const LearnerNode& node) {
     return true;
   };
   const auto names_of = [&](const Steps& cuts) {
-    std::vector<std::string> names;
-    for (const std::size_t index : cuts) names.push_back(judgement_.nodes[index].name);
-    return names;
+    return mapped(cuts, [&](std::size_t index) { return judgement_.nodes[index].name; });
   };
   const Steps missing = Stretch(*this, node.units, Operands::own).missing(node);
   constexpr std::size_t most_tries = 12;

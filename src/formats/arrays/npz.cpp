@@ -111,8 +111,7 @@ void locate(ZipEntry& entry, std::string_view before_directory, const ZipPlace& 
 
 /// Overlapping entries would let a small archive unpack to a huge one.
 void refuse_overlaps(const std::vector<ZipEntry>& entries, const ZipPlace& where) {
-  std::vector<const ZipEntry*> by_place;
-  for (const ZipEntry& entry : entries) by_place.push_back(&entry);
+  auto by_place = mapped(entries, [](const ZipEntry& entry) { return &entry; });
   std::ranges::sort(by_place, {}, &ZipEntry::header);
   for (std::size_t i = 1; i < by_place.size(); ++i) {
     const ZipEntry& before = *by_place[i - 1];

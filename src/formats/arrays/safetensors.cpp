@@ -236,8 +236,7 @@ void locate(SafetensorsEntry& entry, std::string_view data, const std::string& w
 /// Each byte must belong to exactly one tensor: overlaps could fill memory, holes hide other data.
 void refuse_overlaps_and_holes(const std::vector<SafetensorsEntry>& tensors, std::size_t size,
                                const std::string& where) {
-  std::vector<const SafetensorsEntry*> by_place;
-  for (const SafetensorsEntry& entry : tensors) by_place.push_back(&entry);
+  auto by_place = mapped(tensors, [](const SafetensorsEntry& entry) { return &entry; });
   std::ranges::sort(by_place, {}, [](const SafetensorsEntry* entry) {
     return std::pair(entry->begin, entry->end);
   });

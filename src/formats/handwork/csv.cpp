@@ -309,13 +309,12 @@ std::vector<std::string> informative_labels(std::vector<std::string> labels) {
 
 ParsedArray with_labels(ParsedArray written, const Table& table, const Layout& layout) {
   std::vector<std::string> row_labels;
-  std::vector<std::string> column_labels;
   for (std::size_t i = 0; layout.named > 0 && i < layout.rows.size(); ++i) {
     row_labels.push_back(csv::label_of(table.of(layout.rows[i]).front().text));
   }
-  for (const Field& name : layout.names) column_labels.push_back(csv::label_of(name.text));
   written.row_labels = informative_labels(std::move(row_labels));
-  written.column_labels = informative_labels(std::move(column_labels));
+  written.column_labels = informative_labels(
+      mapped(layout.names, [](const Field& name) { return csv::label_of(name.text); }));
   resolve_precision(written.cells.to_write());
   if (layout.joins_commas) written.remark = "its commas are read as decimal commas";
   return written;

@@ -30,10 +30,6 @@ bool has_name(const Recipe& recipe, std::string_view name) {
   return given_in(recipe, name) || step_in(recipe, name);
 }
 
-const OptionRule* rule_of(const StepRecipe& step, std::string_view key) {
-  return find_by(step.operation->options, key, &OptionRule::name);
-}
-
 // Parses true, 0.5, [1, 4] or a word.
 OptionValue value_in(std::string_view text) {
   if (text == "true" || text == "false") return text == "true";
@@ -108,7 +104,7 @@ bool set_option(Recipe& recipe, std::string_view change) {
   bool any = false;
   for (StepRecipe& step : recipe.steps) {
     if (!matches(wanted->step, step.name)) continue;
-    const OptionRule* rule = rule_of(step, wanted->key);
+    const OptionRule* rule = find_by(step.operation->options, wanted->key, &OptionRule::name);
     const bool has_operands = wanted->key == operands_key;
     if (!rule && is_pattern && !has_operands) continue;
     if (!rule && !has_operands) refuse_key(step, wanted->key);

@@ -12,11 +12,7 @@ namespace {
 std::string rows_toml(std::span<const double> cells, std::size_t columns, std::string_view indent) {
   std::string text;
   for (std::size_t i = 0; i < cells.size(); i += columns) {
-    text += fmt::format("{}[", indent);
-    for (std::size_t j = 0; j < columns; ++j) {
-      text += fmt::format("{}{:>2}", j == 0 ? "" : ", ", cells[i + j]);
-    }
-    text += "],\n";
+    text += fmt::format("{}[{:>2}],\n", indent, fmt::join(cells.subspan(i, columns), ", "));
   }
   return text;
 }

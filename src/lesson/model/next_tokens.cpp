@@ -25,13 +25,11 @@ std::vector<Prediction> top_tokens(const Tensor& probabilities, std::size_t coun
   std::partial_sort(ids.begin(), end, ids.end(), [&](std::size_t a, std::size_t b) {
     return share(a) != share(b) ? share(a) > share(b) : a < b;
   });
-  std::vector<Prediction> predictions;
-  for (auto id = ids.begin(); id != end; ++id) {
-    predictions.push_back({.word = word_of(probabilities.axes.back().label(*id, 0), *id),
-                           .id = *id,
-                           .share = probabilities.values[last + *id]});
-  }
-  return predictions;
+  return mapped(std::span(ids.begin(), end), [&](std::size_t id) {
+    return Prediction{.word = word_of(probabilities.axes.back().label(id, 0), id),
+                      .id = id,
+                      .share = probabilities.values[last + id]};
+  });
 }
 
 std::string top_tokens_text(const Tensor& probabilities, std::size_t count) {
@@ -149,8 +147,7 @@ class IncrementalDecoder {
 // Generates the most likely tokens one by one. The text is evaluated once, then each token alone.
 std::vector<std::size_t> decode_greedily(const Recipe& recipe, const Trace& trace,
                                          std::size_t count) {
-  std::vector<std::size_t> ids;
-  for (const double id : trace.at("token_ids").values) ids.push_back(static_cast<std::size_t>(id));
+  auto ids = mapped(trace.at("token_ids").values, [](double id) { return std::size_t(id); });
   IncrementalDecoder writing(recipe, trace);
   const Tensor* probabilities = &trace.at("probabilities");
   while (true) {

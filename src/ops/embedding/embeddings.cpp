@@ -103,10 +103,8 @@ struct GradTable : OwnCells,
   static N cell(const Cell<N>& c) {
     const Values& ids = c.input(saved_other).values;
     const std::size_t length = c.input(grad_output).rows();
-    std::vector<std::size_t> places;
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-      if (ids[i] == static_cast<double>(c.row)) places.push_back(i);
-    }
+    const auto is_read = [&](std::size_t i) { return ids[i] == static_cast<double>(c.row); };
+    const std::vector<std::size_t> places = places_where(ids.size(), is_read);
     return sum<N>(places.size(), [&](std::size_t t) {
       return c.of(grad_output, places[t] / length)(places[t] % length, c.column);
     });
