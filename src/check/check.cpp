@@ -253,9 +253,9 @@ Numeral parse_answer(std::string_view text) {
   text = trimmed(text);
   auto [answer, fault] = parse_cell(text, decimal_mark_of(text));
   if (fault != NumeralError::none || std::isnan(answer.value)) {
-    throw InputError(fmt::format(
+    throw InputError(
         "\"{}\" is not a number: write it like 0.25, 0,25, 3/7, √2, 80%, 2.5e-3 or -inf",
-        printable(text)));
+        printable(text));
   }
   // A percentage has decimals of its own, and so has a fraction over a rounded number.
   if (answer.exact && answer.decimals == 0) answer.decimals = all_decimals;

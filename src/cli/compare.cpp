@@ -71,7 +71,7 @@ ComparedSide side_of_files(const std::string& name, const OptionsOfFile& options
                            const CompareOptions& options) {
   std::error_code ignored;
   if (!fs::exists(name, ignored)) {
-    throw InputError(fmt::format("{}: there is no such file or directory", name));
+    throw InputError("{}: there is no such file or directory", name);
   }
   ArrayCollection arrays = load_arrays(name, options_of);
   std::string scheme;
@@ -165,11 +165,11 @@ void refuse_unused_changes(const CompareOptions& options) {
   const LessonChanges& changes = options.lesson.changes;
   if (!changes.text && !changes.ids && !changes.change_numbers()) return;
   if (is_lesson(options.actual, options) || is_lesson(options.desired, options)) return;
-  throw InputError(fmt::format("{} changes a lesson, and neither of the two is one",
-                               changes.text            ? "--text"
-                               : changes.ids           ? "--ids"
-                               : changes.patch.empty() ? "--set"
-                                                       : "--patch"));
+  throw InputError("{} changes a lesson, and neither of the two is one", changes.text  ? "--text"
+                                                                         : changes.ids ? "--ids"
+                                                                         : changes.patch.empty()
+                                                                             ? "--set"
+                                                                             : "--patch");
 }
 
 Required required_of(const CompareOptions& options) {

@@ -48,8 +48,7 @@ struct ExportCommandOptions {
 void to_output(const std::vector<PlannedFile>& plan) {
   for (const PlannedFile& file : plan) {
     if (file.escape_for_terminal != nullptr) continue;
-    throw InputError(
-        fmt::format("{} is not text for a screen; name a directory: -o DIR", sanitise(file.name)));
+    throw InputError("{} is not text for a screen; name a directory: -o DIR", sanitise(file.name));
   }
   for (const PlannedFile& file : plan) {
     std::string text;

@@ -100,8 +100,8 @@ std::string source_of(const std::string& name) {
   const auto* built_in = find_by(built_in_lessons(), name, &BuiltInLesson::name);
   if (built_in) return std::string(built_in->toml);
   find_lesson(name);  // throws with the nearest name, if there is no such file either
-  throw InputError(fmt::format(
-      "{} is a file of your own already; --source prints a built-in lesson", sanitise(name)));
+  throw InputError("{} is a file of your own already; --source prints a built-in lesson",
+                   sanitise(name));
 }
 
 std::vector<Lesson> wanted_lessons(const LessonsOptions& options) {

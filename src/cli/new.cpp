@@ -43,9 +43,8 @@ void refuse_groups(const NewOptions& options, std::size_t heads) {
   if (heads % *options.key_heads == 0) return;
   const auto fitting =
       places_where(heads + 1, [&](std::size_t k) { return k > 0 && heads % k == 0; });
-  throw InputError(
-      fmt::format("--kv-heads: {} heads of queries can't share {} of keys evenly; write one of {}",
-                  heads, *options.key_heads, fmt::join(fitting, ", ")));
+  throw InputError("--kv-heads: {} heads of queries can't share {} of keys evenly; write one of {}",
+                   heads, *options.key_heads, fmt::join(fitting, ", "));
 }
 
 NewLesson wishes_of(const NewOptions& options) {
@@ -66,8 +65,7 @@ int run(const NewOptions& options, const CommonOptions&) {
   if (options.file != "-") refuse_unless_file(options.file);
   std::error_code ignored;
   if (options.file != "-" && !options.force && std::filesystem::exists(options.file, ignored)) {
-    throw InputError(
-        fmt::format("{} exists; name another file, or replace it with --force", options.file));
+    throw InputError("{} exists; name another file, or replace it with --force", options.file);
   }
   const std::string lesson = new_lesson(wishes_of(options), hidden_at_three_decimals);
   if (options.file == "-") {

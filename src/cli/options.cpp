@@ -83,8 +83,8 @@ NameOptions names_of(const NameChoice& choice) {
   std::erase_if(names.maps, [&](const NameMap& map) {
     const auto [first, is_new] = ours.try_emplace(map.theirs, map.ours);
     if (is_new || first->second == map.ours) return !is_new;
-    throw InputError(fmt::format("--map: {} is mapped twice, to {} and to {}; keep one of them",
-                                 map.theirs, first->second, map.ours));
+    throw InputError("--map: {} is mapped twice, to {} and to {}; keep one of them", map.theirs,
+                     first->second, map.ours);
   });
   std::ranges::stable_sort(names.maps, std::greater(), [](const NameMap& map) {
     return std::pair(map.theirs.find('*') == std::string::npos, map.theirs.size());
@@ -277,8 +277,7 @@ std::pair<std::size_t, std::size_t> range_of(const Trace& trace, const StepChoic
   if (!choice.from.empty()) all.first = step_index(trace, choice.from);
   if (!choice.to.empty()) all.second = step_index(trace, choice.to);
   if (all.first <= all.second) return all;
-  throw InputError(
-      fmt::format("--from {} comes after --to {}; exchange them", choice.from, choice.to));
+  throw InputError("--from {} comes after --to {}; exchange them", choice.from, choice.to);
 }
 
 void add_head_option(CLI::App& app, std::optional<std::size_t>& head) {

@@ -20,10 +20,10 @@ StackSizes whole_sizes(const ParamsOptions& options) {
   StackSizes sizes = options.sizes;
   if (options.d_k->empty()) {
     if (sizes.d_model % sizes.heads != 0) {
-      throw InputError(fmt::format(
+      throw InputError(
           "a d_model of {} can't be divided among {} heads; write the width of a query: --d-k {}",
           group_digits(sizes.d_model), group_digits(sizes.heads),
-          std::max<std::uint64_t>(1, sizes.d_model / sizes.heads)));
+          std::max<std::uint64_t>(1, sizes.d_model / sizes.heads));
     }
     sizes.d_k = sizes.d_model / sizes.heads;
   }
@@ -45,9 +45,8 @@ int run(const ParamsOptions& options, const CommonOptions&) {
 std::uint64_t size_in(const std::string& text, const std::string& option) {
   const auto size = parse_number<std::uint64_t>(text);
   if (size && *size > 0) return *size;
-  throw InputError(fmt::format("{} is a whole number from 1 to {}, not \"{}\"", option,
-                               group_digits(std::numeric_limits<std::uint64_t>::max()),
-                               sanitise(text)));
+  throw InputError("{} is a whole number from 1 to {}, not \"{}\"", option,
+                   group_digits(std::numeric_limits<std::uint64_t>::max()), sanitise(text));
 }
 
 CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& size,

@@ -41,13 +41,12 @@ void refuse_to_replace(const ReportCommandOptions& options) {
   std::error_code ignored;
   if (!fs::is_regular_file(options.file, ignored)) return;
   if (fs::equivalent(options.file, options.lesson.name, ignored)) {
-    throw InputError(
-        fmt::format("{} is the lesson's file; name another file for the page", options.file));
+    throw InputError("{} is the lesson's file; name another file for the page", options.file);
   }
   if (options.force || is_report(options.file)) return;
-  throw InputError(fmt::format(
+  throw InputError(
       "{} exists and is not a page of qkv; name another file, or replace it with --force",
-      options.file));
+      options.file);
 }
 
 std::string command_of(const ReportCommandOptions& options, const Lesson& lesson) {
@@ -74,9 +73,9 @@ void refuse_too_many(const Trace& trace, const std::vector<std::size_t>& steps) 
   const std::size_t count = numbers_of(trace, steps);
   if (count <= most) return;
   throw InputError(
-      fmt::format("{} numbers are too many for a page ({} at most): choose some steps, such as "
-                  "--step {}, or use qkv run",
-                  group_digits(count), group_digits(most), trace.steps.front().name));
+      "{} numbers are too many for a page ({} at most): choose some steps, such as --step {}, or "
+      "use qkv run",
+      group_digits(count), group_digits(most), trace.steps.front().name);
 }
 
 int run(const ReportCommandOptions& options, const CommonOptions&) {

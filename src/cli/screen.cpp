@@ -145,8 +145,7 @@ Handling handlings[] = {{SIGINT, on_end},   {SIGTERM, on_end},      {SIGHUP, on_
                         {SIGTSTP, on_stop}, {SIGCONT, on_continue}, {SIGWINCH, on_resize}};
 
 [[noreturn]] void refuse_terminal() {
-  throw InputError(
-      fmt::format("the terminal can't be stepped on ({}); use --plain", std::strerror(errno)));
+  throw InputError("the terminal can't be stepped on ({}); use --plain", std::strerror(errno));
 }
 
 void install() {

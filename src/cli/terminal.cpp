@@ -76,8 +76,7 @@ void print_error(std::string_view text) {
 void finish_output() {
   flush_output();
   if (first_failure == 0 || first_failure == EPIPE) return;  // the pipe was closed: not an error
-  throw InputError(
-      fmt::format("the output could not be written: {}", std::strerror(first_failure)));
+  throw InputError("the output could not be written: {}", std::strerror(first_failure));
 }
 
 }  // namespace qkv::inline cli

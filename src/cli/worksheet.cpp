@@ -39,11 +39,11 @@ void refuse_filled_in(const fs::path& directory, const std::vector<ExportedFile>
   };
   const auto filled = filtered(files, is_filled, &ExportedFile::name);
   if (filled.empty()) return;
-  throw InputError(fmt::format(
-      "{} holds other numbers{}, and a blank worksheet would replace them; name another "
-      "directory, or add --force",
+  throw InputError(
+      "{} holds other numbers{}, and a blank worksheet would replace them; name another directory, "
+      "or add --force",
       (directory / filled.front()).string(),
-      filled.size() == 1 ? "" : fmt::format(", and so do {} more files", filled.size() - 1)));
+      filled.size() == 1 ? "" : fmt::format(", and so do {} more files", filled.size() - 1));
 }
 
 // Worksheets of another lesson in the same directory would be checked with this one's.
@@ -54,9 +54,9 @@ void refuse_unknown_tensors(const fs::path& directory, const std::vector<Exporte
     const bool ours = contains(files, name, &ExportedFile::name);
     if (ours || entry.path().extension() != ".csv") continue;
     throw InputError(
-        fmt::format("{} is not a sheet of this worksheet, and the two would be mixed; name another "
-                    "directory, or add --force",
-                    entry.path().string()));
+        "{} is not a sheet of this worksheet, and the two would be mixed; name another directory, "
+        "or add --force",
+        entry.path().string());
   }
 }
 
@@ -74,9 +74,9 @@ void refuse_too_many(const Trace& trace) {
   constexpr std::size_t most = 10'000'000;
   const std::size_t count = numbers_of(trace);
   if (count <= most) return;
-  throw InputError(fmt::format(
+  throw InputError(
       "{} numbers are more than a worksheet is for ({}): qkv export … --step {} writes some steps",
-      group_digits(count), group_digits(most), trace.steps.front().name));
+      group_digits(count), group_digits(most), trace.steps.front().name);
 }
 
 // What the worksheet asks for, in words.

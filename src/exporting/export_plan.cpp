@@ -139,8 +139,8 @@ constexpr ExportFormat known_formats[] = {
 const ExportFormat& find_export_format(std::string_view name) {
   if (const ExportFormat* format = find_by(known_formats, name, &ExportFormat::name))
     return *format;
-  throw InputError(fmt::format("there is no format \"{}\"; {}", sanitise(name),
-                               did_you_mean(name, export_format_names())));
+  throw InputError("there is no format \"{}\"; {}", sanitise(name),
+                   did_you_mean(name, export_format_names()));
 }
 
 std::string shortest(double value) {

@@ -82,9 +82,9 @@ class TokenRow {
       for (std::size_t i = 0; i < axis.size; ++i) known.push_back(axis.label(i));
     }
     const std::string near = number_ ? "" : suggest(text_, known);
-    throw InputError(fmt::format("--row {}: no such row in these steps; {}", text_,
-                                 near.empty() ? fmt::format("the tokens count from 1 to {}", most)
-                                              : fmt::format("did you mean \"{}\"?", near)));
+    throw InputError("--row {}: no such row in these steps; {}", text_,
+                     near.empty() ? fmt::format("the tokens count from 1 to {}", most)
+                                  : fmt::format("did you mean \"{}\"?", near));
   }
 
  private:
@@ -94,8 +94,8 @@ class TokenRow {
     const std::vector<std::size_t> places = places_of_label(text_, axis, batch);
     if (places.size() > 1) {
       const auto numbers = mapped(places, [](std::size_t place) { return place + 1; });
-      throw InputError(fmt::format("--row {0}: \"{0}\" stands at rows {1}; write the number", text_,
-                                   fmt::join(numbers, " and ")));
+      throw InputError("--row {0}: \"{0}\" stands at rows {1}; write the number", text_,
+                       fmt::join(numbers, " and "));
     }
     return places.empty() ? std::nullopt : std::optional(places.front());
   }

@@ -126,8 +126,7 @@ std::size_t Stepper::last_matrix() const {
 
 void Stepper::show_cell(const CellReference& cell) {
   if (!walk_.trace().find_step(cell.name)) {
-    throw InputError(
-        fmt::format("{} is given: there is nothing to work out; s sets it", cell.name));
+    throw InputError("{} is given: there is nothing to work out; s sets it", cell.name);
   }
   if (view_ == View::step) scroll_before_cell_ = scroll_;
   if (cell.name != walk_.step().name) {

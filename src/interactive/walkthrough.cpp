@@ -9,8 +9,8 @@ constexpr int max_digits = 17;
 std::size_t step_index_of_number(const Trace& trace, std::size_t number) {
   const auto found = std::ranges::find(trace.steps, number, &Step::number);
   if (found == trace.steps.end()) {
-    throw InputError(fmt::format("there is no step {}; they count from 1 to {}", number,
-                                 trace.steps.back().number));
+    throw InputError("there is no step {}; they count from 1 to {}", number,
+                     trace.steps.back().number);
   }
   return static_cast<std::size_t>(found - trace.steps.begin());
 }
@@ -241,7 +241,7 @@ std::string toggle_code(Walkthrough& walk) {
 CellReference resolve_cell(const Walkthrough& walk, std::string_view text, std::size_t matrix) {
   text = trimmed(text);
   const Step& step = walk.step();
-  if (step.output.values.empty()) throw InputError(fmt::format("{} has no cells", step.name));
+  if (step.output.values.empty()) throw InputError("{} has no cells", step.name);
   if (text.empty()) {
     return in_head(cell_of(walk.now->lesson, walk.trace(), step), walk.trace(), walk.style.head);
   }

@@ -44,12 +44,12 @@ std::string joined(const Lesson& lesson, const std::vector<Fault>& faults) {
     files.push_back(entry->path().filename().string());
   }
   std::ranges::sort(files);
-  throw InputError(fmt::format(
+  throw InputError(
       "there is no lesson or file \"{}\"; {}", name,
       did_you_mean(
           name, names,
           did_you_mean(name, files,
-                       "qkv lessons lists the lessons, and the path of a file will do too"))));
+                       "qkv lessons lists the lessons, and the path of a file will do too")));
 }
 
 // "h0.*" means each step of a layer and their gradients; "*.context" each layer's context.
@@ -152,8 +152,8 @@ LoadedLesson with_changes(std::shared_ptr<const LoadedLesson> own, const LessonC
   Evaluation evaluation = evaluate_once(recipe, with_words(wanted, recipe, own->lesson.texts));
   // Faults of a changed text or number have no place in the lesson's file.
   if (!evaluation.faults.empty()) {
-    throw InputError(fmt::format("{}: {}", changes.text ? "--text" : "--set",
-                                 evaluation.faults.front().message));
+    throw InputError("{}: {}", changes.text ? "--text" : "--set",
+                     evaluation.faults.front().message);
   }
   return changed(std::move(own), std::move(recipe), std::move(evaluation.trace));
 }
@@ -262,8 +262,8 @@ LoadedLesson load_model(const std::string& path, const LessonChanges& changes,
     refuse(path, "there is no such file: check the name and the directory");
   }
   if (!input.text && !input.ids) {
-    throw InputError(fmt::format(
-        "{}: a model needs a text to read; add --text \"…\", or --ids 3,1,4", printable(path)));
+    throw InputError("{}: a model needs a text to read; add --text \"…\", or --ids 3,1,4",
+                     printable(path));
   }
   const ModelInput whole =
       greedy_decoding(input, settings.new_tokens, [&](const ModelInput& so_far) {

@@ -44,8 +44,7 @@ double of_finite(const Statistic& statistic, Numbers numbers, std::string_view o
   std::vector<double> finite;
   std::ranges::copy_if(numbers, std::back_inserter(finite),
                        [](double x) { return std::isfinite(x); });
-  if (finite.empty())
-    throw InputError(fmt::format("{} has no numbers, so no {}", of, statistic.name));
+  if (finite.empty()) throw InputError("{} has no numbers, so no {}", of, statistic.name);
   return statistic.of(finite);
 }
 
@@ -77,8 +76,8 @@ double of_part(const Statistic& statistic, std::string_view of, const Trace& tra
   bool columns = all[last];
   const bool too_many = std::ranges::count(all, true) > (rows ? 1 : 0) + (columns ? 1 : 0);
   if (!(rows || columns) || too_many) {
-    throw InputError(fmt::format("{}.{}: write * for a whole row or column: {}[1,*].{}", of,
-                                 statistic.name, text.name, statistic.name));
+    throw InputError("{}.{}: write * for a whole row or column: {}[1,*].{}", of, statistic.name,
+                     text.name, statistic.name);
   }
   const CellReference at = resolve(text, trace);
   const Tensor& tensor = trace.at(at.name);
@@ -188,10 +187,10 @@ ProsePiece piece_of(std::string_view inside, const Trace& trace) {
   } else if (const auto size = symbol(trace, inside)) {
     piece.text = std::to_string(*size);
   } else {
-    throw InputError(fmt::format(
+    throw InputError(
         "{{{}}} stands for nothing here; write {{scores[1,2]}}, {{scores.shape}}, {{d_k}} or "
         "{{scores.max}} (there are {}), or {{{{ for a brace",
-        inside, fmt::join(NameViews(table, &Statistic::name), ", ")));
+        inside, fmt::join(NameViews(table, &Statistic::name), ", "));
   }
   return piece;
 }

@@ -35,9 +35,10 @@ std::map<std::string, std::string> weight_map(const Path& index, const std::stri
   for (const auto& [tensor, file] : found->items()) {
     const std::string name = file.is_string() ? file.get<std::string>() : "";
     if (name.empty() || Path(name).filename() != Path(name)) {
-      refuse(where, fmt::format("weight_map: {} is not in a file beside the index; its value must "
-                                "be the file's name alone",
-                                printable(tensor)));
+      refuse(where,
+             "weight_map: {} is not in a file beside the index; its value must be the file's name "
+             "alone",
+             printable(tensor));
     }
     listed[tensor] = name;
   }
@@ -55,11 +56,10 @@ ModelFiles from_index(const Path& index, const std::string& where) {
     if (!is_there(files.weights.back())) missing.push_back(printable(name, longest_tensor_name));
   }
   if (missing.empty()) return files;
-  refuse(where,
-         fmt::format("the index lists {} {}, and {} not beside it: {}; fetch the model whole",
-                     names.size(), names.size() == 1 ? "file" : "files",
-                     missing.size() == 1 ? "one is" : fmt::format("{} are", missing.size()),
-                     abbreviated_list(missing)));
+  refuse(where, "the index lists {} {}, and {} not beside it: {}; fetch the model whole",
+         names.size(), names.size() == 1 ? "file" : "files",
+         missing.size() == 1 ? "one is" : fmt::format("{} are", missing.size()),
+         abbreviated_list(missing));
 }
 
 // Explains what a directory without .safetensors files has instead.
@@ -97,13 +97,13 @@ ModelFiles from_directory(const Path& directory, const std::string& where) {
     weights = {std::string(single_name)};
   }
   if (weights.empty()) {
-    refuse(where, fmt::format("there is no .safetensors file in this directory: {}",
-                              other_weights(names)));
+    refuse(where, "there is no .safetensors file in this directory: {}", other_weights(names));
   }
   if (weights.size() > 1) {
-    refuse(where, fmt::format("there are {} .safetensors files in this directory and no {} to say "
-                              "which belong together; name one of them, or fetch the index",
-                              weights.size(), model_index_name));
+    refuse(where,
+           "there are {} .safetensors files in this directory and no {} to say which belong "
+           "together; name one of them, or fetch the index",
+           weights.size(), model_index_name);
   }
   return {.weights = {directory / weights.front()}, .directory = directory, .listed = {}};
 }
@@ -203,11 +203,10 @@ void refuse_unlisted(const SafetensorsEntry& entry, const std::filesystem::path&
   if (listed.empty()) return;
   const auto found = listed.find(entry.name);
   if (found != listed.end() && found->second == path.filename().string()) return;
-  throw InputError(fmt::format("{}: {} is in it, and the index {}; fetch the model again", where,
-                               printable(entry.name, longest_tensor_name),
-                               found == listed.end()
-                                   ? "does not list that tensor"
-                                   : "says it is in " + printable(found->second)));
+  throw InputError("{}: {} is in it, and the index {}; fetch the model again", where,
+                   printable(entry.name, longest_tensor_name),
+                   found == listed.end() ? "does not list that tensor"
+                                         : "says it is in " + printable(found->second));
 }
 
 }  // namespace
@@ -238,9 +237,8 @@ Weights::Weights(const ModelFiles& files, std::string where) : where_(std::move(
   for (const auto& [tensor, file] : files.listed) {
     if (by_name_.contains(tensor)) continue;
     throw InputError(
-        fmt::format("{}: the index says that {} is in {}, and it is not there; fetch "
-                    "the model again",
-                    where_, printable(tensor), printable(file)));
+        "{}: the index says that {} is in {}, and it is not there; fetch the model again", where_,
+        printable(tensor), printable(file));
   }
 }
 
@@ -271,21 +269,20 @@ const SafetensorsEntry& Weights::checked(const std::string& name, const Shape& s
   const SafetensorsEntry* entry = find(name);
   if (entry == nullptr) {
     const std::string near = nearest_tensor(name, by_name_);
-    throw InputError(fmt::format(
-        "{}: there is no tensor {}, which must be {}{}", where_, name, shape_text(shape),
-        near.empty() ? "" : fmt::format("; is it \"{}\"?", printable(near))));
+    throw InputError("{}: there is no tensor {}, which must be {}{}", where_, name,
+                     shape_text(shape),
+                     near.empty() ? "" : fmt::format("; is it \"{}\"?", printable(near)));
   }
   if (entry->shape != shape) {
-    throw InputError(
-        fmt::format("{}: {} must be {}, and is {}", where_, name, shape_text(shape),
-                    entry->shape.empty() ? "a single number" : shape_text(entry->shape)));
+    throw InputError("{}: {} must be {}, and is {}", where_, name, shape_text(shape),
+                     entry->shape.empty() ? "a single number" : shape_text(entry->shape));
   }
   constexpr std::string_view floats[] = {"F64", "F32", "F16", "BF16"};
   if (!contains(floats, entry->dtype)) {
-    throw InputError(fmt::format(
+    throw InputError(
         "{}: {} is stored as {}; weights are read as F64, F32, F16 or BF16, so write the model out "
         "unquantised",
-        where_, name, printable(entry->dtype)));
+        where_, name, printable(entry->dtype));
   }
   return *entry;
 }
@@ -300,9 +297,8 @@ void Weights::refuse_broken(const SafetensorsEntry& entry, const Dtype& dtype) c
   const std::string cell = entry.shape.size() == 2
                                ? fmt::format("{}, {}", place / width, place % width)
                                : std::to_string(place);
-  throw InputError(fmt::format("{}: {} holds {} at [{}]; the file is damaged, or training failed",
-                               where_, entry.name, std::isnan(value) ? "NaN" : "an infinity",
-                               cell));
+  throw InputError("{}: {} holds {} at [{}]; the file is damaged, or training failed", where_,
+                   entry.name, std::isnan(value) ? "NaN" : "an infinity", cell);
 }
 
 Values Weights::values(const std::string& name, const Shape& shape) const {
@@ -364,12 +360,11 @@ std::span<const Family> families() { return known_families; }
 const SafetensorsEntry& matrix_of(const Weights& weights, const std::string& name) {
   const SafetensorsEntry* entry = weights.find(name);
   if (entry == nullptr) {
-    throw InputError(fmt::format("{}: there is no tensor {}", weights.where(), name));
+    throw InputError("{}: there is no tensor {}", weights.where(), name);
   }
   if (entry->shape.size() != 2 || entry->shape[0] == 0 || entry->shape[1] == 0) {
-    throw InputError(
-        fmt::format("{}: {} must be a matrix, and is {}", weights.where(), name,
-                    entry->shape.empty() ? "a single number" : shape_text(entry->shape)));
+    throw InputError("{}: {} must be a matrix, and is {}", weights.where(), name,
+                     entry->shape.empty() ? "a single number" : shape_text(entry->shape));
   }
   return *entry;
 }
@@ -385,17 +380,17 @@ std::size_t count_layers(const Weights& weights, const std::string& start,
     const std::string_view part = dot == rest.npos ? "" : rest.substr(dot + 1);
     const bool is_known = contains(names.parts, part) || contains(names.buffers, part);
     if (!layer || !is_known) {
-      throw InputError(fmt::format(
-          "{}: no layer of a {} has a tensor {}; the layers have {}", weights.where(), names.kind,
-          printable(entry.name, longest_tensor_name), fmt::join(names.parts, ", ")));
+      throw InputError("{}: no layer of a {} has a tensor {}; the layers have {}", weights.where(),
+                       names.kind, printable(entry.name, longest_tensor_name),
+                       fmt::join(names.parts, ", "));
     }
     layers.insert(*layer);
   }
   if (layers.empty() || *layers.rbegin() + 1 != layers.size()) {
     std::size_t missing = 0;
     while (layers.contains(missing)) ++missing;
-    throw InputError(fmt::format("{}: there is no layer {} (no tensor {}{}.…)", weights.where(),
-                                 missing, start, missing));
+    throw InputError("{}: there is no layer {} (no tensor {}{}.…)", weights.where(), missing, start,
+                     missing);
   }
   return layers.size();
 }
@@ -410,12 +405,12 @@ void refuse_unknown_tensors(const Weights& weights, const std::string& start, st
       return entry.name.ends_with("." + name) || name.ends_with("." + entry.name);
     };
     const auto near = std::ranges::find_if(known, ends_alike);
-    throw InputError(fmt::format(
-        "{}: no {} whose tensors begin with \"{}\" has a tensor {}{}", weights.where(), kind,
-        start.substr(0, start.find_last_of('.', start.size() - 2) + 1),
-        printable(entry.name, longest_tensor_name),
-        near == known.end() ? fmt::format("; outside its layers it has {}", fmt::join(known, ", "))
-                            : fmt::format("; name it {}", *near)));
+    throw InputError("{}: no {} whose tensors begin with \"{}\" has a tensor {}{}", weights.where(),
+                     kind, start.substr(0, start.find_last_of('.', start.size() - 2) + 1),
+                     printable(entry.name, longest_tensor_name),
+                     near == known.end()
+                         ? fmt::format("; outside its layers it has {}", fmt::join(known, ", "))
+                         : fmt::format("; name it {}", *near));
   }
 }
 
@@ -451,11 +446,11 @@ Architecture architecture_of(const Weights& weights, const Config& config,
     }
   }
   throw InputError(
-      fmt::format("{}: this is not a model that qkv knows: there is no transformer.wte.weight or "
-                  "wte.weight and no model.embed_tokens.weight, but {}; it reads the tensors of "
-                  "minGPT, nanoGPT and Hugging Face's GPT-2, LLaMA, Mistral, Qwen2, Qwen3, Gemma "
-                  "and Gemma 2 (of several files give the directory, or the index)",
-                  weights.where(), names_met(weights)));
+      "{}: this is not a model that qkv knows: there is no transformer.wte.weight or wte.weight "
+      "and no model.embed_tokens.weight, but {}; it reads the tensors of minGPT, nanoGPT and "
+      "Hugging Face's GPT-2, LLaMA, Mistral, Qwen2, Qwen3, Gemma and Gemma 2 (of several files "
+      "give the directory, or the index)",
+      weights.where(), names_met(weights));
 }
 
 }  // namespace qkv::inline model

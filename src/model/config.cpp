@@ -82,11 +82,10 @@ void refuse_unknown_config(const Config& config, std::span<const ConfigRule> rul
         contains(idle, key) || std::ranges::any_of(idle_objects, opens) || entry.text == "null";
     if (is_idle || !entry.is_configured) continue;
     const std::string near = suggest(key, {rules, &ConfigRule::key});
-    throw InputError(fmt::format("{}: qkv does not know what {} = {} does to {}{}", entry.where,
-                                 printable(key), printable(entry.text), kind,
-                                 near.empty()
-                                     ? "; take it out if it changes none of the model's numbers"
-                                     : fmt::format("; did you mean \"{}\"?", near)));
+    throw InputError("{}: qkv does not know what {} = {} does to {}{}", entry.where, printable(key),
+                     printable(entry.text), kind,
+                     near.empty() ? "; take it out if it changes none of the model's numbers"
+                                  : fmt::format("; did you mean \"{}\"?", near));
   }
 }
 
@@ -198,8 +197,7 @@ void require_sizes(const Config& config, std::string_view file, std::span<const 
 
 void refuse_entry(const Config::value_type& fact, std::string_view why) {
   const auto& [name, entry] = fact;
-  throw InputError(
-      fmt::format("{}: {} is {}; {}", entry.where, printable(name), printable(entry.text), why));
+  throw InputError("{}: {} is {}; {}", entry.where, printable(name), printable(entry.text), why);
 }
 
 std::string activation_of(const Config::value_type& entry) {

@@ -109,10 +109,10 @@ const Family& family_of(const Weights& weights, const Architecture& model, const
   const Shape in_out{model.d_model, 3 * model.d_model};
   const bool is_in_out = shape == in_out;
   if (!is_in_out && shape != Shape{3 * model.d_model, model.d_model}) {
-    throw InputError(fmt::format(
-        "{}: {} must be {} or {}, since {}wte.weight has rows of {}, and is {}", weights.where(),
-        first, shape_text(in_out), shape_text({3 * model.d_model, model.d_model}), model.prefix,
-        model.d_model, shape_text(shape)));
+    throw InputError("{}: {} must be {} or {}, since {}wte.weight has rows of {}, and is {}",
+                     weights.where(), first, shape_text(in_out),
+                     shape_text({3 * model.d_model, model.d_model}), model.prefix, model.d_model,
+                     shape_text(shape));
   }
   const Storage storage = is_in_out ? Storage::in_out : Storage::out_in;
   const std::optional<ConfigEntry> wanted = wanted_family(weights, model, config, choice, storage);
@@ -122,13 +122,13 @@ const Family& family_of(const Weights& weights, const Architecture& model, const
     names.push_back(family.name);
     if (wanted ? family.name == wanted->text : family.storage == storage) {
       if (family.storage == storage) return family;
-      throw InputError(fmt::format("{}: this is no {}: its {} is stored {}", weights.where(),
-                                   family.name, first, is_in_out ? "in × out" : "out × in"));
+      throw InputError("{}: this is no {}: its {} is stored {}", weights.where(), family.name,
+                       first, is_in_out ? "in × out" : "out × in");
     }
   }
-  throw InputError(fmt::format("{}{}there is no family \"{}\" of models; {}", wanted->where,
-                               wanted->where.empty() ? "" : ": ", printable(wanted->text),
-                               did_you_mean(wanted->text, names)));
+  throw InputError("{}{}there is no family \"{}\" of models; {}", wanted->where,
+                   wanted->where.empty() ? "" : ": ", printable(wanted->text),
+                   did_you_mean(wanted->text, names));
 }
 
 std::size_t head_count(const Weights& weights, const Architecture& model, const Config& config,
@@ -141,13 +141,13 @@ std::size_t head_count(const Weights& weights, const Architecture& model, const 
   if (heads == 0 && model.d_model % usual_head == 0) heads = model.d_model / usual_head;
   if (heads == 0) {
     throw InputError(
-        fmt::format("{}: the file does not say how many heads the model has (d_model is {}); write "
-                    "--model-heads 4, or heads = 4 in the lesson's [model]",
-                    weights.where(), model.d_model));
+        "{}: the file does not say how many heads the model has (d_model is {}); write "
+        "--model-heads 4, or heads = 4 in the lesson's [model]",
+        weights.where(), model.d_model);
   }
   if (heads > model.d_model || model.d_model % heads != 0) {
-    throw InputError(fmt::format("{}: d_model is {}, which can't be shared out among {} heads",
-                                 weights.where(), model.d_model, heads));
+    throw InputError("{}: d_model is {}, which can't be shared out among {} heads", weights.where(),
+                     model.d_model, heads);
   }
   return heads;
 }
@@ -183,9 +183,9 @@ void check_bias(const Weights& weights, const std::string& name, const Shape& sh
     return;
   }
   throw InputError(
-      fmt::format("{}: there is no tensor {}, which must be {}, though there is {}: a GPT has all "
-                  "of its biases or none; convert the model again, with all of its tensors",
-                  weights.where(), name, shape_text(shape), printable(sibling)));
+      "{}: there is no tensor {}, which must be {}, though there is {}: a GPT has all of its "
+      "biases or none; convert the model again, with all of its tensors",
+      weights.where(), name, shape_text(shape), printable(sibling));
 }
 
 // Only out × in files may lack biases, and then all of them.
@@ -216,8 +216,8 @@ void check_tensors(const Weights& weights, const Architecture& model) {
 void refuse_other_readout(const Weights& weights) {
   for (const SafetensorsEntry& entry : weights.tensors()) {
     if (!entry.name.ends_with("lm_head.bias")) continue;
-    throw InputError(fmt::format("{}: no GPT-2 has a tensor {}: its logits are norm · Wᵀ alone",
-                                 weights.where(), printable(entry.name, longest_tensor_name)));
+    throw InputError("{}: no GPT-2 has a tensor {}: its logits are norm · Wᵀ alone",
+                     weights.where(), printable(entry.name, longest_tensor_name));
   }
 }
 

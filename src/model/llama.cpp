@@ -64,8 +64,7 @@ void check_llama_tensors(const Weights& weights, const Architecture& model) {
     for (const std::string_view part : llama_tensors) {
       const std::string name = start + std::string(part);
       if (shapes.contains(std::string(part)) || !weights.find(name)) continue;
-      throw InputError(
-          fmt::format("{}: there is {}, {}", weights.where(), name, why_none(part, model)));
+      throw InputError("{}: there is {}, {}", weights.where(), name, why_none(part, model));
     }
   }
   weights.checked(model.prefix + "norm.weight", {model.d_model});
@@ -85,10 +84,9 @@ const Family& family_of(const Weights& weights, const Config& config,
   const auto names = filtered(families(), &Family::traits, &Family::name);
   if (!choice.family && !entry) {
     throw InputError(
-        fmt::format("{}: no config.json beside it has a model_type, which says which model this "
-                    "is: fetch it too, "
-                    "or write --family with one of {}",
-                    weights.where(), fmt::join(names, ", ")));
+        "{}: no config.json beside it has a model_type, which says which model this is: fetch it "
+        "too, or write --family with one of {}",
+        weights.where(), fmt::join(names, ", "));
   }
   const std::string& wanted = choice.family ? *choice.family : entry->second.text;
   for (const Family& family : families()) {
@@ -98,8 +96,8 @@ const Family& family_of(const Weights& weights, const Config& config,
     refuse_entry(*entry, fmt::format("of the models with such tensors qkv knows {}",
                                      fmt::join(names, ", ")));
   }
-  throw InputError(fmt::format("{}: this is no {}: its tensors are named as those of {} are",
-                               weights.where(), printable(wanted), fmt::join(names, ", ")));
+  throw InputError("{}: this is no {}: its tensors are named as those of {} are", weights.where(),
+                   printable(wanted), fmt::join(names, ", "));
 }
 
 // Returns the tensor of the logits: the token table if the model ties them.
@@ -114,10 +112,9 @@ std::string unembedding_of(const Weights& weights, const Config& config,
   if (!ties || !head) return ties ? model.token_table : own;
   if (head->dtype == table->dtype && head->data == table->data) return model.token_table;
   throw InputError(
-      fmt::format("{}: there is a lm_head.weight of its own, and tie_word_embeddings is true{}: "
-                  "only one of the "
-                  "two can be; set it to false in config.json if the tensor is to count",
-                  weights.where(), is_stated ? "" : fmt::format(" for {}", model.family->name)));
+      "{}: there is a lm_head.weight of its own, and tie_word_embeddings is true{}: only one of "
+      "the two can be; set it to false in config.json if the tensor is to count",
+      weights.where(), is_stated ? "" : fmt::format(" for {}", model.family->name));
 }
 
 void count_heads(const Weights& weights, const Config& config, const ArchitectureChoice& choice,
@@ -129,33 +126,32 @@ void count_heads(const Weights& weights, const Config& config, const Architectur
   model.heads = choice.heads.value_or(stated.value_or(0));
   if (model.heads == 0) {
     throw InputError(
-        fmt::format("{}: the number of heads is not known (queries are {} wide): it is "
-                    "num_attention_heads in config.json, or write --model-heads",
-                    weights.where(), queries));
+        "{}: the number of heads is not known (queries are {} wide): it is num_attention_heads in "
+        "config.json, or write --model-heads",
+        weights.where(), queries);
   }
   model.head_width = positive_integer(config, "head_dim")
                          .value_or(std::max<std::size_t>(1, queries / model.heads));
   if (model.heads * model.head_width != queries) {
-    throw InputError(fmt::format("{}: {}q_proj.weight has {} rows, and {} heads of {} have {}",
-                                 weights.where(), first, queries, model.heads, model.head_width,
-                                 model.heads * model.head_width));
+    throw InputError("{}: {}q_proj.weight has {} rows, and {} heads of {} have {}", weights.where(),
+                     first, queries, model.heads, model.head_width, model.heads * model.head_width);
   }
   model.llama->key_heads = positive_integer(config, "num_key_value_heads")
                                .value_or(std::max<std::size_t>(1, keys / model.head_width));
   if (model.head_width % 2 != 0) {
     throw InputError(
-        fmt::format("{}: a head is {} columns wide, and columns turn in pairs; is "
-                    "head_dim, or the number of heads, what it was trained with?",
-                    weights.where(), model.head_width));
+        "{}: a head is {} columns wide, and columns turn in pairs; is head_dim, or the number of "
+        "heads, what it was trained with?",
+        weights.where(), model.head_width);
   }
   if (model.llama->key_heads * model.head_width != keys) {
-    throw InputError(fmt::format("{}: {}k_proj.weight has {} rows, and {} heads of {} have {}",
-                                 weights.where(), first, keys, model.llama->key_heads,
-                                 model.head_width, model.llama->key_heads * model.head_width));
+    throw InputError("{}: {}k_proj.weight has {} rows, and {} heads of {} have {}", weights.where(),
+                     first, keys, model.llama->key_heads, model.head_width,
+                     model.llama->key_heads * model.head_width);
   }
   if (model.heads % model.llama->key_heads == 0) return;
-  throw InputError(fmt::format("{}: {} heads of queries can't share {} heads of keys evenly",
-                               weights.where(), model.heads, model.llama->key_heads));
+  throw InputError("{}: {} heads of queries can't share {} heads of keys evenly", weights.where(),
+                   model.heads, model.llama->key_heads);
 }
 
 void refuse_other_llama_sizes(const Config& config, const Weights& weights,

@@ -68,8 +68,8 @@ const Scaling& scaling_of(const Config& config, const std::string& object) {
   if (!entry) {
     for (const auto& [key, fact] : config) {
       if (!key.starts_with(object) || key == object + "rope_theta") continue;
-      throw InputError(fmt::format("{}: {} is there, and no {}rope_type to say which scaling it is",
-                                   fact.where, printable(key), object));
+      throw InputError("{}: {} is there, and no {}rope_type to say which scaling it is", fact.where,
+                       printable(key), object);
     }
     return scalings[0];
   }
@@ -104,8 +104,8 @@ void set_part(const Config& config, const std::string& object, const Scaling& sc
   if (value || part.otherwise > 0) {
     options.set(std::string(part.key), value.value_or(part.otherwise));
   } else if (part.is_needed && !(scaling.name == "yarn" && config.contains(key))) {
-    throw InputError(fmt::format("{}: the scaling \"{}\" needs {}",
-                                 config.lower_bound(object)->second.where, scaling.name, key));
+    throw InputError("{}: the scaling \"{}\" needs {}", config.lower_bound(object)->second.where,
+                     scaling.name, key);
   }
 }
 

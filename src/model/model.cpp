@@ -52,9 +52,8 @@ Tokeniser from_path(const Path& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
     if (auto found = from_directory(path)) return *found;
-    throw InputError(
-        fmt::format("{}: there is neither tokenizer.json nor vocab.json with merges.txt in it",
-                    printable(path.string())));
+    throw InputError("{}: there is neither tokenizer.json nor vocab.json with merges.txt in it",
+                     printable(path.string()));
   }
   Tokeniser tokeniser = byte_pairs();
   set_file(tokeniser.options, "tokenizer", path);
@@ -79,12 +78,12 @@ void refuse_doubles(const std::vector<std::string>& words, std::string_view whos
   std::unordered_map<std::string_view, std::size_t> ids;
   for (std::size_t id = 0; id < words.size(); ++id) {
     if (words[id].empty()) {
-      throw InputError(fmt::format("{} has an empty word, as id {}", whose, id));
+      throw InputError("{} has an empty word, as id {}", whose, id);
     }
     const auto [known, is_new] = ids.emplace(words[id], id);
     if (is_new) continue;
-    throw InputError(fmt::format("{} has \"{}\" twice, as id {} and as id {}", whose,
-                                 printable(words[id]), known->second, id));
+    throw InputError("{} has \"{}\" twice, as id {} and as id {}", whose, printable(words[id]),
+                     known->second, id);
   }
 }
 
@@ -112,8 +111,8 @@ Tokeniser chosen_tokeniser(const Architecture& model, const Config& config,
     whose = entry->second.where + ": the vocabulary";
   }
   if (words.size() > model.vocabulary) {
-    throw InputError(fmt::format("{} has {} words, but the model has embeddings for {}", whose,
-                                 words.size(), model.vocabulary));
+    throw InputError("{} has {} words, but the model has embeddings for {}", whose, words.size(),
+                     model.vocabulary);
   }
   refuse_doubles(words, whose);
   if (!words.empty()) return from_words(std::move(words));
@@ -147,7 +146,7 @@ Tokeniser tokeniser_of(const Architecture& model, const Config& config,
     tokeniser.labels = labels_of(tokeniser, model.vocabulary);
   } catch (const InputError& error) {
     const Path path = choice.tokenizer.value_or(directory.value_or(Path()));
-    throw InputError(fmt::format("{}: {}", printable(path.string()), error.what()));
+    throw InputError("{}: {}", printable(path.string()), error.what());
   }
   return tokeniser;
 }
@@ -184,8 +183,8 @@ Model read_model(const ModelChoice& choice) {
   }
   const std::size_t layers = choice.layers.value_or(model.architecture.layers);
   if (layers > model.architecture.layers) {
-    throw InputError(fmt::format("{}: the model has {}, not {}", choice.where,
-                                 pluralise(model.architecture.layers, "layer"), layers));
+    throw InputError("{}: the model has {}, not {}", choice.where,
+                     pluralise(model.architecture.layers, "layer"), layers);
   }
   const Tokeniser tokeniser = tokeniser_of(model.architecture, config, directory, choice.tokeniser);
   model.tokens = tokeniser.labels;

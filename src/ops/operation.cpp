@@ -198,7 +198,7 @@ std::string operand_text(const Call& call, std::size_t k) {
 }
 
 void refuse(const Call& call, std::string_view what) {
-  throw InputError(fmt::format("{}: {}", call.step, as_shown(what, call.token_layout)));
+  throw InputError("{}: {}", call.step, as_shown(what, call.token_layout));
 }
 
 bool Operation::takes(std::size_t operand_count) const {

@@ -89,9 +89,9 @@ void refuse_without_buffers() {
       mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (room == MAP_FAILED) {
     throw InputError(
-        fmt::format("large products need {} MiB of address space more than there is left; raise "
-                    "ulimit -v, or take fewer --threads",
-                    size >> 20U));
+        "large products need {} MiB of address space more than there is left; raise ulimit -v, or "
+        "take fewer --threads",
+        size >> 20U);
   }
   munmap(room, size);
 }

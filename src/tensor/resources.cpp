@@ -311,8 +311,8 @@ std::size_t element_count(const Shape& shape, std::string_view what) {
   for (const std::size_t size : shape) {
     const bool alone_too_large = size > most;  // also beside a size of 0
     if (alone_too_large || (size != 0 && count > left / size)) {
-      throw InputError(fmt::format("{} of {} numbers is too large: {}", what, shape_text(shape),
-                                   too_much(product_of(shape))));
+      throw InputError("{} of {} numbers is too large: {}", what, shape_text(shape),
+                       too_much(product_of(shape)));
     }
     count *= size;
   }
@@ -330,8 +330,8 @@ void MemoryBudget::recount(std::size_t numbers) {
 void MemoryBudget::add(const Tensor& tensor, std::string_view name) {
   const std::size_t count = tensor.values.stored_size();
   if (held + count > most_numbers()) {
-    throw InputError(fmt::format("{} of {} numbers is too large: {}", name,
-                                 shape_text(tensor.shape()), too_much(static_cast<double>(count))));
+    throw InputError("{} of {} numbers is too large: {}", name, shape_text(tensor.shape()),
+                     too_much(static_cast<double>(count)));
   }
   held += count;
   numbers_ += count;

@@ -27,10 +27,9 @@ std::string option_text(const OptionRule& rule, std::size_t columns) {
 [[noreturn]] void refuse_overflow(std::uint64_t a, std::string_view sign, std::uint64_t b,
                                   std::string_view what) {
   throw InputError(
-      fmt::format("{} {} {} {} are more than {}, the most that qkv params counts to; use "
-                  "smaller sizes",
-                  group_digits(a), sign, group_digits(b), what,
-                  group_digits(std::numeric_limits<std::uint64_t>::max())));
+      "{} {} {} {} are more than {}, the most that qkv params counts to; use smaller sizes",
+      group_digits(a), sign, group_digits(b), what,
+      group_digits(std::numeric_limits<std::uint64_t>::max()));
 }
 
 // The product, or an error that names what was counted.

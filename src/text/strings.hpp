@@ -16,8 +16,7 @@ class InputError : public std::runtime_error {
   /// Formats the message.
   template <class First, class... Rest>
   explicit InputError(fmt::format_string<First, Rest...> message, First&& first, Rest&&... rest)
-      : InputError(
-            fmt::format(message, std::forward<First>(first), std::forward<Rest>(rest)...)) {}
+      : InputError(fmt::format(message, std::forward<First>(first), std::forward<Rest>(rest)...)) {}
 };
 
 /// Returns a name with its line breaks written as \n, since each line on stderr is a message of its

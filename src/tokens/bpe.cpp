@@ -69,7 +69,7 @@ std::string written_bytes(std::string_view bytes) {
 }
 
 [[noreturn]] void refuse_missing(std::string_view piece) {
-  throw InputError(fmt::format("the vocabulary has no \"{}\", which the text needs", piece));
+  throw InputError("the vocabulary has no \"{}\", which the text needs", piece);
 }
 
 }  // namespace

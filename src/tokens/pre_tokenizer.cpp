@@ -58,7 +58,7 @@ class Translation {
   }
 
   [[noreturn]] void refuse(std::string_view what) const {
-    throw InputError(fmt::format("tokenizer: the pattern {} has {}", whole_, what));
+    throw InputError("tokenizer: the pattern {} has {}", whole_, what);
   }
 
  private:

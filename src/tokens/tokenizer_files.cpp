@@ -33,10 +33,10 @@ bool flag(const Json& object, std::string_view key, bool otherwise) {
 
 // Throws InputError with what the file has and what qkv reads.
 [[noreturn]] void refuse_tokenizer(std::string_view what) {
-  throw InputError(fmt::format(
+  throw InputError(
       "tokenizer: {}; qkv reads byte-pair encodings: of bytes, cut as GPT-2, Llama 3 and Qwen cut, "
       "and SentencePiece's, of characters",
-      what));
+      what);
 }
 
 // Returns the parts of a sequence, or the part itself.
@@ -130,7 +130,7 @@ void read_pre_tokenizer(const Json& tokenizer, BpeFiles& files) {
 
 Json parsed(std::string_view text, std::string_view what) {
   Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object()) throw InputError(fmt::format("{} is not a JSON object", what));
+  if (!json.is_object()) throw InputError("{} is not a JSON object", what);
   return json;
 }
 
@@ -139,7 +139,7 @@ std::unordered_map<std::string, double> ids_from(const Json& vocab) {
   ids.reserve(vocab.size());
   for (const auto& [token, id] : vocab.items()) {
     if (!id.is_number_unsigned()) {
-      throw InputError(fmt::format("vocab: the id of \"{}\" is not a whole number", token));
+      throw InputError("vocab: the id of \"{}\" is not a whole number", token);
     }
     ids.emplace(token, id.get<double>());
   }
@@ -149,8 +149,7 @@ std::unordered_map<std::string, double> ids_from(const Json& vocab) {
 std::pair<std::string, std::string> merge_of(std::string_view line) {
   const std::size_t blank = line.find(' ');
   if (blank == std::string_view::npos || line.find(' ', blank + 1) != std::string_view::npos) {
-    throw InputError(
-        fmt::format("merges: \"{}\" is not two pieces with a blank between them", line));
+    throw InputError("merges: \"{}\" is not two pieces with a blank between them", line);
   }
   return {std::string(line.substr(0, blank)), std::string(line.substr(blank + 1))};
 }

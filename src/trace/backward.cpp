@@ -8,11 +8,11 @@ using NameSet = std::set<std::string, std::less<>>;
 void require_step(const Recipe& recipe, std::string_view name, std::string_view what) {
   if (step_in(recipe, name)) return;
   if (given_in(recipe, name)) {
-    throw InputError(fmt::format(
-        "{} names a given: {} is where gradients end; name a step, where they begin", what, name));
+    throw InputError("{} names a given: {} is where gradients end; name a step, where they begin",
+                     what, name);
   }
-  throw InputError(fmt::format("{} names no step: there is none called \"{}\"; {}", what, name,
-                               did_you_mean(name, {recipe.steps, &StepRecipe::name})));
+  throw InputError("{} names no step: there is none called \"{}\"; {}", what, name,
+                   did_you_mean(name, {recipe.steps, &StepRecipe::name}));
 }
 
 // Returns the backward rule of a step for operand k.
@@ -76,21 +76,21 @@ class BackwardBuilder {
       require_step(recipe_, step, "from");
       if (!given_in(recipe_, given)) {
         throw InputError(
-            fmt::format("from: the gradient of {} is to be the given \"{}\", which is "
-                        "not there; write it as a [[given]]",
-                        step, given));
+            "from: the gradient of {} is to be the given \"{}\", which is not there; write it as a "
+            "[[given]]",
+            step, given);
       }
     }
     for (const std::string& given : backward_.wanted) {
       if (given_in(recipe_, given)) continue;
       if (step_in(recipe_, given)) {
         throw InputError(
-            fmt::format("wanted lists givens: {} is a step, and gets its gradient as "
-                        "each step on the way does; leave it out",
-                        given));
+            "wanted lists givens: {} is a step, and gets its gradient as each step on the way "
+            "does; leave it out",
+            given);
       }
-      throw InputError(fmt::format("wanted: there is no given called \"{}\"; {}", given,
-                                   did_you_mean(given, {recipe_.givens, &Given::name})));
+      throw InputError("wanted: there is no given called \"{}\"; {}", given,
+                       did_you_mean(given, {recipe_.givens, &Given::name}));
     }
   }
 
@@ -121,13 +121,12 @@ class BackwardBuilder {
       }
     }
     if (!backward_.of.empty() && !flows_.contains(backward_.of)) {
-      throw InputError(fmt::format("of: no numbers flow from a given to {}", backward_.of));
+      throw InputError("of: no numbers flow from a given to {}", backward_.of);
     }
     for (const std::string& given : backward_.wanted) {
       if (is_reachable(given)) continue;
-      throw InputError(
-          fmt::format("wanted: no numbers flow from {} to {}", given,
-                      backward_.of.empty() ? "what the gradients are given of" : backward_.of));
+      throw InputError("wanted: no numbers flow from {} to {}", given,
+                       backward_.of.empty() ? "what the gradients are given of" : backward_.of);
     }
   }
 
@@ -182,9 +181,8 @@ void refuse_taken_names(const Recipe& recipe, const std::vector<StepRecipe>& ste
   for (const StepRecipe& step : steps) {
     if (!given_in(recipe, step.name) && !step_in(recipe, step.name)) continue;
     throw InputError(
-        fmt::format("{} is the name of a gradient here; call the given or the step "
-                    "that has it something else",
-                    step.name));
+        "{} is the name of a gradient here; call the given or the step that has it something else",
+        step.name);
   }
 }
 
@@ -205,17 +203,16 @@ StepRecipe backward_step(const Recipe& recipe, std::string name, std::string gra
   if (!step.operation) return {std::move(name), nullptr, {std::move(grad_output)}, {}, step.name};
   const auto uses = std::ranges::count(step.of, to);
   if (uses == 0) {
-    throw InputError(fmt::format("to: {} is made of {}, not of \"{}\"", through,
-                                 fmt::join(step.of, " and "), to));
+    throw InputError("to: {} is made of {}, not of \"{}\"", through, fmt::join(step.of, " and "),
+                     to);
   }
   if (uses > 1) {
-    throw InputError(
-        fmt::format("to: {} uses {} {} times; write [backward], which makes a step for each use",
-                    through, to, uses));
+    throw InputError("to: {} uses {} {} times; write [backward], which makes a step for each use",
+                     through, to, uses);
   }
   const auto k = static_cast<std::size_t>(std::ranges::find(step.of, to) - step.of.begin());
   if (!backward_rule_of(step, k).operation) {
-    throw InputError(fmt::format("to: no gradient flows through {} to {}", through, to));
+    throw InputError("to: no gradient flows through {} to {}", through, to);
   }
   return one_gradient(step, k, std::move(name), std::move(grad_output));
 }

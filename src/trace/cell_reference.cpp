@@ -33,9 +33,8 @@ std::vector<std::string> split(std::string_view inside) {
 std::size_t checked(std::size_t number, std::size_t size, std::string_view what,
                     const std::string& where) {
   if (number >= 1 && number <= size) return number - 1;
-  throw InputError(
-      fmt::format("{}: there is no {} {}; {}", where, what, number,
-                  size == 0 ? "there are none" : fmt::format("they count from 1 to {}", size)));
+  throw InputError("{}: there is no {} {}; {}", where, what, number,
+                   size == 0 ? "there are none" : fmt::format("they count from 1 to {}", size));
 }
 
 // The label that older programs generated in files and pages: "d2" for features, "token 3" if the
@@ -75,15 +74,15 @@ std::size_t labelled(std::string_view label, const Axis& axis, std::size_t batch
   if (places.size() == 1) return places.front();
   if (places.size() > 1) {
     const auto numbers = mapped(places, [](std::size_t place) { return place + 1; });
-    throw InputError(fmt::format("{}: \"{}\" stands at {} {}; write the number", where, label,
-                                 what == "row" ? "rows" : "columns", fmt::join(numbers, " and ")));
+    throw InputError("{}: \"{}\" stands at {} {}; write the number", where, label,
+                     what == "row" ? "rows" : "columns", fmt::join(numbers, " and "));
   }
   if (const auto place = made_up_place(label, axis, batch, what)) return *place;
   std::vector<std::string_view> known;  // empty texts if there are none
   for (std::size_t i = 0; i < axis.size; ++i) known.push_back(axis.label(i, batch));
   const std::string all = fmt::format("they count from 1 to {}", axis.size);
-  throw InputError(fmt::format("{}: no {} is called \"{}\"; {}", where, what, label,
-                               did_you_mean(label, known, all)));
+  throw InputError("{}: no {} is called \"{}\"; {}", where, what, label,
+                   did_you_mean(label, known, all));
 }
 
 std::size_t index_along(std::string_view index, const Axis& axis, std::size_t batch,
@@ -103,8 +102,8 @@ std::size_t leading_place(std::string_view index, const Axis& axis, const std::s
   if (number.starts_with(name)) number = trimmed(number.substr(name.size()), " ");
   if (const auto value = parse_number<std::size_t>(number))
     return checked(*value, axis.size, name, where);
-  throw InputError(fmt::format("{}: \"{}\" is no {}; write {} 1 to {} {}", where, index, name, name,
-                               name, axis.size));
+  throw InputError("{}: \"{}\" is no {}; write {} 1 to {} {}", where, index, name, name, name,
+                   axis.size);
 }
 
 constexpr std::string_view leading_indices = "{} {},";  // before those of the row and the column
@@ -131,8 +130,7 @@ ReferenceText parse_reference(std::string_view text) {
   text = trimmed(text, " ");
   const std::size_t open = text.find('[');
   if (open == std::string_view::npos || open == 0 || text.back() != ']') {
-    throw InputError(
-        fmt::format("\"{}\" is not a cell; write the matrix and the cell: scores[3,2]", text));
+    throw InputError("\"{}\" is not a cell; write the matrix and the cell: scores[3,2]", text);
   }
   ReferenceText reference{.name = std::string(trimmed(text.substr(0, open), " ")), .indices = {}};
   reference.indices = split(text.substr(open + 1, text.size() - open - 2));
@@ -146,10 +144,9 @@ CellReference resolve_in(const ReferenceText& text, const Tensor& tensor,
   const bool is_vector = rank == 1;
   const std::size_t given = text.indices.size();
   if (given != rank && !(is_vector && given == 2)) {
-    throw InputError(fmt::format("{}: {} is {} and takes {} {}, as in {}", where, text.name,
-                                 shown_shape(tensor, token_layout), rank,
-                                 rank == 1 ? "index" : "indices",
-                                 is_vector ? text.name + "[1]" : example_of(text, tensor)));
+    throw InputError("{}: {} is {} and takes {} {}, as in {}", where, text.name,
+                     shown_shape(tensor, token_layout), rank, rank == 1 ? "index" : "indices",
+                     is_vector ? text.name + "[1]" : example_of(text, tensor));
   }
   CellReference cell{.name = text.name};
   std::size_t batch = 0;
@@ -179,9 +176,9 @@ CellReference find_cell(std::string_view text, const Trace& trace) {
                              .matrix = 0,
                              .row = std::min<std::size_t>(2, tensor.rows() - 1),
                              .column = std::min<std::size_t>(1, tensor.columns() - 1)};
-    throw InputError(fmt::format("{} is {}; write one of its cells: '{}'", name,
-                                 shown_shape(tensor, trace.token_layout),
-                                 reference_text(cell, tensor, trace.token_layout)));
+    throw InputError("{} is {}; write one of its cells: '{}'", name,
+                     shown_shape(tensor, trace.token_layout),
+                     reference_text(cell, tensor, trace.token_layout));
   }
   return resolve(parse_reference(text), trace);
 }

@@ -108,9 +108,8 @@ bool contains_nan(const Tensor& tensor) {
 /// Throws InputError with the position and the cause if the result contains NaN.
 void refuse_nan(const Tensor& result, const Operation& operation, const Call& call) {
   if (!contains_nan(result)) return;
-  throw InputError(fmt::format("{}: {} is not a number: {}", call.step,
-                               first_place(result, is_nan_cell).value(),
-                               nan_cause(operation, call)));
+  throw InputError("{}: {} is not a number: {}", call.step,
+                   first_place(result, is_nan_cell).value(), nan_cause(operation, call));
 }
 
 // The step before evaluation. From here on the axes of its operands are known.
@@ -221,9 +220,9 @@ class Evaluator {
     for (const std::string& name : std::span(step.of).first(is_sum ? step.of.size() : 1)) {
       const Tensor gradient = frame_of(*trace_.find(name));
       if (gradient.shape() == frame->second.shape()) continue;
-      throw InputError(fmt::format("{}: {} ({}) must be {}, the shape of {}, whose gradient it is",
-                                   step.name, name, shown_shape(gradient, trace_.token_layout),
-                                   shown_shape(frame->second, trace_.token_layout), step.through));
+      throw InputError("{}: {} ({}) must be {}, the shape of {}, whose gradient it is", step.name,
+                       name, shown_shape(gradient, trace_.token_layout),
+                       shown_shape(frame->second, trace_.token_layout), step.through);
     }
     return true;
   }

@@ -5,8 +5,7 @@ namespace {
 
 [[noreturn]] void refuse(std::string_view name, const NameViews& known, std::string_view what) {
   const std::string all = "this lesson has " + abbreviated_list(known);
-  throw InputError(
-      fmt::format("there is no {} named \"{}\"; {}", what, name, did_you_mean(name, known, all)));
+  throw InputError("there is no {} named \"{}\"; {}", what, name, did_you_mean(name, known, all));
 }
 
 // Returns the size of that axis in the first tensor that has it.
@@ -174,8 +173,8 @@ void require_operand_count(const StepRecipe& step) {
     wanted += fmt::format(" {} {}", operation.takes_numbers_between ? "to" : "or",
                           operation.max_operands);
   }
-  throw InputError(fmt::format("{}: {} takes {} operand{}, not {}", step.name, operation.name,
-                               wanted, operation.max_operands == 1 ? "" : "s", step.of.size()));
+  throw InputError("{}: {} takes {} operand{}, not {}", step.name, operation.name, wanted,
+                   operation.max_operands == 1 ? "" : "s", step.of.size());
 }
 
 const Tensor* Trace::find(std::string_view name) const {

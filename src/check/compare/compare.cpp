@@ -276,12 +276,12 @@ bool are_named_scores(const std::string& name) {
 [[noreturn]] void refuse_unknown_tensors(const ComparedSideIndex& actual,
                                          const ComparedSideIndex& desired,
                                          const std::vector<std::string>& maps) {
-  throw InputError(fmt::format(
+  throw InputError(
       "{} and {} have no step in common, so there is nothing to compare; the first has {}, the "
       "second {}: name arrays and files after the lesson's steps{}",
       actual.side().name, desired.side().name, abbreviated_list(actual.names()),
       abbreviated_list(desired.names()),
-      maps.empty() ? "" : "; by their numbers: " + map_options(maps)));
+      maps.empty() ? "" : "; by their numbers: " + map_options(maps));
 }
 
 // An unreadable file is only a note, unless the other side has a matrix of its name.
@@ -298,8 +298,8 @@ void refuse_unused_tolerances(const ToleranceChoice& choice, const Comparison& c
         comparison.steps,
         [&pattern = pattern](const ComparedStep& step) { return matches(pattern, step.name); });
     if (fits) continue;
-    throw InputError(fmt::format("--tol {}={:g}: no step has that name; {}", pattern, tolerance,
-                                 did_you_mean(pattern, {comparison.steps, &ComparedStep::name})));
+    throw InputError("--tol {}={:g}: no step has that name; {}", pattern, tolerance,
+                     did_you_mean(pattern, {comparison.steps, &ComparedStep::name}));
   }
 }
 
@@ -411,7 +411,7 @@ bool is_missing(Agreement agreement) {
 void require(const Required& required, const ComparedSide& ours, Comparison& comparison) {
   for (const std::string& name : required.names) {
     if (!contains(comparison.steps, name, &ComparedStep::name)) {
-      throw InputError(fmt::format("--require {}: {} has no such step", name, ours.name));
+      throw InputError("--require {}: {} has no such step", name, ours.name);
     }
   }
   const ComparedSideIndex index(ours);

@@ -180,8 +180,8 @@ void fill_left_out(const Tensor& expected, ComparedMatrix& matrix) {
 [[noreturn]] void refuse_idle(const NameMap& map, std::string_view name, const ComparedSide& side) {
   const ComparedSideIndex index(side);
   const std::string all = fmt::format("it has {}", abbreviated_list(index.names()));
-  throw InputError(fmt::format("--map {}={}: {} has no array \"{}\"; {}", map.theirs, map.ours,
-                               side.name, name, did_you_mean(name, index.names(), all)));
+  throw InputError("--map {}={}: {} has no array \"{}\"; {}", map.theirs, map.ours, side.name, name,
+                   did_you_mean(name, index.names(), all));
 }
 
 bool are_near(std::span<const double> numbers, std::span<const double> right, Precision precision) {
@@ -315,9 +315,9 @@ void map_names(const std::vector<NameMap>& maps, const ComparedSide& other, Comp
     if (found) matrix.name = found->name;
     const auto [before, is_free] = names.try_emplace(matrix.name, own);
     if (!is_free) {
-      throw InputError(fmt::format(
-          "--map: {} and {} of {} would both be {}; map each to a name of its own",
-          printable(before->second), printable(own), side.name, printable(matrix.name)));
+      throw InputError("--map: {} and {} of {} would both be {}; map each to a name of its own",
+                       printable(before->second), printable(own), side.name,
+                       printable(matrix.name));
     }
   }
   for (const NameMap& map : maps) {  // also one of which more specific maps take all that it fits
@@ -381,8 +381,8 @@ void match_layout(const ComparedSide& other, std::optional<std::size_t> batch, C
     if (has_all) fill_left_out(wanted->tensor, matrix);
   }
   if (!has_sentence) {
-    throw InputError(fmt::format("--batch {0}: no array of {1} is a batch of {0} sentences or more",
-                                 *batch, side.name));
+    throw InputError("--batch {0}: no array of {1} is a batch of {0} sentences or more", *batch,
+                     side.name);
   }
 }
 

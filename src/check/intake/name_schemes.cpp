@@ -383,7 +383,7 @@ std::string adopt_scheme(const std::optional<std::string>& wanted, const Trace& 
     if (explained(other) > explained(names)) best = &scheme, names = std::move(other);
   }
   if (wanted && explained(names) == 0) {
-    throw InputError(fmt::format("--names {}: no array has a name of {}", *wanted, best->title));
+    throw InputError("--names {}: no array has a name of {}", *wanted, best->title);
   }
   if (best == nullptr) return {};
   rename(names, trace, arrays);

@@ -39,11 +39,11 @@ Tensor numbers_of(const Submission& submission, const Trace& named, const std::s
     if (!submitted.fits) continue;
     numbers.values = submitted.cells.values();
     if (!has_nan(numbers.values)) return numbers;
-    throw InputError(fmt::format("{}: a number of {} is missing, and the gradients begin with it",
-                                 submission.name, name));
+    throw InputError("{}: a number of {} is missing, and the gradients begin with it",
+                     submission.name, name);
   }
-  throw InputError(fmt::format("{}: the gradients begin at {}, which must be {}", submission.name,
-                               name, shape_text(numbers.shape())));
+  throw InputError("{}: the gradients begin at {}, which must be {}", submission.name, name,
+                   shape_text(numbers.shape()));
 }
 
 // Returns the last step with a submitted gradient, and that gradient.
@@ -57,9 +57,9 @@ std::pair<std::string, Given> arriving_gradient(const Trace& trace, const std::s
   }
   const Step& last = trace.steps.back();
   throw InputError(
-      fmt::format("{0}: --gradients: this lesson has no loss, and no gradient was submitted to "
-                  "begin with; also submit {1}, the gradient of the loss by {2}",
-                  path, example_file(gradient_name(last.name), last.output), last.name));
+      "{0}: --gradients: this lesson has no loss, and no gradient was submitted to begin with; "
+      "also submit {1}, the gradient of the loss by {2}",
+      path, example_file(gradient_name(last.name), last.output), last.name);
 }
 
 LoadedLesson laid_out(LoadedLesson loaded, const BackwardSpec& backward,
@@ -142,10 +142,9 @@ std::optional<FileStem> loose_stem(std::string_view text, const Trace& trace) {
 
 [[noreturn]] void refuse_places(const std::string& name, const Tensor& tensor,
                                 const std::string& file) {
-  throw InputError(fmt::format("{}: {} is {}, so its files are named {}{}", file, name,
-                               tensor.leading_axes() == 0 ? "one matrix" : "several matrices",
-                               example_file(name, tensor),
-                               tensor.leading_axes() == 0 ? "" : " and so on"));
+  throw InputError("{}: {} is {}, so its files are named {}{}", file, name,
+                   tensor.leading_axes() == 0 ? "one matrix" : "several matrices",
+                   example_file(name, tensor), tensor.leading_axes() == 0 ? "" : " and so on");
 }
 
 // Axes are matched by name if the file names them all, else by order.
@@ -160,8 +159,8 @@ std::vector<std::size_t> leading_of(const FileStem& stem, const std::string& nam
         std::ranges::find(stem.places, axis.name, &std::pair<std::string, std::size_t>::first);
     const auto& [word, number] = named == stem.places.end() ? stem.places[a] : *named;
     if (number < 1 || number > axis.size) {
-      throw InputError(fmt::format("{}: there is no {} {}; {} has 1 to {}", file, word, number,
-                                   name, axis.size));
+      throw InputError("{}: there is no {} {}; {} has 1 to {}", file, word, number, name,
+                       axis.size);
     }
     leading.push_back(number - 1);
   }

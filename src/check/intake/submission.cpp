@@ -113,7 +113,7 @@ class SubmissionReader {
                           [&](const ListedFile& file) { return is_listed(file.path); });
     std::error_code error;
     if (files.size() == 1 && files.front().path == path_ && !fs::exists(path_, error)) {
-      throw InputError(fmt::format("{}: there is no such file or directory", path_.string()));
+      throw InputError("{}: there is no such file or directory", path_.string());
     }
     for (const ListedFile& file : files) add_file(file);
     add_unmatched_files();
@@ -204,8 +204,8 @@ class SubmissionReader {
     if (step_name(found->name, trace_, found->name)) {
       submission_.used_maps.insert(found->map);
     } else if (map.theirs.find('*') == std::string::npos) {  // a pattern may match others, too
-      throw InputError(fmt::format("--map {}={}: the lesson has no step \"{}\"; {}", map.theirs,
-                                   map.ours, map.ours, did_you_mean(map.ours, names_in(trace_))));
+      throw InputError("--map {}={}: the lesson has no step \"{}\"; {}", map.theirs, map.ours,
+                       map.ours, did_you_mean(map.ours, names_in(trace_)));
     }
     return std::move(found->name);
   }
@@ -259,9 +259,9 @@ class SubmissionReader {
     std::uintmax_t numbers = 0;
     for (const std::string_view name : names_in(trace_)) numbers += trace_.at(name).values.size();
     if (size <= for_everybody + for_a_number * numbers) return;
-    throw InputError(fmt::format(
+    throw InputError(
         "{}: {} MB is more than all {} numbers of the lesson can take; is it the right file?",
-        file.path.string(), size / 1'000'000, numbers));
+        file.path.string(), size / 1'000'000, numbers);
   }
 
   // Returns how many numbers are read of an array: as many times its step's as a wrong shape may
@@ -419,15 +419,14 @@ class SubmissionReader {
       if (!submission_.unreadable.empty()) throw InputError(submission_.unreadable.front());
       refuse_unused_maps(names_, submission_.used_maps, path_.string() + " has no");
       if (!submission_.notes.empty()) throw InputError(submission_.notes.front());
-      throw InputError(
-          fmt::format("{}: there is nothing to check; name each file after its step, as in {}",
-                      path_.string(), example_name(UnmatchedKind::file, trace_.steps.back().name)));
+      throw InputError("{}: there is nothing to check; name each file after its step, as in {}",
+                       path_.string(), example_name(UnmatchedKind::file, trace_.steps.back().name));
     }
     if (std::ranges::all_of(submission_.files, [](const SubmittedFile& file) {
           return std::ranges::all_of(file.written.cells, &Numeral::is_blank);
         })) {
-      throw InputError(fmt::format("{}: there is no number in it, so there is nothing to check",
-                                   path_.string()));
+      throw InputError("{}: there is no number in it, so there is nothing to check",
+                       path_.string());
     }
   }
 
@@ -486,8 +485,8 @@ void refuse_unused_maps(const NameOptions& names, const std::set<std::size_t>& u
                         const std::string& what_has_none) {
   for (std::size_t m = 0; m < names.maps.size(); ++m) {
     if (used.contains(m)) continue;
-    throw InputError(fmt::format("--map {0}={1}: {2} array or file \"{0}\" that becomes a step",
-                                 names.maps[m].theirs, names.maps[m].ours, what_has_none));
+    throw InputError("--map {0}={1}: {2} array or file \"{0}\" that becomes a step",
+                     names.maps[m].theirs, names.maps[m].ours, what_has_none);
   }
 }
 

@@ -20,10 +20,10 @@ double number(Stored stored) {
 template <class Stored>
 double whole(Stored stored) {
   if (loses_precision(stored)) {
-    throw InputError(fmt::format(
+    throw InputError(
         "{} is a whole number that no double holds: if it may be rounded, save floating-point "
         "numbers",
-        stored));
+        stored);
   }
   return static_cast<double>(stored);
 }

@@ -255,9 +255,9 @@ class Reader final : public nlohmann::json_sax<Json> {
     const auto line = 1 + std::count(before.begin(), before.end(), '\n');
     const std::size_t column = before.size() - (before.rfind('\n') + 1) + 1;  // npos + 1 is 0
     const bool at_end = before.size() >= trimmed(text_).size();
-    throw InputError(fmt::format(
+    throw InputError(
         "{}: line {}, column {}: {}; {}", where_, line, column,
-        at_end ? "the text ends too early, or something is missing" : "this is no JSON", example));
+        at_end ? "the text ends too early, or something is missing" : "this is no JSON", example);
   }
 
  private:

@@ -45,10 +45,8 @@ std::string as_json(std::string_view dict) {
 
 [[noreturn]] void refuse_dtype(std::string_view descr, const std::string& where) {
   const bool object = descr.find('O') != std::string_view::npos;
-  refuse(where,
-         fmt::format("the array holds {}, not numbers that qkv reads: save "
-                     "array.astype(\"float64\")",
-                     object ? "Python objects" : fmt::format("dtype \"{}\"", printable(descr))));
+  refuse(where, "the array holds {}, not numbers that qkv reads: save array.astype(\"float64\")",
+         object ? "Python objects" : fmt::format("dtype \"{}\"", printable(descr)));
 }
 
 /// Sets dtype and byte order from a text such as "<f8".
@@ -94,8 +92,7 @@ Header take_header(std::string_view& bytes, const std::string& where) {
   if (bytes.size() < magic.size() + 2) refuse(where, truncated);
   const int version = static_cast<unsigned char>(bytes[magic.size()]);
   if (version < 1 || version > 3) {
-    refuse(where,
-           fmt::format("version {} of the .npy format is unknown: qkv reads 1, 2 and 3", version));
+    refuse(where, "version {} of the .npy format is unknown: qkv reads 1, 2 and 3", version);
   }
   bytes.remove_prefix(magic.size() + 2);
   const std::size_t length_size = version == 1 ? 2 : 4;
@@ -104,8 +101,8 @@ Header take_header(std::string_view& bytes, const std::string& where) {
   bytes.remove_prefix(length_size);
   if (bytes.size() < length) refuse(where, truncated);
   if (length > max_npy_header) {
-    refuse(where, fmt::format("the header has {} bytes, more than the {} that are read", length,
-                              max_npy_header));
+    refuse(where, "the header has {} bytes, more than the {} that are read", length,
+           max_npy_header);
   }
   const Header header = read_dict(bytes.substr(0, length), where);
   bytes.remove_prefix(length);
@@ -121,8 +118,8 @@ std::size_t count_of(const Header& header, std::size_t data, const std::string& 
   if (count == 0) refuse(where, "the array holds no numbers: its " + shape + " has a size of 0");
   const std::size_t wanted = count * header.dtype->size;
   if (data != wanted) {
-    refuse(where, fmt::format("{} needs {} bytes of numbers, the file has {}: save the array again",
-                              shape.size() > 6 ? shape : "one number", wanted, data));
+    refuse(where, "{} needs {} bytes of numbers, the file has {}: save the array again",
+           shape.size() > 6 ? shape : "one number", wanted, data);
   }
   return count;
 }

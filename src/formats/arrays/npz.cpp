@@ -299,8 +299,7 @@ std::vector<NamedArray> read_npz(std::string_view bytes, const std::string& wher
     }
     total += entry.unpacked;
     if (total > wanted.most_bytes) {
-      refuse(where, fmt::format("its arrays have more than {} bytes, the most that is read",
-                                wanted.most_bytes));
+      refuse(where, "its arrays have more than {} bytes, the most that is read", wanted.most_bytes);
     }
   }
   std::vector<NamedArray> arrays;
@@ -308,8 +307,7 @@ std::vector<NamedArray> read_npz(std::string_view bytes, const std::string& wher
   for (const ZipEntry& entry : entries) {
     std::string name = entry.name.substr(0, entry.name.size() - array_extension.size());
     if (!names.insert(name).second) {
-      refuse(where,
-             fmt::format("two arrays are named {}: {}", printable(name), npz_messages.again));
+      refuse(where, "two arrays are named {}: {}", printable(name), npz_messages.again);
     }
     if (!wanted.wants(name)) continue;
     ParsedArray written = read_entry(entry, name, where, wanted.most_of(name));

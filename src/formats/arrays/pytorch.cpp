@@ -59,12 +59,12 @@ class Pickle {
 
   [[noreturn]] void refuse_value(std::string_view what) const {
     refuse(where_,
-           fmt::format("it holds {}, which is not a tensor, and qkv runs no code of a file: "
-                       "save a dictionary of tensors",
-                       what));
+           "it holds {}, which is not a tensor, and qkv runs no code of a file: save a dictionary "
+           "of tensors",
+           what);
   }
   [[noreturn]] void refuse_broken() const {
-    refuse(where_, fmt::format("its pickle is damaged: {}", pytorch_messages.again));
+    refuse(where_, "its pickle is damaged: {}", pytorch_messages.again);
   }
 
  private:
@@ -272,8 +272,8 @@ class PytorchFile {
     for (ZipEntry& entry : zip_entries(bytes, where, pytorch_messages)) {
       std::string name = entry.name.substr(entry.name.find('/') + 1);
       if (!entries_.emplace(name, std::move(entry)).second)
-        refuse(where, fmt::format("two of its entries are named {}: {}", printable(name),
-                                  pytorch_messages.again));
+        refuse(where, "two of its entries are named {}: {}", printable(name),
+               pytorch_messages.again);
     }
   }
 
@@ -283,8 +283,7 @@ class PytorchFile {
       refuse(where_, "this zip is not a file of torch.save: save a dictionary of tensors with it");
     }
     if (entry->unpacked > max_pickle_bytes) {
-      refuse(where_, fmt::format("its pickle has more than {} bytes, the most that is read",
-                                 max_pickle_bytes));
+      refuse(where_, "its pickle has more than {} bytes, the most that is read", max_pickle_bytes);
     }
     constexpr std::string_view big = "big";
     const ZipEntry* order = find("byteorder");
@@ -332,8 +331,7 @@ class PytorchFile {
   void take_tensor(const Pickle& pickle, const Node& node, const std::string& name) {
     has_tensors_ = true;
     if (!names_.insert(name).second) {
-      refuse(where_,
-             fmt::format("two tensors are named {}: {}", printable(name), pytorch_messages.again));
+      refuse(where_, "two tensors are named {}: {}", printable(name), pytorch_messages.again);
     }
     if (!name.empty() && !wanted_.wants(name)) return;
     const std::string place =
@@ -392,8 +390,8 @@ class PytorchFile {
     const Dtype& dtype = dtype_of(pickle[storage.items[0]].text, place);
     const std::string& bytes = storage_bytes(pickle[storage.items[1]].text, place);
     if (static_cast<std::size_t>(pickle[storage.items[2]].number) != bytes.size() / dtype.size)
-      refuse(place, fmt::format("its storage has another size than its pickle says: {}",
-                                pytorch_messages.again));
+      refuse(place, "its storage has another size than its pickle says: {}",
+             pytorch_messages.again);
     if (view.last() >= bytes.size() / dtype.size) refuse_absent(place);
     std::vector<double> numbers(element_count(view.sizes, place));
     const std::size_t line = view.sizes.empty() ? 1 : view.sizes.back();
@@ -421,22 +419,21 @@ class PytorchFile {
     if (entry == nullptr) refuse_absent(place);
     unpacked_ += entry->unpacked;
     if (unpacked_ > max_unpacked_bytes) {
-      refuse(where_, fmt::format("its tensors have more than {} bytes, the most that is read",
-                                 max_unpacked_bytes));
+      refuse(where_, "its tensors have more than {} bytes, the most that is read",
+             max_unpacked_bytes);
     }
     found->second = unpacked(*entry, where_, pytorch_messages);
     return found->second;
   }
 
   [[noreturn]] static void refuse_absent(const std::string& place) {
-    refuse(place, fmt::format("its numbers are not in the file: {}", pytorch_messages.again));
+    refuse(place, "its numbers are not in the file: {}", pytorch_messages.again);
   }
 
   static const Dtype& dtype_of(const std::string& torch, const std::string& place) {
     const StorageType* type = find_by(storage_types, torch, &StorageType::torch);
     if (!type) {
-      refuse(place,
-             fmt::format("{} is not read: save it as float, half or bfloat16", dotted(torch)));
+      refuse(place, "{} is not read: save it as float, half or bfloat16", dotted(torch));
     }
     return *std::ranges::find(dtypes(), type->safetensors, &Dtype::safetensors);
   }

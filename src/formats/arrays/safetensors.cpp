@@ -64,7 +64,7 @@ constexpr std::size_t max_stored_rank = 64;
 constexpr std::size_t max_metadata_bytes = 20'000;  // keys and values; usually there are a few
 
 [[noreturn]] void refuse_damaged(const std::string& where, std::string_view what) {
-  refuse(where, fmt::format("{}: save the tensors again", what));
+  refuse(where, "{}: save the tensors again", what);
 }
 
 // ---------------------------------------------------------------- the header
@@ -74,16 +74,17 @@ std::size_t header_length(std::string_view bytes, const std::string& where) {
     refuse(where, known);
   }
   if (bytes.size() < length_size) {
-    refuse(where,
-           fmt::format("this is not a .safetensors file: it has {} bytes, and its header's length "
-                       "alone takes 8",
-                       bytes.size()));
+    refuse(
+        where,
+        "this is not a .safetensors file: it has {} bytes, and its header's length alone takes 8",
+        bytes.size());
   }
   const std::size_t length = from_little_endian(bytes.substr(0, length_size));
   if (length > max_header_bytes) {
-    refuse(where, fmt::format("the header is said to have {} bytes, more than the {} that are "
-                              "read: is this a .safetensors file?",
-                              length, max_header_bytes));
+    refuse(where,
+           "the header is said to have {} bytes, more than the {} that are read: is this a "
+           ".safetensors file?",
+           length, max_header_bytes);
   }
   if (length > bytes.size() - length_size) {
     refuse_damaged(where, fmt::format("the header is said to have {} bytes, the file has {} after "
@@ -309,13 +310,11 @@ const Dtype& safetensor_dtype(const SafetensorsEntry& entry, const std::string& 
   const std::string place = entry_place(entry, where);
   const Dtype* dtype = dtype_of(entry);
   if (dtype == nullptr) {
-    refuse(place, fmt::format("dtype {} is not read: save it as F64, F32, F16 or BF16",
-                              printable(entry.dtype)));
+    refuse(place, "dtype {} is not read: save it as F64, F32, F16 or BF16", printable(entry.dtype));
   }
   if (entry.shape.size() > max_stored_rank) refuse(place, "it has more axes than are read");
   if (contains(entry.shape, 0U)) {
-    refuse(place, fmt::format("it holds no numbers: its shape {} has a size of 0",
-                              shape_text(entry.shape)));
+    refuse(place, "it holds no numbers: its shape {} has a size of 0", shape_text(entry.shape));
   }
   return *dtype;
 }

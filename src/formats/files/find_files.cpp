@@ -26,9 +26,8 @@ constexpr std::size_t max_files = 10'000;
 constexpr int max_folder_depth = 8;
 
 [[noreturn]] void refuse_many(const fs::path& place) {
-  throw InputError(
-      fmt::format("{}: there are more than {} files in it: name the directory of one submission",
-                  printable(place.string()), max_files));
+  throw InputError("{}: there are more than {} files in it: name the directory of one submission",
+                   printable(place.string()), max_files);
 }
 
 // Files that no person put there: ".git", "__MACOSX", "Q.csv~".
@@ -63,7 +62,7 @@ std::vector<ListedFile> files_of_directory(const fs::path& directory) {
     if (is_empty) files.push_back({.path = entry->path() / ""});
   }
   if (error) {
-    throw InputError(fmt::format("{} can't be read: {}", directory.string(), error.message()));
+    throw InputError("{} can't be read: {}", directory.string(), error.message());
   }
   return files;
 }
@@ -83,9 +82,8 @@ void add_files_of_archive(std::string_view bytes, const std::shared_ptr<const vo
       file.size = entry.unpacked;
       total += entry.unpacked;
       if (total > max_unpacked_bytes) {
-        refuse(archive.string(), fmt::format("its files have more than {} bytes, the most that is "
-                                             "read",
-                                             max_unpacked_bytes));
+        refuse(archive.string(), "its files have more than {} bytes, the most that is read",
+               max_unpacked_bytes);
       }
       file.unpack = [owner, entry, place = archive.string()] {
         return unpacked(entry, place, zip_messages);
@@ -171,7 +169,7 @@ std::vector<fs::path> list_files(const fs::path& directory, const std::optional<
     }
   }
   if (error) {
-    throw InputError(fmt::format("{} can't be read: {}", directory.string(), error.message()));
+    throw InputError("{} can't be read: {}", directory.string(), error.message());
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -219,8 +217,8 @@ class ArrayAssembler {
     const auto [found, is_new] = pieces.try_emplace(piece.places);
     Piece& same = found->second;
     if (!is_new && !agree(same.written, piece.written)) {
-      throw InputError(fmt::format("{} and {} have different numbers for {}; keep one of them",
-                                   same.file, piece.file, name));
+      throw InputError("{} and {} have different numbers for {}; keep one of them", same.file,
+                       piece.file, name);
     }
     if (is_new || finest_unit(piece.written) < finest_unit(same.written)) same = std::move(piece);
   }
@@ -407,9 +405,9 @@ ArrayCollection load_arrays(const fs::path& path, const OptionsOfFile& options_o
     throw InputError(dump.unreadable_files.front().why);
   if (dump.matrices.empty()) {
     throw InputError(
-        fmt::format("{}: there are no matrices in it; name each file after its step, "
-                    "as in scores.npy, and save it as one of {}",
-                    path.string(), fmt::join(readable_extensions(), " ")));
+        "{}: there are no matrices in it; name each file after its step, as in scores.npy, and "
+        "save it as one of {}",
+        path.string(), fmt::join(readable_extensions(), " "));
   }
   return dump;
 }

@@ -20,7 +20,7 @@ namespace {
 [[noreturn]] void refuse_errno(const std::filesystem::path& path, std::string_view what) {
   const int reason = errno;
   if (reason == ENOENT) refuse(path, "there is no such file: check the name and the directory");
-  refuse(path, fmt::format("{}: {}", what, std::strerror(reason)));
+  refuse(path, "{}: {}", what, std::strerror(reason));
 }
 
 struct OpenFile {
@@ -38,7 +38,7 @@ struct OpenFile {
 };
 
 [[noreturn]] void refuse_large(const std::filesystem::path& path, std::size_t limit) {
-  refuse(path, fmt::format("the file has more than {} bytes, the most that is read", limit));
+  refuse(path, "the file has more than {} bytes, the most that is read", limit);
 }
 
 std::string abbreviated_list(const std::vector<std::string>& names) {
@@ -53,19 +53,18 @@ const Format& readable_format(const std::filesystem::path& path) {
                           : format == nullptr
                               ? "\"" + printable(extension) + "\" is not a known extension"
                               : fmt::format("qkv writes {} but does not read it", format->name);
-  refuse(path, fmt::format("{}: save the numbers as one of {}", why,
-                           fmt::join(readable_extensions(), " ")));
+  refuse(path, "{}: save the numbers as one of {}", why, fmt::join(readable_extensions(), " "));
 }
 
 [[noreturn]] void refuse_unknown_key(const std::filesystem::path& path, const std::string& key,
                                      const std::vector<std::string>& names) {
   if (names.empty()) {
-    refuse(path, fmt::format("nothing in it is named \"{}\": leave out key", printable(key)));
+    refuse(path, "nothing in it is named \"{}\": leave out key", printable(key));
   }
   const std::string near = suggest(key, names);
   const std::string what = near.empty() ? fmt::format("there are {}", abbreviated_list(names))
                                         : fmt::format("did you mean \"{}\"?", printable(near));
-  refuse(path, fmt::format("nothing in it is named \"{}\"; {}", printable(key), what));
+  refuse(path, "nothing in it is named \"{}\"; {}", printable(key), what);
 }
 
 // A shell's pipes, <(…) and /dev/stdin, have a writer; a pipe in a directory may never get one.
@@ -175,8 +174,8 @@ ParsedArray read_array(const std::filesystem::path& path, const std::optional<st
   std::vector<NamedArray> matrices = read_arrays(path, {.accepts = accepts});
   if (key && (matrices.empty() || names.empty())) refuse_unknown_key(path, *key, names);
   if (names.size() > 1 && !key) {
-    refuse(path, fmt::format("it holds several matrices; write key = \"{}\", or another of {}",
-                             printable(names.front()), abbreviated_list(names)));
+    refuse(path, "it holds several matrices; write key = \"{}\", or another of {}",
+           printable(names.front()), abbreviated_list(names));
   }
   return std::move(matrices.front().written);
 }

@@ -28,7 +28,7 @@ constexpr mode_t permissions = 0777;
 constexpr mode_t default_file_mode = 0666;  // minus the umask
 
 [[noreturn]] void refuse_errno(const fs::path& path, int reason) {
-  refuse(path, fmt::format("the file cannot be written: {}", std::strerror(reason)));
+  refuse(path, "the file cannot be written: {}", std::strerror(reason));
 }
 
 /// A name beside `path` that is unique among threads and processes. Its length does not depend on
@@ -115,9 +115,9 @@ void sync_file(int descriptor, const fs::path& path) {
   while (::fsync(descriptor) != 0) {
     if (errno == EINTR) continue;
     if (has_nothing_to_sync(errno)) return;
-    refuse(path.string(), fmt::format("what was written is not safe on the disk: {}; --no-sync "
-                                      "does not wait for it",
-                                      std::strerror(errno)));
+    refuse(path.string(),
+           "what was written is not safe on the disk: {}; --no-sync does not wait for it",
+           std::strerror(errno));
   }
 }
 
@@ -310,9 +310,8 @@ void remove_manifest(const Directory& directory) {
   const fs::path list = directory.path() / manifest_name;
   if (::unlink(list.c_str()) == 0) return directory.sync();
   if (errno == ENOENT) return;
-  refuse(list, fmt::format("the list of an earlier export cannot be removed: {}; nothing was "
-                           "written",
-                           std::strerror(errno)));
+  refuse(list, "the list of an earlier export cannot be removed: {}; nothing was written",
+         std::strerror(errno));
 }
 
 }  // namespace
@@ -321,9 +320,10 @@ Directory::Directory(fs::path path)
     : path_(std::move(path)),
       descriptor_(::open(path_.empty() ? "." : path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
   if (descriptor_ >= 0) return;
-  refuse(path_.string(), fmt::format("the directory can't be opened, which it must be to lock and "
-                                     "sync what is written there: {}",
-                                     std::strerror(errno)));
+  refuse(
+      path_.string(),
+      "the directory can't be opened, which it must be to lock and sync what is written there: {}",
+      std::strerror(errno));
 }
 
 Directory::~Directory() { ::close(descriptor_); }
@@ -354,10 +354,10 @@ fs::path make_directory(const fs::path& path) {
     if (!error || error == std::errc::file_exists || error == std::errc::not_a_directory) {
       refuse(path, "a file is in the way of this directory: remove it or name another directory");
     }
-    refuse(path, fmt::format("the directory cannot be made: {}", error.message()));
+    refuse(path, "the directory cannot be made: {}", error.message());
   }
   if (::access(path.c_str(), W_OK | X_OK) != 0) {
-    refuse(path, fmt::format("nothing can be written in this directory: {}", std::strerror(errno)));
+    refuse(path, "nothing can be written in this directory: {}", std::strerror(errno));
   }
   for (const fs::path& parent : parents) {
     if (const auto changed = directory_to_sync(parent)) changed->sync();

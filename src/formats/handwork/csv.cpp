@@ -278,10 +278,10 @@ class CellReader {
     std::string message = fmt::format("{}: row {}, column {}: ", where_, row.line, column + 1);
     if (fault == NumeralError::none) {
       const bool is_comma = decimal_mark_of(text) == DecimalMark::comma;
-      throw InputError(fmt::format(
-          "{}\"{}\" has a decimal {}, a cell before it a {}: write all "
-          "with points, and no mark between thousands",
-          message, printable(text), is_comma ? "comma" : "point", is_comma ? "point" : "comma"));
+      throw InputError(
+          "{}\"{}\" has a decimal {}, a cell before it a {}: write all with points, and no mark "
+          "between thousands",
+          message, printable(text), is_comma ? "comma" : "point", is_comma ? "point" : "comma");
     }
     message += refusal(fault, text);
     if (fault == NumeralError::not_a_number) message += ", or leave the cell empty";
@@ -431,10 +431,10 @@ class TableReader {
       if (row.size == rows.front().size) continue;
       const bool has_decimal_commas = table_.separator == ',' && expected_ &&
                                       std::ranges::all_of(rows, may_have_decimal_commas);
-      throw InputError(fmt::format(
+      throw InputError(
           "{}: row {} has {}, row {} has {}: give every row {}, an empty one for a blank{}", where_,
           row.line, cells(row), rows.front().line, cells(rows.front()), cells(rows.front()),
-          has_decimal_commas ? decimal_commas_hint : ""));
+          has_decimal_commas ? decimal_commas_hint : "");
     }
   }
 
@@ -445,8 +445,8 @@ class TableReader {
     const bool some = std::ranges::any_of(
         written.cells, [](const Numeral& cell) { return !std::isnan(cell.value); });
     if (fits || some) return;
-    throw InputError(fmt::format("{}: {}", where_,
-                                 refusal(NumeralError::not_a_number, written.bad_texts.front())));
+    throw InputError("{}: {}", where_,
+                     refusal(NumeralError::not_a_number, written.bad_texts.front()));
   }
 
   // A remark about decimal commas, if rows have twice the expected cells, separated by commas.

@@ -59,8 +59,7 @@ class Reader {
 
   [[noreturn]] void refuse_damaged(std::string_view wanted) const {
     refuse(fmt::format("{}: line {}", where_, number_),
-           fmt::format("\"{}\" is not {}: the text is damaged, print it once more",
-                       printable(line_), wanted));
+           "\"{}\" is not {}: the text is damaged, print it once more", printable(line_), wanted);
   }
 
   void expect(std::string_view text) {

@@ -287,9 +287,9 @@ std::string refusal(NumeralError fault, std::string_view token) {
 
 void refuse_surplus(const std::string& where, std::size_t most) {
   refuse(where,
-         fmt::format("it has more than {} numbers, {} times as many as the lesson can use of "
-                     "it: keep the step's own numbers",
-                     most, surplus_factor));
+         "it has more than {} numbers, {} times as many as the lesson can use of it: keep the "
+         "step's own numbers",
+         most, surplus_factor);
 }
 
 std::string printable(std::string_view text, std::size_t longest) {

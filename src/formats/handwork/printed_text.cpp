@@ -25,7 +25,7 @@ struct Source {
   /// Refuses the text because of its part `at`.
   [[noreturn]] void refuse(std::string_view at, std::string_view why) const {
     const auto line = 1 + std::count(text.data(), at.data(), '\n');
-    throw InputError(fmt::format("{}: line {}: {}", where, line, why));
+    throw InputError("{}: line {}: {}", where, line, why);
   }
 };
 
@@ -410,7 +410,7 @@ void refuse_without_numbers(const Source& source) {
     if (small.find(sign) != npos) return;
   }
   if (small.find_first_of("0123456789") != npos) return;
-  throw InputError(fmt::format("{}: there are no numbers in it: {}", source.where, fit_example));
+  throw InputError("{}: there are no numbers in it: {}", source.where, fit_example);
 }
 
 }  // namespace

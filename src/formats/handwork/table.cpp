@@ -215,7 +215,7 @@ class Splitter {
   }
 
   [[noreturn]] void refuse_line(std::size_t line, std::string_view why) const {
-    throw InputError(fmt::format("{}: line {}: {}", where_, line, why));
+    throw InputError("{}: line {}: {}", where_, line, why);
   }
 
   std::string_view text_;
@@ -237,9 +237,8 @@ void refuse_broken_utf8(std::string_view text, const std::string& where) {
     const std::size_t length = utf8_length(text.substr(i));
     if (length == 0) {
       const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<long>(i), '\n');
-      throw InputError(
-          fmt::format("{}: line {}: byte 0x{:02x} is not UTF-8 text: save the file as UTF-8", where,
-                      line, static_cast<unsigned char>(text[i])));
+      throw InputError("{}: line {}: byte 0x{:02x} is not UTF-8 text: save the file as UTF-8",
+                       where, line, static_cast<unsigned char>(text[i]));
     }
     i += length;
   }

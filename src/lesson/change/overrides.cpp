@@ -50,8 +50,8 @@ OptionValue value_in(std::string_view text) {
 [[noreturn]] void refuse_key(const StepRecipe& step, std::string_view key) {
   NameViews known(std::span(&operands_key, 1));
   known.add(step.operation->options, &OptionRule::name);
-  throw InputError(fmt::format("--set {}: {} has no option \"{}\"; {}", printable(step.name),
-                               step.operation->name, printable(key), did_you_mean(key, known)));
+  throw InputError("--set {}: {} has no option \"{}\"; {}", printable(step.name),
+                   step.operation->name, printable(key), did_you_mean(key, known));
 }
 
 void set_value(StepRecipe& step, const OptionRule& rule, std::string_view text,
@@ -60,7 +60,7 @@ void set_value(StepRecipe& step, const OptionRule& rule, std::string_view text,
   const std::string wrong =
       rule.file ? fmt::format("{} is a file of the lesson's", rule.name) : complaint(rule, value);
   if (!wrong.empty()) {
-    throw InputError(fmt::format("--set {}.{}: {}", printable(step.name), rule.name, wrong));
+    throw InputError("--set {}.{}: {}", printable(step.name), rule.name, wrong);
   }
   const Options inside =
       step.operation->options_for_layout(Options::of(rule.name, std::move(value)), token_layout);
@@ -75,22 +75,21 @@ void set_operands(Recipe& recipe, StepRecipe& step, std::string_view list) {
   for (const std::string_view operand : split(list, ',')) {
     const std::string_view name = trimmed(operand);
     if (!contains(before, name)) {
-      throw InputError(fmt::format("--set {}.of: nothing before this step is called \"{}\"; {}",
-                                   printable(step.name), printable(name),
-                                   did_you_mean(name, before)));
+      throw InputError("--set {}.of: nothing before this step is called \"{}\"; {}",
+                       printable(step.name), printable(name), did_you_mean(name, before));
     }
     of.emplace_back(name);
   }
   if (!step.operation->takes(of.size())) {
-    throw InputError(fmt::format("--set {}.of: {} takes {}", printable(step.name),
-                                 step.operation->name, step.operation->operands));
+    throw InputError("--set {}.of: {} takes {}", printable(step.name), step.operation->name,
+                     step.operation->operands);
   }
   const auto goes_back = [](const StepRecipe& other) { return is_gradient(*other.operation); };
   if (std::ranges::any_of(recipe.steps, goes_back)) {
     throw InputError(
-        fmt::format("--set {}.of: the lesson's backward pass uses this step; change its operands "
-                    "in the lesson's file",
-                    printable(step.name)));
+        "--set {}.of: the lesson's backward pass uses this step; change its operands in the "
+        "lesson's file",
+        printable(step.name));
   }
   step.of = step.operation->operands_for_layout(std::move(of), recipe.token_layout);
 }
@@ -116,8 +115,8 @@ bool set_option(Recipe& recipe, std::string_view change) {
     any = true;
   }
   if (is_pattern && !any) {
-    throw InputError(fmt::format("--set {}: no step of that name has an option \"{}\"",
-                                 printable(wanted->step), printable(wanted->key)));
+    throw InputError("--set {}: no step of that name has an option \"{}\"", printable(wanted->step),
+                     printable(wanted->key));
   }
   return any;
 }
@@ -185,12 +184,12 @@ double set_value(const std::string& change, std::string_view written) {
   if (result.fault != NumeralError::none || std::isnan(result.numeral.value)) {
     const bool is_in_digits =
         result.fault == NumeralError::too_large || result.fault == NumeralError::rounded;
-    throw InputError(fmt::format(
+    throw InputError(
         "--set {}: {}", change,
         is_in_digits
             ? refusal(result.fault, written)
             : fmt::format("\"{}\" is not a number: write it like 0.25, 1/3, √2, 80% or 2.5e-3",
-                          printable(written))));
+                          printable(written)));
   }
   return result.numeral.value;
 }
@@ -201,11 +200,10 @@ double set_value(const std::string& change, std::string_view written) {
   const bool has_steps = settable == Settable::givens_and_steps;
   if (has_steps) names.add(recipe.steps, &StepRecipe::name);
   const std::string all = names.empty() ? "nothing in this lesson" : abbreviated_list(names);
-  throw InputError(fmt::format(
-      "{} {} is not given; {}", option, name.empty() ? "\"\"" : printable(name),
-      did_you_mean(
-          name, names,
-          fmt::format("what is given can be set{}: {}", has_steps ? ", and each step" : "", all))));
+  throw InputError("{} {} is not given; {}", option, name.empty() ? "\"\"" : printable(name),
+                   did_you_mean(name, names,
+                                fmt::format("what is given can be set{}: {}",
+                                            has_steps ? ", and each step" : "", all)));
 }
 
 // Returns the given of that name. A step becomes a given with its present numbers.
@@ -226,9 +224,9 @@ Given& given_of(Recipe& recipe, std::string_view option, std::string_view name, 
   try {
     find_cell(change, named);  // its error names an example cell
   } catch (const InputError& error) {
-    throw InputError(fmt::format("--set {}, and its value after it", error.what()));
+    throw InputError("--set {}, and its value after it", error.what());
   }
-  throw InputError(fmt::format("--set {}: write the cell and its value", printable(change)));
+  throw InputError("--set {}: write the cell and its value", printable(change));
 }
 
 }  // namespace
@@ -249,8 +247,7 @@ void set_cell(Recipe& recipe, const std::string& change, const Trace& named, Set
       given_of(recipe, "--set", trimmed(whole.substr(0, whole.find('['))), named, settable);
   if (equals == std::string::npos) {
     if (change.find('[') == std::string::npos) throw_how_to_write(change, named);
-    throw InputError(
-        fmt::format("--set {0}: write the cell and its value: '{0}=0.5'", printable(change)));
+    throw InputError("--set {0}: write the cell and its value: '{0}=0.5'", printable(change));
   }
   try {
     const std::string_view written = std::string_view(change).substr(0, equals);
@@ -304,8 +301,8 @@ Trace with_set(const Trace& trace, const std::vector<std::string>& changes) {
 void patch_matrix(Recipe& recipe, const std::string& change, const Trace& named) {
   const std::size_t equals = change.find('=');
   if (equals == std::string::npos || equals + 1 == change.size()) {
-    throw InputError(fmt::format("--patch {}: write the matrix and its file: h0.context=other.npy",
-                                 printable(change)));
+    throw InputError("--patch {}: write the matrix and its file: h0.context=other.npy",
+                     printable(change));
   }
   Tensor& tensor = given_of(recipe, "--patch", trimmed(std::string_view(change).substr(0, equals)),
                             named, Settable::givens_and_steps)
@@ -313,9 +310,9 @@ void patch_matrix(Recipe& recipe, const std::string& change, const Trace& named)
   const std::string file = change.substr(equals + 1);
   const ParsedArray written = read_array(file);
   if (written.shape != tensor.shape()) {
-    throw InputError(fmt::format("--patch {}: {} is {}, and {} has {}", printable(change),
-                                 change.substr(0, equals), shape_text(tensor.shape()),
-                                 printable(file), shape_text(written.shape)));
+    throw InputError("--patch {}: {} is {}, and {} has {}", printable(change),
+                     change.substr(0, equals), shape_text(tensor.shape()), printable(file),
+                     shape_text(written.shape));
   }
   std::ranges::transform(written.cells, tensor.values.mutable_span().begin(), &Numeral::value);
 }

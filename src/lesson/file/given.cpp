@@ -12,9 +12,9 @@ std::atomic<bool> any_file_will_do = false;
 
 [[noreturn]] void refuse_outside(const std::string& file, std::string_view why) {
   throw InputError(
-      fmt::format("{}: {}; put the file beside the lesson, or add --allow-outside-files if you "
-                  "trust this lesson",
-                  file, why));
+      "{}: {}; put the file beside the lesson, or add --allow-outside-files if you trust this "
+      "lesson",
+      file, why);
 }
 
 bool lies_in(const fs::path& directory, const fs::path& path) {
@@ -84,9 +84,8 @@ GivenNumbers from_written(const ParsedArray& written, std::string_view where) {
   if (blank != values.end()) {
     const auto i = static_cast<std::size_t>(blank - values.begin());
     const std::size_t width = written.shape.back();
-    throw InputError(
-        fmt::format("{}: row {}, column {} is blank or nan; a given needs every number", where,
-                    i / width + 1, i % width + 1));
+    throw InputError("{}: row {}, column {} is blank or nan; a given needs every number", where,
+                     i / width + 1, i % width + 1);
   }
   return {tensor_of(written.shape, values), written.row_labels, written.column_labels};
 }
@@ -102,10 +101,10 @@ std::optional<GivenNumbers> read_from_file(const Table& given) {
   const std::filesystem::path path = file_of_lesson(given.context.directory, *file);
   const auto key_in_file = given.reader.text(given.table, "key");
   if (is_modified(path, given.context.manifests)) {
-    throw InputError(fmt::format(
+    throw InputError(
         "{}: this is not the file that {} beside it lists: it was changed after the export; export "
         "again or, if the change is meant, remove that list",
-        *file, manifest_name));
+        *file, manifest_name);
   }
   return from_written(read_array(path, key_in_file), *file);
 }

@@ -128,9 +128,8 @@ Tensor targets_after(const Tensor& ids) {
 Tensor targets_as_written(const TokenisedText& cut, const Tensor& ids) {
   const std::size_t n = ids.values.size();
   if (cut.ids.size() != n) {
-    throw InputError(
-        fmt::format("--targets: the text has {}, so write {}, not {}; or --targets next",
-                    pluralise(n, "token"), pluralise(n, "target"), cut.ids.size()));
+    throw InputError("--targets: the text has {}, so write {}, not {}; or --targets next",
+                     pluralise(n, "token"), pluralise(n, "target"), cut.ids.size());
   }
   return {.axes = {Axis{"token", n, AxisLabels(cut.words)}}, .values = Values(cut.ids)};
 }
@@ -155,8 +154,8 @@ TokenisedText tokenised_text(const std::vector<std::size_t>& ids, std::size_t vo
                              const AxisLabels& tokens, std::string_view option) {
   for (const std::size_t id : ids) {
     if (id < vocabulary) continue;
-    throw InputError(fmt::format("{}: there is no id {}; the model's ids are 0 to {}", option, id,
-                                 vocabulary - 1));
+    throw InputError("{}: there is no id {}; the model's ids are 0 to {}", option, id,
+                     vocabulary - 1);
   }
   return tokenised_ids(ids, tokens);
 }

@@ -116,9 +116,9 @@ class IncrementalDecoder {
   Tensor position_row(const StepRecipe& step) const {
     const Tensor& table = operand(step.of[1]);
     if (position_ >= table.rows()) {
-      throw InputError(fmt::format(
+      throw InputError(
           "--continue: {} has rows for {} positions only; take fewer tokens, or a shorter text",
-          step.of[1], table.rows()));
+          step.of[1], table.rows());
     }
     const auto row = table.values.part(position_ * table.columns(), table.columns());
     return {.axes = {{.name = "token", .size = 1}, table.axes.back()},
