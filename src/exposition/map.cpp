@@ -93,11 +93,10 @@ using Lines = std::vector<std::string>;
 // The boxes that a box is computed from, but one.
 std::string names_of_origins(const LessonMap& map, const MapBox& box,
                              std::optional<std::size_t> but = {}) {
-  std::string names;
-  for (const std::size_t place : box.from) {
-    if (place != but) names += (names.empty() ? "" : ", ") + map.boxes[place].name;
-  }
-  return names;
+  const auto counts = [&](std::size_t place) { return place != but; };
+  const auto names =
+      filtered(box.from, counts, [&](std::size_t place) { return map.boxes[place].name; });
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 std::vector<std::vector<std::size_t>> columns_of(const LessonMap& map) {
@@ -319,18 +318,17 @@ class PlaceOnMap {
     const MapBox& own = map_.boxes[place_];
     std::vector<std::size_t> beside;
     if (!own.from.empty()) {
-      std::ranges::copy_if(
-          map_.boxes[own.from.front()].to, std::back_inserter(beside), [&](std::size_t other) {
-            const MapBox& box = map_.boxes[other];
-            return box.column == own.column && box.from.front() == own.from.front();
-          });
+      beside = filtered(map_.boxes[own.from.front()].to, [&](std::size_t other) {
+        const MapBox& box = map_.boxes[other];
+        return box.column == own.column && box.from.front() == own.from.front();
+      });
     }
     if (beside.empty() || beside.size() > most) beside = {place_};
-    std::string others;
-    for (const std::size_t other : beside) {
-      if (other != place_) others += (others.empty() ? "" : ", ") + name_of(map_.boxes[other]);
-    }
-    const std::string also = others.empty() ? "" : fmt::format(" (beside it: {})", others);
+    std::erase(beside, place_);
+    const auto others =
+        mapped(beside, [&](std::size_t other) { return name_of(map_.boxes[other]); });
+    const std::string also =
+        others.empty() ? "" : fmt::format(" (beside it: {})", fmt::join(others, ", "));
     return fmt::format("[{}]{}", name_of(own), also);
   }
 

@@ -41,9 +41,7 @@ constexpr std::array<Statistic, 7> table = {{
 }};
 
 double of_finite(const Statistic& statistic, Numbers numbers, std::string_view of) {
-  std::vector<double> finite;
-  std::ranges::copy_if(numbers, std::back_inserter(finite),
-                       [](double x) { return std::isfinite(x); });
+  const auto finite = filtered(numbers, [](double x) { return std::isfinite(x); });
   if (finite.empty()) throw InputError("{} has no numbers, so no {}", of, statistic.name);
   return statistic.of(finite);
 }

@@ -90,12 +90,9 @@ ModelFiles from_directory(const Path& directory, const std::string& where) {
     names.push_back(entry.path().filename().string());
   }
   std::ranges::sort(names);
-  std::vector<std::string> weights;
-  std::ranges::copy_if(names, std::back_inserter(weights),
-                       [](const std::string& name) { return name.ends_with(".safetensors"); });
-  if (contains(weights, single_name)) {
-    weights = {std::string(single_name)};
-  }
+  auto weights =
+      filtered(names, [](const std::string& name) { return name.ends_with(".safetensors"); });
+  if (contains(weights, single_name)) weights = {std::string(single_name)};
   if (weights.empty()) {
     refuse(where, "there is no .safetensors file in this directory: {}", other_weights(names));
   }

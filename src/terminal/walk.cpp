@@ -341,11 +341,6 @@ class WalkWriter {
   const WalkStyle& look_;
 };
 
-std::string without_last_blank_line(std::string text) {
-  if (text.ends_with("\n\n")) text.pop_back();
-  return text;
-}
-
 bool is_prose_of(const Block& blocks, ProseBlock::Role role) {
   const ProseBlock* words = std::get_if<ProseBlock>(&blocks);
   return words && words->role == role;
@@ -417,9 +412,11 @@ std::string step_text(const Lesson& lesson, const Trace& trace, const Step& step
   const std::string notice = render({asides, rest}, writer);
   const std::string legend = exponent_legend(numbers);
   const std::string later = legend.empty() ? exponent_legend(notice) : "";
-  return without_last_blank_line(
+  std::string text =
       numbers + (legend.empty() ? "" : indented(legend, look) + (notices ? "\n" : "")) + notice +
-      (later.empty() ? "" : "\n" + indented(later, look)) + render({rest, blocks.end()}, writer));
+      (later.empty() ? "" : "\n" + indented(later, look)) + render({rest, blocks.end()}, writer);
+  if (text.ends_with("\n\n")) text.pop_back();  // no blank line comes last
+  return text;
 }
 
 }  // namespace qkv::inline terminal

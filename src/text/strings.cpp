@@ -169,13 +169,10 @@ std::string suggest_by_edit_distance(const std::u32string& wanted,
 /// Finds "attention_weights" for "weights" if no other name contains it.
 std::string only_name_with(const std::u32string& wanted, std::span<const std::string_view> names) {
   if (wanted.size() < 3) return {};
-  std::string found;
-  for (const std::string_view name : names) {
-    if (small_letters(name).find(wanted) == std::u32string::npos) continue;
-    if (!found.empty()) return {};
-    found = name;
-  }
-  return found;
+  const auto found = filtered(names, [&](std::string_view name) {
+    return small_letters(name).find(wanted) != std::u32string::npos;
+  });
+  return found.size() == 1 ? std::string(found.front()) : std::string();
 }
 
 }  // namespace

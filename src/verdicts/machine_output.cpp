@@ -10,10 +10,8 @@ namespace qkv::inline verdicts {
 namespace {
 
 std::string mistake_ids(const StepReport* step) {
-  std::vector<std::string_view> ids;
-  if (step)
-    std::ranges::transform(step->likely_mistakes(), std::back_inserter(ids), &Diagnosis::id);
-  return fmt::format("{}", fmt::join(ids, " "));
+  if (!step) return {};
+  return fmt::format("{}", fmt::join(mapped(step->likely_mistakes(), &Diagnosis::id), " "));
 }
 
 // Rounded marks: the sum over the steps must equal the printed total.

@@ -1,3 +1,4 @@
+#include "terminal/grid.hpp"
 #include "text/number.hpp"
 #include "text/unicode.hpp"
 #include "verdicts/verdicts.hpp"
@@ -114,9 +115,7 @@ class MarkedGrid {
   std::string column_label(std::size_t c) const { return label(labels_.columns, c); }
 
   std::size_t label_width(const Lines& rows) const {
-    std::size_t widest = 0;
-    for (const std::size_t r : rows) widest = std::max(widest, width(row_label(r)));
-    return widest;
+    return max_width(mapped(rows, [&](std::size_t r) { return row_label(r); }));
   }
 
   std::size_t widest_cell(const Lines& rows) const {

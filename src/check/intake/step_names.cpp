@@ -95,13 +95,10 @@ std::optional<std::string> name_in_lesson(std::string_view name, const Trace& tr
     const bool is_gradient = loose.starts_with('d');  // "X.grad", too
     return !loose.empty() && (is_gradient || ascii_lowercase(known.front()) == loose.front());
   };
-  std::optional<std::string> found;
-  for (const std::string_view known : names_in(trace)) {
-    if (!may_be(known) || loose_name(known) != loose) continue;
-    if (found) return {};
-    found = std::string(known);
-  }
-  return found;
+  const auto found = filtered(names_in(trace), [&](std::string_view known) {
+    return may_be(known) && loose_name(known) == loose;
+  });
+  return found.size() == 1 ? std::optional<std::string>(found.front()) : std::nullopt;
 }
 
 std::string_view without_last(std::string_view text, std::string_view characters) {

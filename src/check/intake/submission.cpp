@@ -176,13 +176,11 @@ class SubmissionReader {
   std::string only_one_of(const Shape& shape, const NamesByShape& names) const {
     const auto alike = names.find(without_leading_ones(shape));
     if (alike == names.end()) return {};
-    std::string_view found;
-    for (const std::string_view name : alike->second) {
-      if (contains(submission_.files, name, &SubmittedFile::name)) continue;
-      if (!found.empty()) return {};
-      found = name;
-    }
-    return trace_.find_step(found) ? std::string(found) : std::string();
+    const auto found = filtered(alike->second, [&](std::string_view name) {
+      return !contains(submission_.files, name, &SubmittedFile::name);
+    });
+    const bool is_only_step = found.size() == 1 && trace_.find_step(found.front());
+    return is_only_step ? std::string(found.front()) : std::string();
   }
 
   // Names a matrix by its name inside the file; if the lesson does not know that name and the
