@@ -90,16 +90,12 @@ constexpr DocumentFormat markdown_format{.heading = markdown_heading,
 // A note replaces larger tables: other formats suit them.
 constexpr std::size_t max_document_cells = 4096;
 
-std::vector<std::string> safe_labels(const std::vector<std::string>& labels) {
-  return mapped(labels, sanitise_label);
-}
-
 DocumentTable table_of(std::size_t rows, std::size_t columns, std::span<const double> values,
                        const MatrixLabels& labels, const DocumentStyle& look) {
   DocumentTable table{.title = {}, .row_labels = {}, .columns = {}, .rows = {}};
   if (look.labels) {
-    table.row_labels = safe_labels(labels.rows);
-    table.columns = safe_labels(labels.columns);
+    table.row_labels = mapped(labels.rows, sanitise_label);
+    table.columns = mapped(labels.columns, sanitise_label);
   }
   for (std::size_t i = 0; i < rows; ++i) {
     const auto row = values.subspan(i * columns, columns);

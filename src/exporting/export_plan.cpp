@@ -282,20 +282,14 @@ Json list_of(const Lesson& lesson, const Trace& trace,
   json["lesson"] = lesson.name;
   json["title"] = lesson.title;
   json["convention"] = trace.token_layout == TokenLayout::columns ? "columns" : "rows";
-  json["formats"] = Json::array();
-  for (const ExportFormat* format : formats) {
-    json["formats"].push_back(std::string(format->name));
-  }
-  json["documents"] = Json::array();
-  for (const PlannedFile& file : plan) {
-    if (file.holds.empty()) json["documents"].push_back(file.name);
-  }
-  json["givens"] = Json::array();
-  for (const Given& given : trace.givens) {
+  json["formats"] = mapped<std::string>(formats, &ExportFormat::name);
+  const auto is_document = [](const PlannedFile& file) { return file.holds.empty(); };
+  json["documents"] = filtered(plan, is_document, &PlannedFile::name);
+  json["givens"] = mapped(trace.givens, [&](const Given& given) {
     Json entry{{"name", given.name}};
     entry.update(entry_json(given.name, given.tensor, trace.token_layout, holders));
-    json["givens"].push_back(std::move(entry));
-  }
+    return entry;
+  });
   json["steps"] = Json::array();
   for (std::size_t s = 0; s < lesson.recipe.steps.size(); ++s) {
     json["steps"].push_back(step_json(s + 1, lesson.recipe.steps[s], trace, holders));

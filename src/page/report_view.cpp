@@ -179,10 +179,8 @@ TensorView view_of(std::string name, const Tensor& tensor, const Step* step, boo
 // Keeps only the matrices of that head, if there are any.
 void choose_head(TensorView& view, std::size_t head) {
   const Tensor& tensor = *view.tensor;
-  Selection chosen{.indices = {}, .count = tensor.matrices()};
-  for (std::size_t m = 0; m < tensor.matrices(); ++m) {
-    if (head_of(tensor, m) == head) chosen.indices.push_back(m);
-  }
+  const auto is_chosen = [&](std::size_t m) { return head_of(tensor, m) == head; };
+  Selection chosen{places_where(tensor.matrices(), is_chosen), tensor.matrices()};
   if (chosen.shown() > max_matrices) chosen.indices.resize(max_matrices);
   if (chosen.shown() == 0) return;
   view.one_head = chosen.hidden() > 0;

@@ -119,10 +119,9 @@ std::string common_text(const Region& region, const StepReport& step, const Chec
 std::string region_text(const StepReport& step, const Trace& own, const CheckStyle& style) {
   if (!step.region) return "";
   const Region& region = *step.region;
-  std::vector<std::string> parts;
-  for (const auto& [axis, extent] : shown_extents(step, own.token_layout)) {
-    parts.push_back(extent_text(axis == "batch" ? "sentence" : axis, extent));
-  }
+  const auto parts = mapped(shown_extents(step, own.token_layout), [](const auto& one) {
+    return extent_text(one.first == "batch" ? "sentence" : one.first, one.second);
+  });
   std::size_t cells = 1;
   for (const IndexRange& axis : region.axes) cells *= axis.size();
   const std::string start =

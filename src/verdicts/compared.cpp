@@ -249,13 +249,11 @@ std::string masks_text(const Comparison& comparison) {
 
 // NaN on both sides is reported, but is no difference.
 std::string nan_on_both_text(const Comparison& comparison) {
-  std::vector<std::string> names;
-  for (const ComparedStep& step : comparison.steps) {
-    const Difference& difference = step.difference;
-    if (difference.nan_both == 0) continue;
-    names.push_back(fmt::format("{} ({} of {})", sanitise(step.name), difference.nan_both,
-                                difference.elements));
-  }
+  const auto has_nan = [](const ComparedStep& step) { return step.difference.nan_both > 0; };
+  const auto names = filtered(comparison.steps, has_nan, [](const ComparedStep& step) {
+    return fmt::format("{} ({} of {})", sanitise(step.name), step.difference.nan_both,
+                       step.difference.elements);
+  });
   if (names.empty()) return {};
   return fmt::format("nan in both at the same places: {}\n", fmt::join(names, ", "));
 }

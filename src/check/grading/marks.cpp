@@ -162,11 +162,8 @@ Rubric::Rubric(const Lesson& lesson, const Trace& trace, const CellShares& share
     StepWorth worth;
     worth.is_fixed = fixed_cells(trace, step, fixed);
     if (!worth.is_fixed.empty()) fixed.emplace(step.name, worth.is_fixed);
-    const auto counted = [&] {
-      std::size_t cells = 0;
-      for (std::size_t i = 0; i < step.output.values.size(); ++i) cells += worth.counts(i) ? 1 : 0;
-      return cells;
-    };
+    const auto counts = [&](std::size_t i) { return worth.counts(i); };
+    const auto counted = [&] { return places_where(step.output.values.size(), counts).size(); };
     const auto whole = static_cast<double>(counted());
     const auto part = asked.find(step.name);
     if (part != asked.end()) worth.is_asked = part->second;

@@ -365,17 +365,15 @@ std::optional<MappedName> mapped_name(const std::vector<NameMap>& maps, std::str
 std::vector<std::string> scheme_names() { return mapped<std::string>(schemes, &NameScheme::name); }
 
 std::string adopt_scheme(const std::optional<std::string>& wanted, const Trace& trace,
-                         const std::function<bool(std::string_view)>& mapped,
+                         const std::function<bool(std::string_view)>& is_mapped,
                          std::vector<NamedArray>& arrays) {
   const NameScheme* best =
       wanted ? std::ranges::find(schemes, *wanted, &NameScheme::name) : nullptr;
   const auto names_by = [&](const NameScheme& scheme) {
-    Names names;
-    for (const NamedArray& array : arrays) {
-      const bool keeps = trace.find(array.name) != nullptr || mapped(array.name);
-      names.push_back(keeps ? std::vector<std::string>() : ours_of(scheme, array, arrays, trace));
-    }
-    return names;
+    return mapped(arrays, [&](const NamedArray& array) {
+      const bool keeps = trace.find(array.name) != nullptr || is_mapped(array.name);
+      return keeps ? std::vector<std::string>() : ours_of(scheme, array, arrays, trace);
+    });
   };
   Names names = best != nullptr ? names_by(*best) : Names();
   for (const NameScheme& scheme : schemes) {

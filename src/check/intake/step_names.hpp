@@ -65,11 +65,11 @@ std::optional<MappedName> mapped_name(const std::vector<NameMap>& maps, std::str
 std::vector<std::string> scheme_names();
 
 /// Gives arrays of another program the lesson's names, by the scheme that explains most of them, or
-/// by the one called `wanted`. Arrays whose name is a step's, or is `mapped`, keep it. An array
+/// by the one called `wanted`. Arrays whose name is a step's, or `is_mapped`, keep it. An array
 /// that holds several steps side by side (c_attn: Q, K and V) is cut. Returns what to report, empty
 /// if no scheme fits. Throws InputError if `wanted`, one of scheme_names(), explains no array.
 std::string adopt_scheme(const std::optional<std::string>& wanted, const Trace& trace,
-                         const std::function<bool(std::string_view)>& mapped,
+                         const std::function<bool(std::string_view)>& is_mapped,
                          std::vector<NamedArray>& arrays);
 
 }  // namespace qkv::inline check

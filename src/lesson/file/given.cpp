@@ -75,7 +75,6 @@ struct Table {
 
   const toml::node& node() const { return *table.get(key); }
   std::optional<Shape> shape() const { return reader.shape(table, key); }
-  void fault(std::string message) const { reader.fault(node(), std::move(message)); }
 };
 
 GivenNumbers from_written(const ParsedArray& written, std::string_view where) {
@@ -115,8 +114,7 @@ std::optional<GivenNumbers> square_of(const Table& given,
   const auto sizes = given.shape();
   if (!sizes) return {};
   if (sizes->size() != 1) {
-    given.fault(fmt::format("{} takes one size: {} = 3", given.key, given.key));
-    return {};
+    return given.reader.fault(given.node(), "{} takes one size: {} = 3", given.key, given.key);
   }
   const std::size_t n = sizes->front();
   std::vector<double> values(element_count({n, n}, given.key));
@@ -135,10 +133,10 @@ std::optional<GivenNumbers> filled(const Table& given, double value) {
 RandomStream* stream_for(const Table& given) {
   GivenContext& context = given.context;
   if (!context.generator) {
-    given.fault(
-        fmt::format("{} draws random numbers, and the lesson doesn't say whose: write "
-                    "[random] with generator = \"numpy\" and seed = 0",
-                    given.key));
+    given.reader.fault(given.node(),
+                       "{} draws random numbers, and the lesson doesn't say whose: write [random] "
+                       "with generator = \"numpy\" and seed = 0",
+                       given.key);
     return nullptr;
   }
   if (const auto seed = given.reader.whole(given.table, "seed")) {
@@ -165,8 +163,8 @@ std::optional<GivenNumbers> draw_linear(const Table& given, LinearPart part) {
   RandomStream* stream = stream_for(given);
   if (!sizes || !stream) return {};
   if (sizes->size() != 2) {
-    given.fault(fmt::format("{} takes the sizes in and out: {} = [3, 2]", given.key, given.key));
-    return {};
+    return given.reader.fault(given.node(), "{} takes the sizes in and out: {} = [3, 2]", given.key,
+                              given.key);
   }
   const std::size_t in = (*sizes)[0];
   const std::size_t out = (*sizes)[1];
@@ -204,17 +202,17 @@ const NumbersKind* source_kind(const toml::table& table, const std::string& name
   for (const NumbersKind& kind : sources) {
     if (!table.contains(kind.key)) continue;
     if (found) {
-      reader.fault(*table.get(kind.key), fmt::format("{} has both {} and {}; keep one of them",
-                                                     name, found->key, kind.key));
+      reader.fault(*table.get(kind.key), "{} has both {} and {}; keep one of them", name,
+                   found->key, kind.key);
       return nullptr;
     }
     found = &kind;
   }
   if (!found) {
     reader.fault(table,
-                 fmt::format("{} has no numbers; write value = [[1, 0], [0, 1]], or one of "
-                             "randn, rand, linear, linear_bias, eye, ones, zeros, tril, file",
-                             name));
+                 "{} has no numbers; write value = [[1, 0], [0, 1]], or one of randn, rand, "
+                 "linear, linear_bias, eye, ones, zeros, tril, file",
+                 name);
   }
   return found;
 }
@@ -229,8 +227,7 @@ bool label_axis(Axis& axis, const toml::table& table, std::string_view key,
   }
   if (!from_file.empty() && from_file.size() != axis.size) {
     const toml::node& at = table.contains(key) ? *table.get(key) : table;  // or from its file
-    reader.fault(at, fmt::format("{}: {} has {} labels for {} {}", name, key, from_file.size(),
-                                 axis.size, key));
+    reader.fault(at, "{}: {} has {} labels for {} {}", name, key, from_file.size(), axis.size, key);
     return false;
   }
   axis.labels = std::move(from_file);
@@ -264,8 +261,8 @@ void read_random(const toml::table& document, GivenContext& context, TomlReader&
   reader.refuse_unknown_keys(*random, keys_of_random, "[random]");
   const std::string generator = reader.text(*random, "generator").value_or("numpy");
   if (generator != "numpy" && generator != "torch") {
-    reader.fault(*random->get("generator"),
-                 fmt::format("generator is \"numpy\" or \"torch\", not \"{}\"", generator));
+    reader.fault(*random->get("generator"), "generator is \"numpy\" or \"torch\", not \"{}\"",
+                 generator);
     return;
   }
   const std::int64_t seed = reader.whole(*random, "seed").value_or(0);
@@ -302,9 +299,9 @@ std::optional<Given> read_given(const toml::table& table, GivenContext& context,
     if (context.token_layout == TokenLayout::columns) tensor = transposed(tensor);
     return Given{name, std::move(tensor)};
   } catch (const InputError& error) {
-    reader.fault(*table.get(kind->key), fmt::format("{}: {}", name, error.what()));
+    reader.fault(*table.get(kind->key), "{}: {}", name, error.what());
   } catch (const std::bad_alloc&) {
-    reader.fault(*table.get(kind->key), fmt::format("{}: {}", name, out_of_memory()));
+    reader.fault(*table.get(kind->key), "{}: {}", name, out_of_memory());
   }
   return {};
 }

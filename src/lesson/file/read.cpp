@@ -78,8 +78,8 @@ class LessonFile {
       context_.token_layout = TokenLayout::columns;
       return;
     }
-    reader_.fault(*document_.get("convention"),
-                  fmt::format("convention is \"rows\" or \"columns\", not \"{}\"", *token_layout));
+    reader_.fault(*document_.get("convention"), "convention is \"rows\" or \"columns\", not \"{}\"",
+                  *token_layout);
   }
 
   void read_model() {
@@ -114,7 +114,7 @@ class LessonFile {
     const bool good = tables && std::all_of(tables->begin(), tables->end(),
                                             [](const toml::node& n) { return n.is_table(); });
     if (!good) {
-      reader_.fault(*node, fmt::format("write [[{}]] above each {}", key, key));
+      reader_.fault(*node, "write [[{}]] above each {}", key, key);
       return;
     }
     for (const toml::node& table : *tables) read(*table.as_table());
@@ -155,7 +155,7 @@ class LessonFile {
     if (const Operation* operation = find_operation(op)) return operation;
     NameViews known(catalogue(), &Operation::name);
     known.push_back(backward_name);
-    reader_.fault(place, fmt::format("there is no op \"{}\"; {}", op, did_you_mean(op, known)));
+    reader_.fault(place, "there is no op \"{}\"; {}", op, did_you_mean(op, known));
     return nullptr;
   }
 

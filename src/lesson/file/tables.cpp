@@ -23,15 +23,13 @@ std::optional<std::vector<std::pair<std::string, std::string>>> read_from(const 
   const toml::node& node = *table.get("from");
   std::vector<std::pair<std::string, std::string>> from;
   if (!node.is_table() || node.as_table()->empty()) {
-    reader.fault(node,
-                 "from says which given arrives at which step: from = { output = \"d_output\" }");
-    return {};
+    return reader.fault(
+        node, "from says which given arrives at which step: from = { output = \"d_output\" }");
   }
   for (const auto& [step, given] : *node.as_table()) {
     if (!given.is_string()) {
-      reader.fault(given, fmt::format("write the given's name: from = {{ {} = \"d_{}\" }}",
-                                      step.str(), step.str()));
-      return {};
+      return reader.fault(given, "write the given's name: from = {{ {} = \"d_{}\" }}", step.str(),
+                          step.str());
     }
     from.emplace_back(step.str(), given.as_string()->get());
   }
@@ -59,10 +57,9 @@ std::optional<BackwardSpec> read_backward(const toml::table& table, TomlReader& 
     backward.wanted = *std::move(wanted);
   }
   if (!backward.of.empty() || !backward.from.empty()) return backward;
-  reader.fault(table,
-               "[backward] says where it begins: of = \"loss\", a step of one number, or "
-               "from = { output = \"d_output\" } with a gradient that is a [[given]]");
-  return {};
+  return reader.fault(table,
+                      "[backward] says where it begins: of = \"loss\", a step of one number, or "
+                      "from = { output = \"d_output\" } with a gradient that is a [[given]]");
 }
 
 std::optional<StepRecipe> read_backward_step(const toml::table& table, const std::string& name,
@@ -73,17 +70,15 @@ std::optional<StepRecipe> read_backward_step(const toml::table& table, const std
   const auto through = reader.text(table, "through");
   const auto to = reader.text(table, "to");
   if (!through || !to || of.size() != 1) {
-    reader.fault(table,
-                 "a backward step takes the gradient that arrives, the step that it goes "
-                 "back through and what that was made of: of = [\"d_scores\"], through = "
-                 "\"scores\", to = \"Q\"");
-    return {};
+    return reader.fault(table,
+                        "a backward step takes the gradient that arrives, the step that it goes "
+                        "back through and what that was made of: of = [\"d_scores\"], through = "
+                        "\"scores\", to = \"Q\"");
   }
   try {
     return backward_step(recipe, name, std::move(of.front()), *through, *to);
   } catch (const InputError& error) {
-    reader.fault(table, error.what());
-    return {};
+    return reader.fault(table, error.what());
   }
 }
 
@@ -107,8 +102,7 @@ std::optional<Expectation> read_expectation(const toml::table& table, const Less
   const auto of = reader.text(table, "of");
   const toml::node* value = table.get("value");
   if (!of || !value) {
-    reader.fault(table, "an [[expect]] needs of = \"scores\" and value = \"\"\"[[…]]\"\"\"");
-    return {};
+    return reader.fault(table, "an [[expect]] needs of = \"scores\" and value = \"\"\"[[…]]\"\"\"");
   }
   if (!names.is_declared(*of)) {
     names.require(*table.get("of"), *of, reader);
@@ -124,8 +118,7 @@ std::optional<Expectation> read_expectation(const toml::table& table, const Less
     expectation.value = *std::move(numbers);
     return expectation;
   } catch (const InputError& error) {
-    reader.fault(*value, error.what());
-    return {};
+    return reader.fault(*value, error.what());
   }
 }
 
@@ -180,7 +173,7 @@ Options read_step_options(const toml::table& table, const Operation& operation,
   for (const OptionRule& rule : operation.options) {
     const toml::node* node = table.get(rule.name);
     if (!node && rule.required) {
-      reader.fault(table, fmt::format("this step needs {}: {}", rule.name, rule.help));
+      reader.fault(table, "this step needs {}: {}", rule.name, rule.help);
     }
     if (!node) continue;
     auto value = option_value(*node);
@@ -216,10 +209,9 @@ std::optional<double> read_marks(const toml::table& table, TomlReader& reader) {
   const bool is_sum = marks && *marks >= 0 && *marks <= most &&
                       std::abs(*marks * 100 - std::round(*marks * 100)) < 1e-6;
   if (node->is_number() && is_sum) return marks;
-  reader.fault(*node,
-               "marks must be a number from 0 to 1000000 with at most two decimals, such "
-               "as marks = 7");
-  return {};
+  return reader.fault(*node,
+                      "marks must be a number from 0 to 1000000 with at most two decimals, such "
+                      "as marks = 7");
 }
 
 constexpr std::string_view largest_keyword = "largest";
@@ -271,22 +263,18 @@ void LessonNames::add(const std::string& name) {
 std::optional<std::string> LessonNames::take(const toml::table& table, std::string_view what,
                                              TomlReader& reader) {
   if (!table.contains("name")) {
-    reader.fault(table, fmt::format("this {} has no name; write name = \"Q\"", what));
-    return {};
+    return reader.fault(table, "this {} has no name; write name = \"Q\"", what);
   }
   const auto name = reader.text(table, "name");
   if (!name) return {};
   const toml::node& at = *table.get("name");
   if (!is_name(*name)) {
-    reader.fault(
-        at,
-        fmt::format("\"{}\" can't be a name; use letters, digits and _, a letter first", *name));
-    return {};
+    return reader.fault(at, "\"{}\" can't be a name; use letters, digits and _, a letter first",
+                        *name);
   }
   if (met_.contains(*name)) {
-    reader.fault(
-        at, fmt::format("\"{}\" is there already; givens and steps share one set of names", *name));
-    return {};
+    return reader.fault(at, "\"{}\" is there already; givens and steps share one set of names",
+                        *name);
   }
   met_.add(*name);
   return name;
@@ -295,15 +283,14 @@ std::optional<std::string> LessonNames::take(const toml::table& table, std::stri
 void LessonNames::require(const toml::node& at, const std::string& name, TomlReader& reader) const {
   if (met_.contains(name)) return;
   if (all_.contains(name)) {
-    reader.fault(at, fmt::format("\"{}\" is made by this step or a later one; a step can only use "
-                                 "what stands above it",
-                                 name));
+    reader.fault(
+        at, "\"{}\" is made by this step or a later one; a step can only use what stands above it",
+        name);
     return;
   }
   const std::string otherwise = met_.all().empty() ? "write it as a [[given]] first"
                                                    : "there are " + abbreviated_list(met_.all());
-  reader.fault(at, fmt::format("nothing is named \"{}\"; {}", name,
-                               did_you_mean(name, met_.all(), otherwise)));
+  reader.fault(at, "nothing is named \"{}\"; {}", name, did_you_mean(name, met_.all(), otherwise));
 }
 
 }  // namespace qkv::inline lesson

@@ -43,7 +43,15 @@ class TomlReader {
   explicit TomlReader(std::vector<Fault>& faults) : faults_(faults) {}
 
   static Place place(const toml::node& node);
-  void fault(const toml::node& at, std::string message);
+
+  /// Adds a fault, whose message may have values to be formatted. Returns nothing, for readers of
+  /// an optional to return.
+  std::nullopt_t fault(const toml::node& at, std::string message);
+  template <class First, class... Rest>
+  std::nullopt_t fault(const toml::node& at, fmt::format_string<First, Rest...> message,
+                       First&& first, Rest&&... rest) {
+    return fault(at, fmt::format(message, std::forward<First>(first), std::forward<Rest>(rest)...));
+  }
 
   /// Adds a fault for every key of the table that is not in `known`, suggesting the nearest one.
   void refuse_unknown_keys(const toml::table& table, std::span<const std::string_view> known,
@@ -66,7 +74,7 @@ class TomlReader {
   template <class Value>
   std::optional<Value> one(const toml::table& table, std::string_view key, std::string_view wanted);
   bool collect(const toml::node& node, std::size_t depth, ParsedArray& into);
-  void mismatch(const toml::table& table, std::string_view key, std::string_view wanted);
+  std::nullopt_t mismatch(const toml::table& table, std::string_view key, std::string_view wanted);
 
   std::vector<Fault>& faults_;
 };

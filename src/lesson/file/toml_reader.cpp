@@ -83,8 +83,9 @@ Place TomlReader::place(const toml::node& node) {
   return {begin.line, begin.column};
 }
 
-void TomlReader::fault(const toml::node& at, std::string message) {
+std::nullopt_t TomlReader::fault(const toml::node& at, std::string message) {
   faults_.push_back({place(at), std::move(message)});
+  return std::nullopt;
 }
 
 void TomlReader::refuse_unknown_keys(const toml::table& table,
@@ -100,8 +101,9 @@ void TomlReader::refuse_unknown_keys(const toml::table& table,
   }
 }
 
-void TomlReader::mismatch(const toml::table& table, std::string_view key, std::string_view wanted) {
-  fault(*table.get(key), fmt::format("{} must be {}", key, wanted));
+std::nullopt_t TomlReader::mismatch(const toml::table& table, std::string_view key,
+                                    std::string_view wanted) {
+  return fault(*table.get(key), "{} must be {}", key, wanted);
 }
 
 template <class Value>
@@ -137,8 +139,7 @@ std::optional<std::vector<std::string>> TomlReader::texts(const toml::table& tab
     if (good) result.push_back(text->get());
   }
   if (good) return result;
-  mismatch(table, key, "a list of texts: [\"the\", \"cat\"]");
-  return {};
+  return mismatch(table, key, "a list of texts: [\"the\", \"cat\"]");
 }
 
 std::optional<Shape> TomlReader::shape(const toml::table& table, std::string_view key) {
@@ -158,15 +159,11 @@ std::optional<Shape> TomlReader::shape(const toml::table& table, std::string_vie
   } else {
     good = add(*node);
   }
-  if (!good) {
-    mismatch(table, key, "a size or a list of sizes: [4, 3]");
-    return {};
-  }
+  if (!good) return mismatch(table, key, "a size or a list of sizes: [4, 3]");
   try {
     element_count(shape, key);
   } catch (const InputError& error) {
-    fault(*node, error.what());
-    return {};
+    return fault(*node, error.what());
   }
   return shape;
 }
@@ -197,8 +194,7 @@ bool TomlReader::collect(const toml::node& node, std::size_t depth, ParsedArray&
       return false;
     }
     if (depth != into.shape.size()) {
-      fault(node, fmt::format("value: a number stands where a row of {} was expected",
-                              into.shape.back()));
+      fault(node, "value: a number stands where a row of {} was expected", into.shape.back());
       return false;
     }
     into.cells.to_write().push_back(parse_numeral(fmt::format("{}", *value)).numeral);
@@ -209,8 +205,8 @@ bool TomlReader::collect(const toml::node& node, std::size_t depth, ParsedArray&
     return false;
   }
   if (array->size() != into.shape[depth]) {
-    fault(node, fmt::format("value: this row has {} {}, the one before it has {}", array->size(),
-                            array->size() == 1 ? "entry" : "entries", into.shape[depth]));
+    fault(node, "value: this row has {} {}, the one before it has {}", array->size(),
+          array->size() == 1 ? "entry" : "entries", into.shape[depth]);
     return false;
   }
   for (const toml::node& part : *array) {

@@ -15,8 +15,8 @@ std::optional<std::size_t> count_under(const toml::table& table, std::string_vie
                                        TomlReader& reader) {
   const auto number = reader.whole(table, key);
   if (number && *number > 0) return static_cast<std::size_t>(*number);
-  if (number) reader.fault(*table.get(key), fmt::format("{} must be 1 or more", key));
-  return {};
+  if (!number) return {};
+  return reader.fault(*table.get(key), "{} must be 1 or more", key);
 }
 
 // Returns the model's directory, as the lesson names it.
@@ -83,8 +83,7 @@ std::optional<Model> read_model_table(const toml::table& table, const LessonFile
     if (tokenizer) choice.tokeniser.tokenizer = file_beside(files.directory, *tokenizer);
     return read_model(choice);
   } catch (const InputError& error) {
-    reader.fault(*table.get("file"), error.what());
-    return {};
+    return reader.fault(*table.get("file"), error.what());
   }
 }
 

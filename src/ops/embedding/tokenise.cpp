@@ -126,13 +126,10 @@ std::vector<Sentence> looked_up(const Call& call) {
   const std::vector<Tokens> cut = tokens_of(call);
   const Vocabulary vocabulary = vocabulary_of(call, cut);
   const double pad = are_ragged(cut) ? pad_id(vocabulary, call) : 0;
-  std::vector<Sentence> sentences;
-  for (const Tokens& tokens : cut) {
-    Sentence sentence{.tokens = tokens, .ids = {}, .pad = pad};
-    for (const std::string& token : tokens) sentence.ids.push_back(id_of(token, vocabulary, call));
-    sentences.push_back(std::move(sentence));
-  }
-  return sentences;
+  const auto id = [&](const std::string& token) { return id_of(token, vocabulary, call); };
+  return mapped(cut, [&](const Tokens& tokens) {
+    return Sentence{tokens, mapped(tokens, id), pad};
+  });
 }
 
 std::vector<Sentence> encoded(const Call& call) {
