@@ -16,12 +16,6 @@ constexpr std::array commands = {&lessons_command, &run_command,     &explain_co
                                  &check_command,   &compare_command, &heads_command,
                                  &lint_command,    &new_command,     &params_command};
 
-// Nullptr if there is none.
-const Command* command_named(const std::string& name) {
-  const auto found = std::ranges::find(commands, name, &Command::name);
-  return found == commands.end() ? nullptr : *found;
-}
-
 // The nearest option of the command; if there is none, another hint.
 std::string option_hint(const CLI::App& app, const std::string& wanted,
                         std::string_view otherwise = {}) {
@@ -217,7 +211,7 @@ std::vector<std::string> with_model_as_lesson(const CLI::App& app, std::vector<s
     return word == "--model" || word.starts_with("--model=");
   });
   const auto command = std::ranges::find_if(
-      words, [](const std::string& word) { return command_named(word) != nullptr; });
+      words, [](const std::string& word) { return contains(commands, word, &Command::name); });
   if (found == words.end() || command == words.end()) return words;
   const CLI::App* chosen = app.get_subcommand(*command);
   const bool apart = *found == "--model";

@@ -19,8 +19,6 @@ const CLI::Option* option_in(const CLI::App& root, const CLI::App* command,
   return own ? own : root.get_option_no_throw(name);
 }
 
-bool takes_value(const CLI::Option* option) { return option && option->get_type_size() != 0; }
-
 void add_argument(const std::string& word, TypedLine& line) {
   if (line.values.empty()) return;
   const CLI::Option& argument = *line.values.front();
@@ -36,7 +34,8 @@ std::optional<TypedLine> line_of(const CLI::App& root, const std::vector<std::st
       line.expects = nullptr;
     } else if (word.starts_with('-')) {
       const CLI::Option* option = option_in(root, line.command, word);
-      if (takes_value(option) && word.find('=') == word.npos) line.expects = option;
+      const bool takes_value = option && option->get_type_size() != 0;
+      if (takes_value && word.find('=') == word.npos) line.expects = option;
     } else if (!line.command) {
       const auto is_named = [&](const CLI::App* one) { return one->get_name() == word; };
       const std::vector<const CLI::App*> named = root.get_subcommands(is_named);

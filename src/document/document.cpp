@@ -29,7 +29,7 @@ std::string escaped_line(std::string_view text) {
   return result;
 }
 
-std::string code(std::string_view lines) {
+std::string code(const std::string& lines) {
   return "    " + replace_all(lines, "\n", "\n    ") + "\n";
 }
 
@@ -46,8 +46,6 @@ std::string markdown_passage(const Passage& passage) {
   return fmt::format("{}{}\n", passage.kind == Passage::Kind::item ? "- " : "",
                      escaped_line(with_minus_signs(passage.on_one_line())));
 }
-
-std::string markdown_formula(const std::string& text) { return code(text); }
 
 std::string markdown_table(const DocumentTable& table) {
   const bool labelled = !table.row_labels.empty();
@@ -82,7 +80,7 @@ std::string markdown_arithmetic(const CellArithmetic& worked) {
 
 constexpr DocumentFormat markdown_format{.heading = markdown_heading,
                                          .passage = markdown_passage,
-                                         .formula = markdown_formula,
+                                         .formula = code,
                                          .table = markdown_table,
                                          .arithmetic = markdown_arithmetic,
                                          .look = {.max_terms = 9, .minus = typeset_minus}};

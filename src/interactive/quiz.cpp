@@ -110,9 +110,6 @@ std::vector<Diagnosis> likely(std::vector<Diagnosis> mistakes) {
   return mistakes;
 }
 
-// One number is little evidence: if several mistakes give it, each is only possible.
-bool is_sure(const std::vector<Diagnosis>& all) { return all.size() == 1 && all.front().sure; }
-
 std::string mistake_text(const std::vector<Diagnosis>& mistakes, bool sure) {
   std::string text;
   for (const Diagnosis& mistake : mistakes) {
@@ -230,7 +227,8 @@ QuizReply Quiz::evaluate_answer(const Walkthrough& walk, std::string_view text) 
     const bool exact = report.verdict == Verdict::correct;
     return {fmt::format("{}: {}.", exact ? "Right" : "Right, but for rounding", worth)};
   }
-  const bool sure = is_sure(report.mistakes);
+  // One number is little evidence: if several mistakes give it, each is only possible.
+  const bool sure = report.mistakes.size() == 1 && report.mistakes.front().sure;
   const std::vector<Diagnosis> mistakes =
       tells_mistakes(text) ? likely(report.mistakes) : std::vector<Diagnosis>();
   if (sure && !mistakes.empty()) results_.back().mistake = mistakes.front().says;

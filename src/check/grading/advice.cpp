@@ -19,10 +19,6 @@ bool look_alike(const Tensor& a, const Tensor& b, double unit) {
          std::ranges::equal(a.values, b.values, are_alike);
 }
 
-bool is_among(const std::vector<IndistinguishablePair>& found, const IndistinguishablePair& one) {
-  return contains(found, one);
-}
-
 constexpr std::size_t largest_side = 8;
 constexpr std::size_t most_matrices = 8;
 constexpr double unit_of_hand_work = 0.001;  // for work to three decimals
@@ -31,11 +27,6 @@ constexpr double unit_of_hand_work = 0.001;  // for work to three decimals
 bool is_short(double value) {
   const double hundredths = value * 100;
   return std::abs(value) < 100 && std::abs(hundredths - std::round(hundredths)) < 1e-9;
-}
-
-bool is_small(const Tensor& tensor) {
-  return tensor.rows() <= largest_side && tensor.columns() <= largest_side &&
-         tensor.matrices() <= most_matrices;
 }
 
 // Evaluates the recipe with random givens between -1 and 1. A given that can't have these, such as
@@ -66,7 +57,7 @@ std::vector<IndistinguishablePair> indistinguishable_mistakes(const Trace& trace
   const std::vector<StepView> all = Hypothesis(untouched, trace).sources();
   std::vector<IndistinguishablePair> found;
   const auto add_once = [&](IndistinguishablePair one) {
-    if (!is_among(found, one)) found.push_back(std::move(one));
+    if (!contains(found, one)) found.push_back(std::move(one));
   };
   for (const StepView& step : std::span(all).subspan(trace.givens.size())) {
     const std::string name(step.name);
@@ -92,9 +83,11 @@ std::vector<IndistinguishablePair> invisible_mistakes(const Trace& trace, double
 }
 
 bool is_for_hand_work(const Trace& trace) {
-  if (!std::ranges::all_of(trace.steps, [](const Step& step) { return is_small(step.output); })) {
-    return false;
-  }
+  const bool is_small = std::ranges::all_of(trace.steps, [](const Step& step) {
+    return step.output.rows() <= largest_side && step.output.columns() <= largest_side &&
+           step.output.matrices() <= most_matrices;
+  });
+  if (!is_small) return false;
   std::size_t count = 0, shorts = 0;
   for (const Given& given : trace.givens) {
     for (const double value : given.tensor.values) {
@@ -123,7 +116,7 @@ std::vector<Fault> undetectable_mistakes(const Lesson& lesson, const Trace& trac
     std::string by_numbers, by_sizes;
     for (const IndistinguishablePair& mistake : hidden) {
       if (mistake.step != trace.steps[s].name) continue;
-      const bool needs_sizes = is_among(always, mistake);
+      const bool needs_sizes = contains(always, mistake);
       // A single row, as in decoding, is intended: there is nothing to confuse it with.
       const bool is_meant = trace.steps[s].of.size() > 1 || trace.steps[s].output.rows() == 1;
       if (needs_sizes && is_meant) continue;

@@ -142,9 +142,7 @@ void add_zeros_of_zeros(const StepReport& report, const Trace& own, const Step& 
            (verdict == Verdict::rounding || verdict == Verdict::carried);
   };
   unearned.resize(step.output.values.size(), false);
-  bool some = false;
-  for (std::size_t i = 0; i < report.verdicts.size(); ++i) some = some || follows(i);
-  if (!some) return;
+  if (places_where(report.verdicts.size(), follows).empty()) return;
   const CellMask own_zeros = cells_of_zeros(own, step);
   const CellMask expected_zeros = cells_of_zeros(lesson, lesson.step_at(step.name));
   for (std::size_t i = 0; i < unearned.size(); ++i) {

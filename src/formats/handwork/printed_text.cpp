@@ -23,9 +23,12 @@ struct Source {
   std::size_t& numbers;    ///< read so far
 
   /// Refuses the text because of its part `at`.
-  [[noreturn]] void refuse(std::string_view at, std::string_view why) const {
+  template <class... Values>
+  [[noreturn]] void refuse(std::string_view at, fmt::format_string<Values...> why,
+                           Values&&... values) const {
     const auto line = 1 + std::count(text.data(), at.data(), '\n');
-    throw InputError("{}: line {}: {}", where, line, why);
+    throw InputError("{}: line {}: {}", where, line,
+                     fmt::format(why, std::forward<Values>(values)...));
   }
 };
 
@@ -44,7 +47,7 @@ Numeral read_number(std::string_view token, const Source& source) {
   if (token == "False" || token == "false") return {.value = 0};
   const NumeralResult result = parse_cell(token);
   if (result.fault == NumeralError::none) return result.numeral;
-  if (source.bad_cells == nullptr) source.refuse(token, refusal(result.fault, token));
+  if (source.bad_cells == nullptr) source.refuse(token, "{}", refusal(result.fault, token));
   return keep_bad_cell(*source.bad_cells, token);
 }
 
@@ -70,9 +73,8 @@ void refuse_rest(const Source& source, std::string_view rest) {
     rest.remove_prefix(std::min(rest.find_first_not_of(endings), rest.size()));
   } while (skip_argument(rest));
   if (rest.empty()) return;
-  source.refuse(rest, fmt::format("\"{}\" follows the last bracket: keep one matrix and nothing "
-                                  "after it",
-                                  printable(rest.substr(0, rest.find_first_of("\r\n")))));
+  source.refuse(rest, "\"{}\" follows the last bracket: keep one matrix and nothing after it",
+                printable(rest.substr(0, rest.find_first_of("\r\n"))));
 }
 
 constexpr std::size_t max_depth = 32;  // NumPy 1's limit of axes
@@ -103,9 +105,8 @@ class BracketReader {
       return rest_.remove_prefix(1);
     }
     const std::string_view word = rest_.substr(0, rest_.find_first_of(" \t\r\n,;[]"));
-    source_.refuse(word, fmt::format("\"{}\" stands beside a list: put all numbers at one depth "
-                                     "of brackets",
-                                     printable(word)));
+    source_.refuse(word, "\"{}\" stands beside a list: put all numbers at one depth of brackets",
+                   printable(word));
   }
 
   [[noreturn]] void refuse_open(std::string_view bracket) const {
@@ -125,8 +126,7 @@ class BracketReader {
 
   void deepen(std::string_view at) {
     if (open_.size() == max_depth) {
-      source_.refuse(at,
-                     fmt::format("brackets nest more than {} deep: {}", max_depth, fit_example));
+      source_.refuse(at, "brackets nest more than {} deep: {}", max_depth, fit_example);
     }
     open_.push_back(0);
     open_start_.push_back(at);
@@ -144,9 +144,9 @@ class BracketReader {
     if (sizes_[depth] == size) return;
     const bool of_numbers = depth + 1 == sizes_.size();
     const std::string_view what = of_numbers ? "number" : "list";
-    source_.refuse(at, fmt::format("this {} has {}, the first has {}: give all the same number",
-                                   of_numbers ? "row" : "list", pluralise(size, what),
-                                   pluralise(sizes_[depth], what)));
+    source_.refuse(at, "this {} has {}, the first has {}: give all the same number",
+                   of_numbers ? "row" : "list", pluralise(size, what),
+                   pluralise(sizes_[depth], what));
   }
 
   /// Parses a list without nested lists: one row or, with semicolons, MATLAB's rows.
@@ -257,8 +257,7 @@ class DisplayReader {
   ParsedArray read() {
     for (const std::string_view line : split(source_.text, '\n')) read_line(trimmed(line));
     close_block();
-    if (rows_.empty())
-      source_.refuse(source_.text, fmt::format("there are no numbers: {}", fit_example));
+    if (rows_.empty()) source_.refuse(source_.text, "there are no numbers: {}", fit_example);
     return joined();
   }
 
@@ -319,7 +318,8 @@ class DisplayReader {
     const bool has_digits = std::isfinite(plain.value) && !plain.scientific;
     if (factor_exponent_ == 0 || !has_digits) return plain;
     const NumeralResult result = parse_numeral(fmt::format("{}e{}", token, factor_exponent_));
-    if (result.fault != NumeralError::none) source_.refuse(token, refusal(result.fault, token));
+    if (result.fault != NumeralError::none)
+      source_.refuse(token, "{}", refusal(result.fault, token));
     Numeral numeral = result.numeral;
     numeral.scientific = false;  // the digits of all cells end at the same place
     return numeral;
@@ -328,10 +328,9 @@ class DisplayReader {
   void read_row(std::string_view line) {
     if (row_ == rows_.size()) {
       if (later_block_) {
-        source_.refuse(line,
-                       fmt::format("this block of columns has more than the first's {}: paste "
-                                   "all of every block",
-                                   pluralise(rows_.size(), "row")));
+        source_.refuse(
+            line, "this block of columns has more than the first's {}: paste all of every block",
+            pluralise(rows_.size(), "row"));
       }
       rows_.emplace_back();
       row_places_.push_back(line);
@@ -348,10 +347,9 @@ class DisplayReader {
   void close_block() {
     if (row_ == 0) return;
     if (row_ < rows_.size()) {
-      source_.refuse(
-          behind(source_.text),
-          fmt::format("a block of columns has {}, the first has {}: paste all of every block",
-                      pluralise(row_, "row"), pluralise(rows_.size(), "row")));
+      source_.refuse(behind(source_.text),
+                     "a block of columns has {}, the first has {}: paste all of every block",
+                     pluralise(row_, "row"), pluralise(rows_.size(), "row"));
     }
     row_ = 0;
     later_block_ = true;
@@ -361,15 +359,13 @@ class DisplayReader {
     Numerals cells;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       if (rows_[i].size() != rows_.front().size()) {
-        source_.refuse(row_places_[i],
-                       fmt::format("this row has {}, the first has {}: give all the same number",
-                                   pluralise(rows_[i].size(), "number"),
-                                   pluralise(rows_.front().size(), "number")));
+        source_.refuse(
+            row_places_[i], "this row has {}, the first has {}: give all the same number",
+            pluralise(rows_[i].size(), "number"), pluralise(rows_.front().size(), "number"));
       }
       cells.insert(cells.end(), rows_[i].begin(), rows_[i].end());
     }
-    if (cells.empty())
-      source_.refuse(source_.text, fmt::format("there are no numbers: {}", fit_example));
+    if (cells.empty()) source_.refuse(source_.text, "there are no numbers: {}", fit_example);
     return {.shape = {rows_.size(), rows_.front().size()}, .cells = std::move(cells)};
   }
 
