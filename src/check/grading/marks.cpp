@@ -58,7 +58,7 @@ CellMask fixed_cells(const Trace& trace, const Step& step,
 CellMask cells_of_zeros(const Trace& trace, const Step& step) {
   auto next = arbitrary_numbers(3);
   const auto other = computed_with(trace, step, [&](const std::string&, Tensor& tensor) {
-    for (double& x : tensor.values.mutable_span()) x *= next();
+    for (double& x : tensor.values.mutable_span()) x = x == 0 || std::isinf(x) ? x : next();
   });
   CellMask cells(step.output.values.size(), false);
   if (step.of.empty() || !other || other->values.size() != cells.size()) return cells;

@@ -68,6 +68,15 @@ TEST_CASE("a mistake that may explain half of a neighbour's ids earns nothing be
   CHECK(marks.steps[1].marks == 0);
 }
 
+TEST_CASE("a carried weight of 0 earns its mark, also where its power is too small for a double") {
+  const Task task(
+      "title = \"t\"\n[[given]]\nname = \"S\"\nvalue = [[2, 4], [6, 2]]\n"
+      "[[step]]\nname = \"T\"\nop = \"scale\"\nof = [\"S\"]\nby = 2\n"
+      "[[step]]\nname = \"A\"\nop = \"softmax\"\nof = [\"T\"]\n");
+  const Texts slip = {{"T", "1,2000\n3,1\n"}, {"A", "0,1\n0.881,0.119\n"}};
+  CHECK(Rubric(task.lesson, task.trace).of(checked(task, slip)).steps[1].marks == 4);
+}
+
 TEST_CASE("what an unexplained step takes away is known, and may be given in part") {
   const Texts texts = {{"P", "7.3,11.9\n5.7,13.1\n"},
                        {"Y", "14.6,23.8\n11.4,26.2\n"},
