@@ -158,6 +158,37 @@ std::vector<std::size_t> other_places(const Call& rope, std::size_t columns) {
   return places;
 }
 
+// Returns the index of each of the lesson's columns where the numbers are nearest, in all of these
+// matrices together. Of large ones some rows are enough.
+std::vector<std::size_t> nearest_places(const Trace& trace, const std::vector<std::string>& names,
+                                        const std::vector<SubmittedArray>& submitted,
+                                        std::size_t columns) {
+  constexpr std::size_t most_rows = 64;
+  std::vector<double> distances(columns * columns);
+  for (const SubmittedArray& matrix : submitted) {
+    const Tensor& right = trace.at(matrix.name);
+    if (!matrix.fits || !contains(names, matrix.name) || right.columns() != columns) continue;
+    const std::size_t rows = std::min(most_rows, right.values.size() / columns);
+    for (std::size_t i = 0; i < rows * columns * columns; ++i) {
+      const std::size_t row = i / (columns * columns) * columns;
+      const double gap =
+          matrix.cells[row + i % columns].value - right.values[row + i / columns % columns];
+      distances[i % (columns * columns)] += std::isfinite(gap) ? gap * gap : 0;
+    }
+  }
+  std::vector<std::size_t> by_distance(columns * columns);
+  std::iota(by_distance.begin(), by_distance.end(), std::size_t{0});
+  std::ranges::stable_sort(by_distance, {}, [&](std::size_t at) { return distances[at]; });
+  std::vector<std::size_t> places(columns, columns);
+  std::vector<bool> taken(columns);
+  for (const std::size_t at : by_distance) {
+    if (places[at / columns] < columns || taken[at % columns]) continue;
+    places[at / columns] = at % columns;
+    taken[at % columns] = true;
+  }
+  return places;
+}
+
 // True if each row of the result is a row of an operand, perhaps times a constant.
 bool keeps_columns(const Step& step) {
   constexpr const Operation* keepers[] = {&append_operation, &repeat_kv_operation, &take_operation,
@@ -191,15 +222,20 @@ Rotations rotations_in(const Trace& trace) {
 
 // Queries and keys alike: one alone is a mistake. Those before the rotation may have the same
 // order.
-std::vector<Variant> with_other_pairing(const Recipe&, const Trace& trace) {
-  Variant rotated{.other_pairing = true, .least = 2};
+std::vector<Variant> with_other_columns(const Recipe&, const Trace& trace) {
+  Variant rotated{.columns = ColumnOrder::other_pairing, .least = 2};
   const Rotations found = rotations_in(trace);
   for (const auto& [name, rope] : found.rotated) rotated.changed.push_back(name);
   Variant all = rotated;
   all.deciding = rotated.changed;
   for (const auto& [name, rope] : found.before) all.companions.push_back(name);
   all.changed.insert(all.changed.end(), all.companions.begin(), all.companions.end());
-  return {std::move(rotated), std::move(all)};
+  std::vector<Variant> variants = {rotated, all};
+  for (const Variant& variant : {rotated, all}) {
+    variants.push_back(variant);
+    variants.back().columns = ColumnOrder::any;
+  }
+  return variants;
 }
 
 std::size_t place_of(const Recipe& recipe, std::string_view name) {
@@ -284,8 +320,7 @@ std::vector<Variant> with_moved_steps(const Recipe& recipe, const Trace& trace) 
 
 constexpr Convention conventions[] = {
     {"convention.rope-layout",
-     "The columns are in the order of the other pairing, in queries and keys alike: accepted.",
-     with_other_pairing},
+     "The columns are in another order, in queries and keys alike: accepted.", with_other_columns},
     {"convention.alibi-shift",
      "ALiBi's distances are counted from an end of the keys, which gives the same weights: "
      "accepted.",
@@ -323,15 +358,20 @@ std::vector<RoundedConstant> rounded_constants(const Step& step, const Call& cal
 }
 
 void accept_rope_layout(const Trace& trace, const std::vector<std::string>& names,
-                        std::vector<SubmittedArray>& submitted) {
+                        ColumnOrder order, std::vector<SubmittedArray>& submitted) {
   if (names.empty()) return;
   auto [ropes, before] = rotations_in(trace);
   ropes.merge(before);
+  std::map<std::size_t, std::vector<std::size_t>> nearest;  // of so many columns
   for (SubmittedArray& matrix : submitted) {
     const auto found = ropes.find(matrix.name);
     if (!matrix.fits || !contains(names, matrix.name)) continue;
     const std::size_t columns = trace.at(matrix.name).columns();
-    const std::vector<std::size_t> places = other_places(trace.call(*found->second), columns);
+    if (order == ColumnOrder::any && !nearest.contains(columns))
+      nearest[columns] = nearest_places(trace, names, submitted, columns);
+    const std::vector<std::size_t> places = order == ColumnOrder::any
+                                                ? nearest[columns]
+                                                : other_places(trace.call(*found->second), columns);
     matrix.cells = matrix.cells.runs(matrix.cells.size(), 1, [&](std::size_t i) {
       return i - i % columns + places[i % columns];
     });

@@ -8,7 +8,7 @@ namespace qkv::inline check {
 /// Another way to lay out or to compute the lesson's results.
 struct Variant {
   std::optional<Recipe> recipe = {};         ///< its givens are ignored; empty: the lesson's own
-  bool other_pairing = false;                ///< columns of those changed have the other order
+  ColumnOrder columns = ColumnOrder::own;    ///< of those changed
   std::vector<std::string> changed = {};     ///< the only forward steps with other numbers
   std::vector<std::string> deciding = {};    ///< steps that show it; empty: those changed
   std::vector<std::string> companions = {};  ///< they must not contradict
@@ -42,10 +42,10 @@ struct RoundedConstant {
 std::vector<RoundedConstant> rounded_constants(const Step& step, const Call& call,
                                                const Trace& trace, int decimals);
 
-/// Reorders the columns of these queries and keys, rotated or not yet, to the lesson's pairing, as
-/// if a program had those of the other pairing, as with permuted weights. The scores are the same.
+/// Puts the columns of these queries and keys, rotated or not yet, in the lesson's order, as if a
+/// program had those of the other pairing, or any order that all share. The scores are the same.
 void accept_rope_layout(const Trace& trace, const std::vector<std::string>& names,
-                        std::vector<SubmittedArray>& submitted);
+                        ColumnOrder order, std::vector<SubmittedArray>& submitted);
 
 /// One interpretation of a submission, and its judgement.
 struct Interpretation {

@@ -19,7 +19,7 @@ struct Interpreter {
     result.submitted = normalise_layout(submission, *result.trace, layout);
     if (!options.strict && !layout.transposed)
       move_heads_first(*result.trace, layout, result.submitted);
-    accept_rope_layout(*result.trace, layout.other_pairing, result.submitted);
+    accept_rope_layout(*result.trace, layout.reordered, layout.columns, result.submitted);
     result.judgement = judge(*result.trace, result.submitted, options, too_many);
     if (result.judgement.given_up) {
       result.wrong = any_number;
@@ -115,6 +115,9 @@ bool is_accepted(const Variant& variant, const Interpretation& other, const Inte
     return favours(other, plain, name, !variant.recipe) &&
            !(node && exchanged_with(plain.judgement, *node));
   };
+  // An order that is fitted to the numbers has to explain them all.
+  const bool is_fitted = variant.columns == ColumnOrder::any;
+  if (is_fitted && wrong_among(other, variant.deciding) > 0) return false;
   if (std::ranges::any_of(variant.deciding, contradicts)) return false;
   if (std::ranges::any_of(variant.companions, contradicts)) return false;
   if (needs_loss && variant.recipe && !std::ranges::all_of(variant.companions, shows)) return false;
@@ -147,7 +150,8 @@ std::optional<Interpretation> by_convention(const Interpreter& interpret,
     const auto trace = variant.recipe ? trace_of(*variant.recipe, lesson) : interpret.trace;
     if (!is_equivalent(*trace, lesson, variant.changed)) continue;
     Layout layout = plain.layout;
-    if (variant.other_pairing) layout.other_pairing = variant.changed;
+    layout.columns = variant.columns;
+    if (variant.columns != ColumnOrder::own) layout.reordered = variant.changed;
     Interpretation other = interpret(layout, trace, to_beat);
     if (other.wrong >= to_beat || !is_accepted(variant, other, plain, interpret.options.needs_loss))
       continue;

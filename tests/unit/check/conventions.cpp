@@ -227,6 +227,20 @@ TEST_CASE("the other pairing's columns are taken as they are, also where they ar
         "cccc");
 }
 
+TEST_CASE("any order of columns is taken that queries and keys share, and no other") {
+  const std::string others = "4.000,1.000,3.000,2.000\n3.000,0.239,2.223,-0.030";  // 4, 1, 3, 2
+  const qkv::CheckReport report = checked(
+      rotated(),
+      {{"Q_rope", others}, {"K_rope", "5.000,0.000,2.000,1.000\n1.030,-1.143,1.922,2.990"}});
+  CHECK(verdicts(report, "Q_rope") == "cccc cccc");
+  CHECK(accepted_convention(report, "K_rope") == "convention.rope-layout");
+  const qkv::CheckReport one_slip = checked(
+      rotated(),
+      {{"Q_rope", others}, {"K_rope", "5.000,0.000,2.000,1.000\n1.030,-1.143,1.922,2.090"}});
+  CHECK(accepted_convention(one_slip, "Q_rope") == "none");
+  CHECK(checked(rotated(), {{"Q_rope", others}, {"K_rope", keys}}).outcome == qkv::Outcome::wrong);
+}
+
 TEST_CASE("keys alone in the other pairing's columns are a mistake") {
   const qkv::CheckReport report = checked(rotated(), {{"K_rope", keys}, {"K_last", last_key}});
   CHECK(accepted_convention(report, "K_rope") == "none");
