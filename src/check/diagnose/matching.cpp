@@ -29,6 +29,7 @@ struct Match {
   std::size_t first = 0;         // the first of the explained cells
   std::size_t contradicted = 0;  // cells that do not match
   double misfit = 0;             // the largest distance of a matching cell, in units
+  double nearer = 0;             // how much more the right numbers are off than its own, squared
   bool is_refuted = false;       // by right cells, where another makes all cells
   bool is_lone_cell = false;     // at most one cell tells it; right cells contradict it
   bool is_zeros_only = false;    // the same of an earlier step that only zeros tell
@@ -128,6 +129,11 @@ class Matcher {
   void add_explained(Match& fit, std::size_t i, double gap) const {
     fit.misfit = std::max(fit.misfit, gap);
     if (fit.cells++ == 0) fit.first = i;
+    if (!mismatch_.right.empty()) {
+      const double off = mismatch_.written[i] - mismatch_.right[i];
+      const double own = mismatch_.written[i] - candidates_[fit.candidate].numbers[i];
+      if (std::isfinite(off) && std::isfinite(own)) fit.nearer += off * off - own * own;
+    }
     if (!is_evidence(candidates_[fit.candidate], i)) return;
     ++fit.telling;
     if (mismatch_.written[i] == 0) ++fit.zeros;
@@ -154,6 +160,8 @@ class Matcher {
       }
     }
     if (fit.telling < candidate.evidence.least) return {};
+    // Room makes no mistake fit that is farther from what was written than the right numbers are.
+    if (!candidate.room.empty() && fit.nearer < 0) return {};
     for (std::size_t n = 0; n < part.count; ++n) {
       const std::size_t i = part.cell(n);
       if (open_[i] || std::isnan(mismatch_.written[i])) continue;

@@ -1,5 +1,6 @@
 #include <catch2/catch.hpp>
 
+#include "check/diagnose/candidates.hpp"
 #include "check/grading/marks.hpp"
 #include "check/submissions.hpp"
 #include "formats/arrays/dtype.hpp"
@@ -140,6 +141,27 @@ of = ["attention_weights", "V"]
     for (const Diagnosis& found : report.steps[0].mistakes)
       CHECK((found.id == "tile.zero" || !found.sure));
   }
+}
+
+TEST_CASE("rounding makes no mistake fit that is farther away than the right numbers") {
+  const std::vector<double> right = {0.5, 0.25, 0.75};
+  const Mismatch noise{.shape = {1, 3},
+                       .step = 0,
+                       .written = {0.501, 0.251, 0.749},
+                       .is_masked = {false, false, false},
+                       .tolerance = {1e-9, 1e-9, 1e-9},
+                       .wrong = {true, true, true},
+                       .right = right,
+                       .exact = {}};
+  const auto mistake = [](std::vector<double> numbers) {
+    return std::vector{Candidate{.id = "far",
+                                 .says = "",
+                                 .hint = "",
+                                 .numbers = tensor_of({1, 3}, std::move(numbers)),
+                                 .room = {0.2, 0.2, 0.2}}};
+  };
+  CHECK(explain_mismatch(noise, mistake({0.6, 0.35, 0.65})).empty());
+  CHECK(explain_mismatch(noise, mistake({0.5015, 0.2515, 0.7485})).size() == 1);
 }
 
 TEST_CASE("a part of masked scores has the part of the mask") {
