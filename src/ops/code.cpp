@@ -239,17 +239,18 @@ class CodeWriter {
   bool are_matrices_ = false;  // a vector stands beside matrices
 };
 
-// True if a row that is all hidden, or divided by the 0 of the last operand, has 0 in the result
-// and not nan.
+// True if a row (or a column, where the step goes along columns) that is all hidden, or divided by
+// the 0 of the last operand, has 0 in the result and not nan.
 bool has_rows_of_zeros(const Call& call, const Tensor& result, bool divides) {
   const auto is_small = [](const Tensor& tensor) {
     return tensor.values.size() <= small_tensor_limit && tensor.columns() > 0;
   };
   const auto has_row_of = [&](const Tensor& tensor, double number) {
     if (!is_small(tensor)) return false;
-    const std::span<const double> cells(tensor.values);
-    for (std::size_t i = 0; i < cells.size(); i += tensor.columns()) {
-      const auto row = cells.subspan(i, tensor.columns());
+    const Tensor lines = is_columnwise(call) && tensor.rank() > 1 ? transposed(tensor) : tensor;
+    const std::span<const double> cells(lines.values);
+    for (std::size_t i = 0; i < cells.size(); i += lines.columns()) {
+      const auto row = cells.subspan(i, lines.columns());
       if (std::ranges::all_of(row, [&](double x) { return x == number; })) return true;
     }
     return false;

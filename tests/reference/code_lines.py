@@ -40,6 +40,19 @@ of = "lambda"
 name = "in"
 op = "matmul"
 of = ["np", "lambda"]
+[[given]]
+name = "M"
+value = [[1, 0], [1, 0]]
+[[step]]
+name = "hidden"
+op = "mask"
+kind = "given"
+of = ["in", "M"]
+[[step]]
+name = "down"
+op = "softmax"
+axis = "columns"
+of = "hidden"
 """
 STEP = re.compile(r"^(\d+)/\d+  (\S+)")
 LINE = re.compile(r"^ {6}(NumPy  |PyTorch|       )  (\S.*)$")
