@@ -345,11 +345,14 @@ LessonMap map_of(const Trace& trace) { return MapBuilder(trace).result(); }
 std::string map_text(const LessonMap& map, std::size_t columns) {
   Lines lines = drawn_map(map, columns);
   std::string_view legend = "A box is made from the one before its arrow, or from those after ←.";
+  std::string_view sign = "← ";
   if (lines.empty()) {
     lines = ChainWriter(map, columns).lines();
     legend = "A [box] is made from the one before its arrow and those after \"with\".";
+    sign = " with ";
   }
-  if (std::ranges::any_of(map.boxes, [](const MapBox& box) { return box.from.size() > 1; })) {
+  const auto has_sign = [&](const std::string& line) { return line.find(sign) != line.npos; };
+  if (std::ranges::any_of(lines, has_sign)) {
     for (const std::string& line : wrapped(legend, std::max<std::size_t>(columns, 16) - 2))
       lines.push_back("  " + line);
   }

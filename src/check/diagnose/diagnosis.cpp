@@ -306,7 +306,8 @@ std::vector<Diagnosis> diagnoses_of(const std::vector<Explanation>& explanations
                      .sure = explanation.sure,
                      .is_refuted = explanation.is_refuted,
                      .kind = candidate.kind,
-                     .copies = candidate.evidence.copies});
+                     .copies = candidate.evidence.copies,
+                     .first = explanation.first});
   }
   return found;
 }

@@ -40,7 +40,8 @@ struct Diagnosis {
   bool sure = true;         ///< no other mistake explains them as well
   bool is_refuted = false;  ///< right cells contradict it, and a mistake before it makes all cells
   CandidateKind kind = CandidateKind::mistake;
-  bool copies = false;  ///< its numbers are those of other cells
+  bool copies = false;    ///< its numbers are those of other cells
+  std::size_t first = 0;  ///< the first of the cells that it explains
 };
 
 /// A range of indices, both ends included.

@@ -106,23 +106,29 @@ bool is_right(Verdict verdict) {
   return verdict == Verdict::correct || verdict == Verdict::rounding;
 }
 
-// True if known mistakes explain most wrong cells. Zeros are no evidence, and what is not sure may
-// fit noise by chance: a slip of the pen, a fitted number, or a mistake that leaves many cells
-// open. Copied numbers may be a neighbour's.
+// True if known mistakes explain most wrong cells: half of them surely, or three quarters. Zeros
+// are no evidence, and a slip of the pen or a fitted number that is not sure may fit noise by
+// chance. Copied numbers may be a neighbour's where fewer than a fifth of the cells are right.
 bool is_explained(const StepReport& step) {
   std::size_t telling = 0;
   for (std::size_t i = 0; i < step.verdicts.size(); ++i) {
     const double x = step.written.values[i];
     telling += step.verdicts[i] == Verdict::wrong && std::isfinite(x) && x != 0 ? 1 : 0;
   }
-  std::size_t explained = 0;
+  constexpr std::size_t fifth = 5;
+  const std::size_t right = step.cells.correct + step.cells.rounding + step.cells.carried;
+  const bool may_be_copied = fifth * right >= right + step.cells.wrong + step.cells.undecided;
+  std::size_t explained = 0, surely = 0;
+  std::set<std::size_t> counted;  // mistakes that explain the same cells count once
   for (const Diagnosis& mistake : step.mistakes) {
-    const bool fits =
-        mistake.kind == CandidateKind::mistake && 4 * mistake.cells >= 3 * step.cells.wrong;
-    explained += !mistake.copies && (fits || mistake.sure) ? mistake.cells : 0;
+    const bool counts = (mistake.kind == CandidateKind::mistake || mistake.sure) &&
+                        (!mistake.copies || may_be_copied);
+    if (!counts || !counted.insert(mistake.first).second) continue;
+    explained += mistake.cells;
+    surely += mistake.sure ? mistake.cells : 0;
   }
   if (step.verdict == Verdict::shape) return !step.mistakes.empty() || step.only_shape_differs;
-  return telling > 0 && 2 * explained >= step.cells.wrong;
+  return telling > 0 && (2 * surely >= step.cells.wrong || 4 * explained >= 3 * step.cells.wrong);
 }
 
 // True if no number but 0 was written: what is right then is right by chance.

@@ -286,7 +286,7 @@ void find_head(SubmittedFile& file, const Trace& trace, std::vector<std::string>
     misfits.push_back(misfit(file.written, shown.values, m));
   auto best = std::ranges::min_element(misfits);
   if (*best > 0.5) {
-    constexpr double near = 0.05, clearly = 5;
+    constexpr double near = 0.05, clearly = 5;  // a mistake moves numbers further
     for (std::size_t m = 0; m < misfits.size(); ++m) {
       misfits[m] = relative_distance(
           file.written,

@@ -68,6 +68,25 @@ TEST_CASE("a mistake that may explain half of a neighbour's ids earns nothing be
   CHECK(marks.steps[1].marks == 0);
 }
 
+TEST_CASE("two wrong rows of a table, or two mistakes in one step, leave what follows its marks") {
+  const Task embedded(
+      "title = \"t\"\n[[given]]\nname = \"ids\"\nvalue = [0, 3, 1, 4]\n"
+      "[[given]]\nname = \"E\"\nvalue = [[1, 5], [2, 7], [9, 4], [6, 3], [8, 2], [5, 9]]\n"
+      "[[step]]\nname = \"X\"\nop = \"embed\"\nof = [\"ids\", \"E\"]\n"
+      "[[step]]\nname = \"Y\"\nop = \"add\"\nof = [\"X\", \"X\"]\n");
+  const Texts rows = {{"X", "1,5\n9,4\n5,9\n8,2\n"}, {"Y", "2,10\n18,8\n10,18\n16,4\n"}};
+  CHECK(Rubric(embedded.lesson, embedded.trace).of(checked(embedded, rows)).steps[1].marks == 8);
+
+  const Task scored(
+      "title = \"t\"\n[[given]]\nname = \"Q\"\nvalue = [[1, 3], [4, 2]]\n"
+      "[[given]]\nname = \"K\"\nvalue = [[7, 6], [5, 11]]\n"
+      "[[step]]\nname = \"S\"\nop = \"score\"\nof = [\"Q\", \"K\"]\n"
+      "[[step]]\nname = \"Y\"\nop = \"add\"\nof = [\"S\", \"S\"]\n");
+  // The first row is that of Q·Qᵀ, the second that of K·Qᵀ.
+  const Texts halves = {{"S", "10,10\n38,42\n"}, {"Y", "20,20\n76,84\n"}};
+  CHECK(Rubric(scored.lesson, scored.trace).of(checked(scored, halves)).steps[1].marks == 4);
+}
+
 TEST_CASE("a carried weight of 0 earns its mark, also where its power is too small for a double") {
   const Task task(
       "title = \"t\"\n[[given]]\nname = \"S\"\nvalue = [[2, 4], [6, 2]]\n"
