@@ -16,7 +16,7 @@ class InputError : public std::runtime_error {
   /// Formats the message.
   template <class First, class... Rest>
   explicit InputError(fmt::format_string<First, Rest...> message, First&& first, Rest&&... rest)
-      : InputError(fmt::format(message, std::forward<First>(first), std::forward<Rest>(rest)...)) {}
+      : InputError(fmt::vformat(message, fmt::make_format_args(first, rest...))) {}
 };
 
 /// Returns a name with its line breaks written as \n, since each line on stderr is a message of its
@@ -30,8 +30,7 @@ std::string on_one_line(std::string_view name);
 template <class First, class... Rest>
 [[noreturn]] void refuse(std::string where, fmt::format_string<First, Rest...> why, First&& first,
                          Rest&&... rest) {
-  refuse(std::move(where),
-         fmt::format(why, std::forward<First>(first), std::forward<Rest>(rest)...));
+  refuse(std::move(where), fmt::vformat(why, fmt::make_format_args(first, rest...)));
 }
 
 /// Returns `text` without `blanks` at both ends.

@@ -50,7 +50,7 @@ class TomlReader {
   template <class First, class... Rest>
   std::nullopt_t fault(const toml::node& at, fmt::format_string<First, Rest...> message,
                        First&& first, Rest&&... rest) {
-    return fault(at, fmt::format(message, std::forward<First>(first), std::forward<Rest>(rest)...));
+    return fault(at, fmt::vformat(message, fmt::make_format_args(first, rest...)));
   }
 
   /// Adds a fault for every key of the table that is not in `known`, suggesting the nearest one.
