@@ -165,11 +165,11 @@ void refuse_unused_changes(const CompareOptions& options) {
   const LessonChanges& changes = options.lesson.changes;
   if (!changes.text && !changes.ids && !changes.change_numbers()) return;
   if (is_lesson(options.actual, options) || is_lesson(options.desired, options)) return;
-  throw InputError("{} changes a lesson, and neither of the two is one", changes.text  ? "--text"
-                                                                         : changes.ids ? "--ids"
-                                                                         : changes.patch.empty()
-                                                                             ? "--set"
-                                                                             : "--patch");
+  const std::string_view option = changes.text            ? "--text"
+                                  : changes.ids           ? "--ids"
+                                  : changes.patch.empty() ? "--set"
+                                                          : "--patch";
+  throw InputError("{} changes a lesson, and neither of the two is one", option);
 }
 
 Required required_of(const CompareOptions& options) {
