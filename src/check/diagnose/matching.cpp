@@ -193,20 +193,18 @@ class Matcher {
     };
     if (const auto& exchanged = candidate.numbers.exchanged()) {
       const auto [a, b, length] = *exchanged;
-      std::size_t open = 0;
-      const auto has_the_others = [&, length = length](std::size_t run) {
-        std::size_t own = 0, explained = 0;
-        for (const std::size_t cell : open_cells_) {
-          if (cell / length != run) continue;
-          ++own;
-          explained += std::isinf(distance(candidate, cell)) ? 0 : 1;
-        }
-        open += own;
-        return explained > 0 && 2 * explained >= own;
+      const auto open_in = [&, length = length](std::size_t run) {
+        return filtered(open_cells_, [&](std::size_t cell) { return cell / length == run; });
+      };
+      const auto are_the_others = [&](const std::vector<std::size_t>& cells) {
+        const auto explained = std::ranges::count_if(
+            cells, [&](std::size_t i) { return !std::isinf(distance(candidate, i)); });
+        return explained > 0 && 2 * explained >= std::ssize(cells);
       };
       // If only one has the other's numbers, they were not exchanged.
-      if (has_the_others(a) && has_the_others(b))
-        offer({a * length, 2 * length, (b - a) * length, length}, open);
+      const std::vector<std::size_t> first = open_in(a), second = open_in(b);
+      if (are_the_others(first) && are_the_others(second))
+        offer({a * length, 2 * length, (b - a) * length, length}, first.size() + second.size());
       return;
     }
     if (candidate.scope == SlipScope::anything) {
