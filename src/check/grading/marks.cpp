@@ -110,6 +110,7 @@ bool is_right(Verdict verdict) {
 // are no evidence, and a slip of the pen or a fitted number that is not sure may fit noise by
 // chance. Copied numbers may be a neighbour's where fewer than a fifth of the cells are right.
 bool is_explained(const StepReport& step) {
+  if (step.verdict == Verdict::shape) return !step.mistakes.empty() || step.only_shape_differs;
   std::size_t telling = 0;
   for (std::size_t i = 0; i < step.verdicts.size(); ++i) {
     const double x = step.written.values[i];
@@ -127,7 +128,6 @@ bool is_explained(const StepReport& step) {
     explained += mistake.cells;
     surely += mistake.sure ? mistake.cells : 0;
   }
-  if (step.verdict == Verdict::shape) return !step.mistakes.empty() || step.only_shape_differs;
   return telling > 0 && (2 * surely >= step.cells.wrong || 4 * explained >= 3 * step.cells.wrong);
 }
 
@@ -148,11 +148,12 @@ void add_zeros_of_zeros(const StepReport& report, const Trace& own, const Step& 
            (verdict == Verdict::rounding || verdict == Verdict::carried);
   };
   unearned.resize(step.output.values.size(), false);
-  if (places_where(report.verdicts.size(), follows).empty()) return;
+  const std::vector<std::size_t> zeros = places_where(report.verdicts.size(), follows);
+  if (zeros.empty()) return;
   const CellMask own_zeros = cells_of_zeros(own, step);
   const CellMask expected_zeros = cells_of_zeros(lesson, lesson.step_at(step.name));
-  for (std::size_t i = 0; i < unearned.size(); ++i) {
-    if (follows(i) && own_zeros[i] && !expected_zeros[i]) unearned[i] = true;
+  for (const std::size_t i : zeros) {
+    if (own_zeros[i] && !expected_zeros[i]) unearned[i] = true;
   }
 }
 
