@@ -118,7 +118,7 @@ struct Evidence {
   std::size_t least = 1;
   bool is_fitted = false;  ///< its numbers are fitted to the submission: which bias, whose head
   bool yields = false;     ///< it is not named where a mistake of a whole matrix fits as well
-  bool copies = false;     ///< it takes other cells' numbers, as chance or another task may
+  bool copies = false;     ///< it has other cells' numbers; so may chance, or a neighbour's sheet
 };
 inline constexpr Evidence zeros_evidence{.zeros = true};
 inline constexpr Evidence fitted_evidence{.is_fitted = true};

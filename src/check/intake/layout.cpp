@@ -287,14 +287,14 @@ void find_head(SubmittedFile& file, const Trace& trace, std::vector<std::string>
   auto best = std::ranges::min_element(misfits);
   if (*best > 0.5) {
     constexpr double near = 0.05, clearly = 5;  // a mistake moves numbers further
-    for (std::size_t m = 0; m < misfits.size(); ++m) {
-      misfits[m] = relative_distance(
-          file.written,
-          std::span<const double>(shown.values).subspan(m * rows * columns, rows * columns));
-    }
-    best = std::ranges::min_element(misfits);
-    const auto is_as_near = [&](double other) { return other < clearly * *best; };
-    if (*best > near || std::ranges::count_if(misfits, is_as_near) > 1) return;
+    std::vector<double> distances;
+    for (auto rest = std::span<const double>(shown.values); !rest.empty();
+         rest = rest.subspan(rows * columns))
+      distances.push_back(relative_distance(file.written, rest.first(rows * columns)));
+    const auto nearest = std::ranges::min_element(distances);
+    const auto is_as_near = [&](double other) { return other < clearly * *nearest; };
+    if (*nearest > near || std::ranges::count_if(distances, is_as_near) > 1) return;
+    best = misfits.begin() + (nearest - distances.begin());
   }
   const auto head = static_cast<std::size_t>(best - misfits.begin());
   file.leading = leading_index(tensor, head);

@@ -5,14 +5,14 @@
 namespace qkv::inline check {
 
 /// The order of columns of rotated queries and keys.
-enum class ColumnOrder { own, other_pairing, any };
+enum class ColumnOrder { lessons, other_pairing, any };
 
 /// How the matrices of a submission are laid out, if not as in the lesson.
 struct Layout {
   bool transposed = false;                               ///< every matrix: tokens are columns
   std::set<std::string, std::less<>> heads_inside = {};  ///< of those with as many rows as heads
   std::vector<std::string> reordered = {};               ///< columns are in the order `columns`
-  ColumnOrder columns = ColumnOrder::own;
+  ColumnOrder columns = ColumnOrder::lessons;
 };
 
 /// A submitted step or given, laid out like the lesson's tensor.

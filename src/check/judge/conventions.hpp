@@ -7,12 +7,12 @@ namespace qkv::inline check {
 
 /// Another way to lay out or to compute the lesson's results.
 struct Variant {
-  std::optional<Recipe> recipe = {};         ///< its givens are ignored; empty: the lesson's own
-  ColumnOrder columns = ColumnOrder::own;    ///< of those changed
-  std::vector<std::string> changed = {};     ///< the only forward steps with other numbers
-  std::vector<std::string> deciding = {};    ///< steps that show it; empty: those changed
-  std::vector<std::string> companions = {};  ///< they must not contradict
-  std::size_t least = 1;                     ///< how many of the deciding steps must show it
+  std::optional<Recipe> recipe = {};           ///< its givens are ignored; empty: the lesson's own
+  ColumnOrder columns = ColumnOrder::lessons;  ///< of those changed
+  std::vector<std::string> changed = {};       ///< the only forward steps with other numbers
+  std::vector<std::string> deciding = {};      ///< steps that show it; empty: those changed
+  std::vector<std::string> companions = {};    ///< they must not contradict
+  std::size_t least = 1;                       ///< how many of the deciding steps must show it
 };
 
 /// An accepted other way to write results.

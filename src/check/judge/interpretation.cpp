@@ -151,7 +151,7 @@ std::optional<Interpretation> by_convention(const Interpreter& interpret,
     if (!is_equivalent(*trace, lesson, variant.changed)) continue;
     Layout layout = plain.layout;
     layout.columns = variant.columns;
-    if (variant.columns != ColumnOrder::own) layout.reordered = variant.changed;
+    if (variant.columns != ColumnOrder::lessons) layout.reordered = variant.changed;
     Interpretation other = interpret(layout, trace, to_beat);
     if (other.wrong >= to_beat || !is_accepted(variant, other, plain, interpret.options.needs_loss))
       continue;
