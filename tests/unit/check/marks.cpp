@@ -55,27 +55,32 @@ TEST_CASE("an undecided cell earns nothing") {
   CHECK(marks.steps[1].marks == 3);
 }
 
-TEST_CASE("a mistake that may explain half of a neighbour's ids earns nothing behind them") {
-  const Task task(
+namespace {
+
+// Four ids, which pick their rows of a table.
+const Task& embedded() {
+  static const Task task(
       "title = \"t\"\n[[given]]\nname = \"ids\"\nvalue = [0, 3, 1, 4]\n"
       "[[given]]\nname = \"E\"\nvalue = [[1, 5], [2, 7], [9, 4], [6, 3], [8, 2], [5, 9]]\n"
       "[[step]]\nname = \"X\"\nop = \"embed\"\nof = [\"ids\", \"E\"]\n"
       "[[step]]\nname = \"Y\"\nop = \"add\"\nof = [\"X\", \"X\"]\n");
+  return task;
+}
+
+}  // namespace
+
+TEST_CASE("a mistake that may explain half of a neighbour's ids earns nothing behind them") {
   // The neighbour's ids are 1, 0, 2, 3: two of them are the learner's and one more.
   const Texts theirs = {{"X", "2,7\n1,5\n9,4\n6,3\n"}, {"Y", "4,14\n2,10\n18,8\n12,6\n"}};
-  const Marks marks = Rubric(task.lesson, task.trace).of(checked(task, theirs));
+  const Marks marks = Rubric(embedded().lesson, embedded().trace).of(checked(embedded(), theirs));
   CHECK(marks.steps[0].marks == 0);
   CHECK(marks.steps[1].marks == 0);
 }
 
 TEST_CASE("two wrong rows of a table, or two mistakes in one step, leave what follows its marks") {
-  const Task embedded(
-      "title = \"t\"\n[[given]]\nname = \"ids\"\nvalue = [0, 3, 1, 4]\n"
-      "[[given]]\nname = \"E\"\nvalue = [[1, 5], [2, 7], [9, 4], [6, 3], [8, 2], [5, 9]]\n"
-      "[[step]]\nname = \"X\"\nop = \"embed\"\nof = [\"ids\", \"E\"]\n"
-      "[[step]]\nname = \"Y\"\nop = \"add\"\nof = [\"X\", \"X\"]\n");
   const Texts rows = {{"X", "1,5\n9,4\n5,9\n8,2\n"}, {"Y", "2,10\n18,8\n10,18\n16,4\n"}};
-  CHECK(Rubric(embedded.lesson, embedded.trace).of(checked(embedded, rows)).steps[1].marks == 8);
+  CHECK(Rubric(embedded().lesson, embedded().trace).of(checked(embedded(), rows)).steps[1].marks ==
+        8);
 
   const Task scored(
       "title = \"t\"\n[[given]]\nname = \"Q\"\nvalue = [[1, 3], [4, 2]]\n"

@@ -107,20 +107,23 @@ TEST_CASE("an array of zeros is no mask") {
         "tile.zero");
 }
 
-TEST_CASE("one row of zeros behind a mask is not called a mistake in the mask as a fact") {
-  const Task task(R"(
+const std::string three_words = R"(
 title = "Three words"
 [[given]]
 name = "scores"
 value = [[1, 2, 0], [0, 1, 1], [2, -1, 3]]
-[[given]]
-name = "V"
-value = [[1, 2, 3, 5], [4, 1, 7, 2], [2, 8, 1, 3]]
 [[step]]
 name = "masked_scores"
 op = "mask"
 of = ["scores"]
 kind = "causal"
+)";
+
+TEST_CASE("one row of zeros behind a mask is not called a mistake in the mask as a fact") {
+  const Task task(three_words + R"(
+[[given]]
+name = "V"
+value = [[1, 2, 3, 5], [4, 1, 7, 2], [2, 8, 1, 3]]
 [[step]]
 name = "attention_weights"
 op = "softmax"
@@ -165,16 +168,7 @@ TEST_CASE("rounding makes no mistake fit that is farther away than the right num
 }
 
 TEST_CASE("a part of masked scores has the part of the mask") {
-  const Task task(R"(
-title = "Two columns of three"
-[[given]]
-name = "scores"
-value = [[1, 2, 0], [0, 1, 1], [2, -1, 3]]
-[[step]]
-name = "masked_scores"
-op = "mask"
-of = ["scores"]
-kind = "causal"
+  const Task task(three_words + R"(
 [[step]]
 name = "part"
 op = "take"
