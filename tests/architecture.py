@@ -57,7 +57,9 @@ INCLUDE = re.compile(r'#\s*include\s*\\?"([^"\\\n]+)\\?"')  # in a CMake script 
 @functools.cache
 def rooms():
     """Returns what each room may include, by the room's name."""
-    listed = re.findall(r"^add_subdirectory\((\w+)\)", (ROOT / "src" / "CMakeLists.txt").read_text(), re.M)
+    names = re.findall(r"^(?:add_subdirectory\(|set\(program_rooms )([\w ]+)\)",
+                       (ROOT / "src" / "CMakeLists.txt").read_text(), re.M)
+    listed = " ".join(names).split()
     return {room: {room, *NARROW.get(room, listed[:place])} for place, room in enumerate(listed)}
 
 
