@@ -50,21 +50,8 @@ constexpr std::size_t max_row_label_width = 14;
 constexpr std::size_t max_column_label_width = 10;
 constexpr std::size_t narrowest_row_label = 3;  // "th…" still says which word it is
 
-/// A label, or the index that replaces it.
-struct Label {
-  std::string text;
-  bool is_index;
-};
-
-Label label_at(const std::vector<std::string>& labels, std::size_t index) {
-  if (index < labels.size() && !labels[index].empty())
-    return {sanitise_label(labels[index]), false};
-  return {std::to_string(index + 1), true};
-}
-
-/// An index is never shortened: "1…" would be another row.
-Label fitted(const Label& label, std::size_t columns) {
-  return label.is_index ? label : Label{shortened(label.text, columns), false};
+bool has_label(const std::vector<std::string>& labels, std::size_t index) {
+  return index < labels.size() && !labels[index].empty();
 }
 
 /// "-inf" and "nan" end where numbers end: at the point they would make a masked matrix wider.
@@ -96,8 +83,7 @@ GridColumn make_column(const GridLayout& sheet, std::size_t index) {
   if (head == 0) column.tail = 0;  // no number in it
   const std::size_t number_width = std::max(head + column.tail, widest);
   column.header =
-      fitted(label_at(sheet.labels.columns, index), std::max(number_width, max_column_label_width))
-          .text;
+      fitted_label(sheet.labels.columns, index, std::max(number_width, max_column_label_width));
   column.width = std::max(number_width, width(column.header));
   for (std::string& cell : column.cells) {
     if (has_unit_digits(cell)) cell.append(column.tail - tail_of(cell), ' ');
@@ -177,16 +163,17 @@ FittingColumns columns_around(const GridLayout& sheet, std::size_t focus, std::s
 GridRowLabels row_labels_of(const GridLayout& sheet) {
   const std::size_t room = room_for_row_labels(sheet);
   GridRowLabels labels;
-  std::vector<Label> fitted_labels;
   for (std::size_t place = 0; place < sheet.shown_rows.shown(); ++place) {
-    fitted_labels.push_back(fitted(label_at(sheet.labels.rows, sheet.shown_rows[place]), room));
-    labels.width = std::max(labels.width, width(fitted_labels.back().text));
+    labels.texts.push_back(fitted_label(sheet.labels.rows, sheet.shown_rows[place], room));
+    labels.width = std::max(labels.width, width(labels.texts.back()));
   }
-  for (const Label& label : fitted_labels) {
-    labels.texts.push_back(label.is_index ? padded_left(label.text, labels.width)
-                                          : padded_right(label.text, labels.width));
+  for (std::size_t place = 0; place < labels.texts.size(); ++place) {
+    std::string& text = labels.texts[place];
+    text = has_label(sheet.labels.rows, sheet.shown_rows[place]) ? padded_right(text, labels.width)
+                                                                 : padded_left(text, labels.width);
   }
-  if (fitted_labels.front().is_index) labels.hidden = padded_left(labels.hidden, labels.width);
+  const bool is_index = !has_label(sheet.labels.rows, sheet.shown_rows[0]);
+  if (is_index) labels.hidden = padded_left(labels.hidden, labels.width);
   return labels;
 }
 
@@ -345,6 +332,12 @@ NumberFormat number_format_of(std::size_t rows, std::size_t columns, const RowAt
     numbers.insert(numbers.end(), row.begin(), row.end());
   }
   return number_format_of(numbers, digits);
+}
+
+std::string fitted_label(const std::vector<std::string>& labels, std::size_t index,
+                         std::size_t columns) {
+  return has_label(labels, index) ? shortened(sanitise_label(labels[index]), columns)
+                                  : std::to_string(index + 1);
 }
 
 Grid grid(std::size_t rows, std::size_t columns, std::span<const double> values,

@@ -118,6 +118,11 @@ struct Grid {
   Selection rows = {}, columns = {};
 };
 
+/// Returns a label shortened to `columns`. A missing or empty one is its index from 1, which is
+/// never shortened: "1…" would be another row.
+std::string fitted_label(const std::vector<std::string>& labels, std::size_t index,
+                         std::size_t columns);
+
 /// Formats a row-major matrix of `rows` × `columns` with aligned decimal points. If it is too wide,
 /// the first and last columns show around a `…`; if too long, the first and last rows around a `⋮`.
 /// Only shown numbers are formatted, so size costs nothing. With a focus, only the cells around it

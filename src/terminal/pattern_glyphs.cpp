@@ -61,12 +61,6 @@ std::string_view signed_glyph_of(double value, double largest) {
   return value > 0 ? above[third] : below[third];
 }
 
-std::string label_of(const std::vector<std::string>& labels, std::size_t row) {
-  const bool has_one = row < labels.size() && !labels[row].empty();
-  return has_one ? shortened(sanitise_label(labels[row]), max_glyph_label)
-                 : std::to_string(row + 1);
-}
-
 std::string first_letter(const std::string& label) {
   return label.empty() ? "" : std::string(characters_of(sanitise_label(label)).front());
 }
@@ -169,12 +163,13 @@ std::string glyphs_beside(const std::string& grid, const PatternGlyphs& glyphs, 
 std::string glyphs_below(const PatternGlyphs& glyphs, const std::vector<std::string>& row_labels) {
   std::size_t widest = 0;
   for (std::size_t i = 0; i < glyphs.rows.size(); ++i) {
-    widest = std::max(widest, width(label_of(row_labels, i)));
+    widest = std::max(widest, width(fitted_label(row_labels, i, max_glyph_label)));
   }
   std::string text;
   put(text, left_edge + widest + column_gap, glyphs.header);
   for (std::size_t i = 0; i < glyphs.rows.size(); ++i) {
-    text.append(left_edge, ' ').append(padded_right(label_of(row_labels, i), widest));
+    const std::string label = fitted_label(row_labels, i, max_glyph_label);
+    text.append(left_edge, ' ').append(padded_right(label, widest));
     put(text, column_gap, glyphs.rows[i]);
   }
   return text;

@@ -107,12 +107,8 @@ class MarkedGrid {
     return shown_cell(step_, i) + std::string(verdict_sign(step_.verdicts[i]));
   }
 
-  static std::string label(const std::vector<std::string>& all, std::size_t i) {
-    return i < all.size() && !all[i].empty() ? shortened(sanitise_label(all[i]), 12)
-                                             : std::to_string(i + 1);
-  }
-  std::string row_label(std::size_t r) const { return label(labels_.rows, r); }
-  std::string column_label(std::size_t c) const { return label(labels_.columns, c); }
+  std::string row_label(std::size_t r) const { return fitted_label(labels_.rows, r, 12); }
+  std::string column_label(std::size_t c) const { return fitted_label(labels_.columns, c, 12); }
 
   std::size_t label_width(const Lines& rows) const {
     return max_width(mapped(rows, [&](std::size_t r) { return row_label(r); }));
