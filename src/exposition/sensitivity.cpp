@@ -47,8 +47,7 @@ StepsBetween between(const LoadedLesson& loaded, const std::string& name) {
 std::optional<Trace> perturbed_trace(const LoadedLesson& loaded, const std::string& name,
                                      std::size_t index, double by, const RequestedSteps& wanted) {
   const Step* step = loaded.trace.find_step(name);
-  Recipe recipe = step ? recipe_after(loaded, *step) : loaded.lesson.recipe;
-  if (!step) recipe.givens = loaded.trace.givens;
+  Recipe recipe = step ? recipe_after(loaded, *step) : recipe_of(loaded);
   const auto given = std::ranges::find(recipe.givens, name, &Given::name);
   const std::size_t size = given->tensor.rows() * given->tensor.columns();
   given->tensor.mutable_cells(index / size)[index % size] += by;

@@ -95,13 +95,6 @@ Evaluation evaluate_once(Recipe& recipe, const RequestedSteps& wanted) {
   return evaluate_all(std::move(whole), wanted);
 }
 
-// Restores the recipe with its givens.
-Recipe recipe_of(const LoadedLesson& loaded) {
-  Recipe recipe = loaded.lesson.recipe;
-  recipe.givens = loaded.trace.givens;
-  return recipe;
-}
-
 LoadedLesson load_as_written(const std::string& name_or_path, const RequestedSteps& wanted) {
   ParsedLesson reading = find_lesson(name_or_path);
   Lesson& lesson = reading.lesson;
@@ -159,6 +152,12 @@ LoadedLesson with_changes(std::shared_ptr<const LoadedLesson> own, const LessonC
 }
 
 }  // namespace
+
+Recipe recipe_of(const LoadedLesson& loaded) {
+  Recipe recipe = loaded.lesson.recipe;
+  recipe.givens = loaded.trace.givens;
+  return recipe;
+}
 
 std::span<const LessonGroup> lesson_groups() {
   static constexpr LessonGroup groups[] = {

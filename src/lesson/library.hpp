@@ -42,6 +42,9 @@ struct LoadedLesson {
   std::shared_ptr<const LoadedLesson> own = {};  ///< the unchanged lesson, if this one is changed
 };
 
+/// Returns the lesson's recipe with its givens, which only the trace keeps.
+Recipe recipe_of(const LoadedLesson& loaded);
+
 /// Reads a built-in lesson by name, or a lesson file by path, with its faults. Throws InputError if
 /// there is no such lesson (suggests a name) or the file cannot be read.
 ParsedLesson find_lesson(const std::string& name_or_path);

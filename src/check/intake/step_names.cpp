@@ -65,8 +65,7 @@ std::pair<std::string, Given> arriving_gradient(const Trace& trace, const std::s
 LoadedLesson laid_out(LoadedLesson loaded, const BackwardSpec& backward,
                       std::vector<Given> grad_output) {
   Lesson& lesson = loaded.lesson;
-  Recipe recipe = lesson.recipe;
-  recipe.givens = loaded.trace.givens;
+  Recipe recipe = recipe_of(loaded);
   lesson.given_places.resize(lesson.given_places.size() + grad_output.size());
   std::ranges::move(grad_output, std::back_inserter(recipe.givens));
   for (StepRecipe& step : backward_steps(recipe, backward)) {

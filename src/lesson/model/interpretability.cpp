@@ -147,10 +147,8 @@ std::vector<StepRecipe> readout_steps(const Recipe& recipe) {
 }  // namespace
 
 Recipe recipe_after(const LoadedLesson& loaded, const Step& step) {
-  const Trace& trace = loaded.trace;
-  Recipe recipe = loaded.lesson.recipe;
-  recipe.givens = trace.givens;
-  for (const Step& before : trace.steps) {
+  Recipe recipe = recipe_of(loaded);
+  for (const Step& before : loaded.trace.steps) {
     if (before.number <= step.number) recipe.givens.push_back({before.name, before.output});
   }
   recipe.steps.erase(recipe.steps.begin(),
@@ -178,8 +176,7 @@ std::vector<Ablation> ablations(const LoadedLesson& loaded) {
 
 std::vector<LayerPrediction> logit_lens(const LoadedLesson& loaded, std::size_t count) {
   const std::vector<StepRecipe> chain = readout_steps(loaded.lesson.recipe);
-  Recipe recipe = loaded.lesson.recipe;
-  recipe.givens = loaded.trace.givens;
+  Recipe recipe = recipe_of(loaded);
   recipe.steps.clear();
   std::vector<LayerPrediction> all;
   RequestedSteps wanted;
