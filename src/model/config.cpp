@@ -54,7 +54,8 @@ constexpr ConfigRule common[] = {
 };
 
 const ConfigRule* rule_of(std::string_view key, std::span<const ConfigRule> rules) {
-  return find_by(rules, key, &ConfigRule::key);
+  const ConfigRule* rule = find_by(rules, key, &ConfigRule::key);
+  return rule ? rule : find_by(common, key, &ConfigRule::key);
 }
 
 // "rope_scaling.factor" is checked where its object is read; rules name only the object.
@@ -68,10 +69,8 @@ void refuse_unknown_config(const Config& config, std::span<const ConfigRule> rul
     const std::string& key = fact.first;  // Clang 14 can't capture structured bindings
     const auto& entry = fact.second;
     const ConfigRule* rule = rule_of(key, rules);
-    if (!rule) rule = rule_of(key, common);
     if (!rule && key.find('.') != key.npos) {
       rule = rule_of(object_of(key), rules);
-      if (!rule) rule = rule_of(object_of(key), common);
       const bool is_read = contains(read_objects, object_of(key));
       if (rule && rule->only.empty() && !is_read) refuse_entry(fact, "qkv knows no such object");
     }
