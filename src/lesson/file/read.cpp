@@ -222,8 +222,7 @@ class LessonFile {
     constexpr std::string_view keys[] = {"name",   "title", "say",  "notice",  "try",
                                          "answer", "cell",  "show", "general", "marks"};
     reader_.refuse_unknown_keys(table, keys, "the words for a step that is made");
-    const auto step = std::ranges::find(lesson_.recipe.steps, name, &StepRecipe::name);
-    StepText& words = lesson_.texts[static_cast<std::size_t>(step - lesson_.recipe.steps.begin())];
+    StepText& words = lesson_.texts[step_index(lesson_.recipe, name).value()];
     StepText own = read_step_text(table, reader_);
     own.otherwise = words.otherwise;
     if (own.title.empty()) own.title = words.title;
