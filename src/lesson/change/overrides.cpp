@@ -15,19 +15,16 @@ struct OptionChange {
   std::string_view value;
 };
 
-// Empty for a change of a cell.
-std::optional<OptionChange> option_change_in(std::string_view change) {
+// Empty for a change of a cell, or of a matrix whose whole name is before the equals sign.
+std::optional<OptionChange> option_change_in(const Recipe& recipe, std::string_view change) {
   const std::size_t equals = change.find('=');
   if (equals == std::string_view::npos) return {};
   const std::string_view left = trimmed(change.substr(0, equals));
   const std::size_t dot = left.rfind('.');
   if (dot == std::string_view::npos || left.find('[') != std::string_view::npos) return {};
+  if (given_in(recipe, left) || step_in(recipe, left)) return {};
   return OptionChange{left.substr(0, dot), left.substr(dot + 1),
                       trimmed(change.substr(equals + 1))};
-}
-
-bool has_name(const Recipe& recipe, std::string_view name) {
-  return given_in(recipe, name) || step_in(recipe, name);
 }
 
 // Parses true, 0.5, [1, 4] or a word.
@@ -97,9 +94,9 @@ void set_operands(Recipe& recipe, StepRecipe& step, std::string_view list) {
 }  // namespace
 
 bool set_option(Recipe& recipe, std::string_view change) {
-  const auto wanted = option_change_in(change);
-  const bool is_pattern = wanted && wanted->step.find('*') != std::string_view::npos;
-  if (!wanted || has_name(recipe, trimmed(change.substr(0, change.find('='))))) return false;
+  const auto wanted = option_change_in(recipe, change);
+  if (!wanted) return false;
+  const bool is_pattern = wanted->step.find('*') != std::string_view::npos;
   bool any = false;
   for (StepRecipe& step : recipe.steps) {
     if (!matches(wanted->step, step.name)) continue;
@@ -122,9 +119,8 @@ bool set_option(Recipe& recipe, std::string_view change) {
 }
 
 std::string_view set_name(const Recipe& recipe, std::string_view change) {
-  const std::string_view left = trimmed(change.substr(0, change.find_first_of("[=")));
-  const auto option = option_change_in(change);
-  return option && !has_name(recipe, left) ? option->step : left;
+  const auto option = option_change_in(recipe, change);
+  return option ? option->step : trimmed(change.substr(0, change.find_first_of("[=")));
 }
 
 namespace {
@@ -250,9 +246,8 @@ void set_cell(Recipe& recipe, const std::string& change, const Trace& named, Set
     throw InputError("--set {0}: write the cell and its value: '{0}=0.5'", printable(change));
   }
   try {
-    const std::string_view written = std::string_view(change).substr(0, equals);
-    if (written.find('[') == written.npos) find_cell(written, named);  // throws how
-    const ReferenceText text = parse_reference(written);
+    if (whole.find('[') == whole.npos) find_cell(whole, named);  // throws how
+    const ReferenceText text = parse_reference(whole);
     Tensor& tensor = given.tensor;
     const double value = set_value(change, std::string_view(change).substr(equals + 1));
     for (const CellReference& cell : resolve_all(text, named)) {
