@@ -145,10 +145,7 @@ std::vector<Sentence> encoded(const Call& call) {
     sentence.pad = call.options->find("pad") ? pad_id({}, call) : 0;
     sentences.push_back(std::move(sentence));
   }
-  const auto same_length = [&](const Sentence& s) {
-    return s.ids.size() == sentences.front().ids.size();
-  };
-  if (!call.options->has("pad") && !std::ranges::all_of(sentences, same_length)) {
+  if (!call.options->has("pad") && are_ragged(mapped(sentences, &Sentence::tokens))) {
     refuse(call,
            "the texts have different lengths; say what fills up the shorter ones: pad = 50256");
   }
