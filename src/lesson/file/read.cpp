@@ -111,8 +111,7 @@ class LessonFile {
     const toml::node* node = document_.get(key);
     if (!node) return;
     const toml::array* tables = node->as_array();
-    const bool good = tables && std::all_of(tables->begin(), tables->end(),
-                                            [](const toml::node& n) { return n.is_table(); });
+    const bool good = tables && (tables->empty() || tables->is_array_of_tables());
     if (!good) {
       reader_.fault(*node, "write [[{}]] above each {}", key, key);
       return;

@@ -131,15 +131,10 @@ std::optional<std::vector<std::string>> TomlReader::texts(const toml::table& tab
   const toml::node* node = table.get(key);
   if (!node) return {};
   const toml::array* array = node->as_array();
-  std::vector<std::string> result;
-  bool good = array != nullptr;
-  for (std::size_t i = 0; good && i < array->size(); ++i) {
-    const auto* text = array->get(i)->as_string();
-    good = text != nullptr;
-    if (good) result.push_back(text->get());
+  if (!array || !(array->empty() || array->is_homogeneous<std::string>())) {
+    return mismatch(table, key, "a list of texts: [\"the\", \"cat\"]");
   }
-  if (good) return result;
-  return mismatch(table, key, "a list of texts: [\"the\", \"cat\"]");
+  return mapped(*array, [](const toml::node& text) { return text.as_string()->get(); });
 }
 
 std::optional<Shape> TomlReader::shape(const toml::table& table, std::string_view key) {
