@@ -32,13 +32,10 @@ OptionValue value_in(std::string_view text) {
   if (text == "true" || text == "false") return text == "true";
   if (const auto number = parse_number<double>(text)) return *number;
   if (text.starts_with('[') && text.ends_with(']')) {
-    const std::string_view inside = text.substr(1, text.size() - 2);
-    const std::size_t comma = inside.find(',');
-    const auto from = parse_number<double>(trimmed(inside.substr(0, comma)));
-    const auto to = comma == std::string_view::npos
-                        ? std::nullopt
-                        : parse_number<double>(trimmed(inside.substr(comma + 1)));
-    if (from && to) return OptionSpan{*from, *to};
+    const auto ends =
+        mapped(split(text.substr(1, text.size() - 2), ','),
+               [](std::string_view number) { return parse_number<double>(trimmed(number)); });
+    if (ends.size() == 2 && ends[0] && ends[1]) return OptionSpan{*ends[0], *ends[1]};
   }
   const bool is_quoted = text.size() >= 2 && text.starts_with('"') && text.ends_with('"');
   return std::string(is_quoted ? text.substr(1, text.size() - 2) : text);
