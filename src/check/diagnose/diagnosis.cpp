@@ -1,6 +1,7 @@
 #include "check/diagnose/diagnosis.hpp"
 
 #include "check/diagnose/candidates.hpp"
+#include "check/judge/conventions.hpp"
 
 namespace qkv::inline check {
 namespace {
@@ -256,6 +257,11 @@ std::optional<Diagnosis> coarser_cells(const LearnerNode& node, Mismatch& mismat
                    .sure = cells > 1 || !are_filled_up};
 }
 
+// The lesson's name of a node, which a convention may compute in several steps.
+std::string_view name_of(const Judgement& judgement, std::size_t node) {
+  return lesson_step_of(judgement.nodes[node].name);
+}
+
 // What a mistake says, or its hint, with the step's own formula for {formula} and its operands for
 // {0}, {1}, …
 std::string words_of(const Candidate& candidate, std::string_view words, const Judgement& judgement,
@@ -268,7 +274,7 @@ std::string words_of(const Candidate& candidate, std::string_view words, const J
   const Form form = node.step->operation->form(trace.call(*node.step));
   says = replace_all(says, "{formula}", form.formula);
   for (std::size_t k = 0; k < node.inputs.size(); ++k)
-    says = replace_all(says, fmt::format("{{{}}}", k), judgement.nodes[node.inputs[k]].name);
+    says = replace_all(says, fmt::format("{{{}}}", k), name_of(judgement, node.inputs[k]));
   return says;
 }
 
@@ -283,19 +289,19 @@ std::vector<Diagnosis> diagnoses_of(const std::vector<Explanation>& explanations
     const std::string detail = candidate.detail ? candidate.detail(explanation.first) : "";
     if (!detail.empty()) says = fmt::format("{}: {}.", says.substr(0, says.size() - 1), detail);
     const LearnerNode& made = judgement.nodes[candidate.step];
-    const std::string& step = made.name;
+    const std::string_view step = name_of(judgement, candidate.step);
     if (candidate.also_in) {
       says = fmt::format("In {} and {}, which were not submitted: {}",
-                         judgement.nodes[*candidate.also_in].name, step, says);
+                         name_of(judgement, *candidate.also_in), step, says);
     } else if (explanation.or_other) {
       const Candidate& other = candidates[*explanation.or_other];
-      const std::string& other_step = judgement.nodes[other.step].name;
+      const std::string_view other_step = name_of(judgement, other.step);
       const std::string other_says = words_of(other, other.says, judgement, trace);
       says = says == other_says
                  ? fmt::format("In {} or {}, which were not submitted: {}", step, other_step, says)
                  : fmt::format("In {}, which was not submitted: {} Or in {}: {}", step, says,
                                other_step, other_says);
-    } else if (candidate.step != index) {
+    } else if (step != name_of(judgement, index)) {
       const std::string_view why = made.wrong_shape_array ? "" : ", which was not submitted";
       says = fmt::format("In {}{}: {}", step, why, says);
     }

@@ -26,17 +26,17 @@ std::vector<Variant> with_base_2(const Recipe& recipe, const Trace&) {
   std::vector<StepRecipe>& steps = base_2.recipe->steps;
   for (StepRecipe step : std::exchange(steps, {})) {
     for (std::string& operand : step.of) {
-      if (contains(base_2.changed, operand)) operand += ".by_e";
+      if (contains(base_2.changed, operand)) operand += " by e";
     }
     if (step.operation != &log_sum_exp_operation) {
       steps.push_back(std::move(step));
       continue;
     }
     const std::string name = step.name;
-    step.name += ".before";
+    step.name += " before";
     steps.push_back(step);
     steps.push_back(divided(name, step.name, std::numbers::ln2));
-    steps.push_back(divided(name + ".by_e", name, std::numbers::log2e));
+    steps.push_back(divided(name + " by e", name, std::numbers::log2e));
     base_2.changed.push_back(name);
   }
   if (base_2.changed.empty()) return {};
@@ -279,7 +279,7 @@ void move_step(const StepRecipe& moved, const std::string& at, const Options& th
                Recipe& recipe) {
   const Operation* operation = moved.operation;
   recipe.steps[place_of(recipe, moved.name)].options = operation->equivalent_placement->here();
-  StepRecipe step{.name = at, .operation = operation, .of = {at + ".before"}, .options = there};
+  StepRecipe step{.name = at, .operation = operation, .of = {at + " before"}, .options = there};
   if (place_of(recipe, step.of.front()) < recipe.steps.size()) return;
   const std::size_t place = place_of(recipe, at);
   recipe.steps[place].name = step.of.front();
@@ -379,6 +379,8 @@ void accept_rope_layout(const Trace& trace, const std::vector<std::string>& name
 }
 
 std::span<const Convention> all_conventions() { return conventions; }
+
+std::string_view lesson_step_of(std::string_view name) { return name.substr(0, name.find(' ')); }
 
 std::string_view convention_words(std::string_view id) {
   return std::ranges::find(conventions, id, &Convention::id)->says;

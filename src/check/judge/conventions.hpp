@@ -15,6 +15,10 @@ struct Variant {
   std::size_t least = 1;                       ///< how many of the deciding steps must show it
 };
 
+/// Returns the lesson's step that a step of a variant's recipe belongs to. A variant may compute one
+/// in several steps: their names are the lesson's and more words, as in "Q before".
+std::string_view lesson_step_of(std::string_view name);
+
 /// An accepted other way to write results.
 struct Convention {
   std::string_view id;  ///< "convention.lse-base"

@@ -103,13 +103,28 @@ bool is_equivalent(const Trace& now, const Trace& lesson, const std::vector<std:
   });
 }
 
-// The rule for all conventions: enough of the deciding steps show it, and none of them, nor a
-// companion, has more wrong cells than before. A program must have another loss, too.
+// True if the submission speaks against a variant: a deciding step or a companion does, or more of
+// the other steps do than favour it. Such a step has wrong cells, twice as many as before or more.
+bool is_contradicted(const Variant& variant, const Interpretation& other,
+                     const Interpretation& plain) {
+  std::ptrdiff_t balance = 0;
+  for (const LearnerNode& node : plain.judgement.nodes) {
+    const std::size_t before = node.unsettled_cells();
+    const std::size_t after = wrong_in(other, node.name);
+    const bool is_own =
+        contains(variant.deciding, node.name) || contains(variant.companions, node.name);
+    const bool is_against = after > 0 && after >= 2 * before;
+    if (is_against && is_own) return true;
+    if (is_against) --balance;
+    if (!is_own && favours(other, plain, node.name, !variant.recipe)) ++balance;
+  }
+  return balance < 0;
+}
+
+// The rule for all conventions: enough of the deciding steps show it, and the submission does not
+// speak against it. A program must have another loss, too.
 bool is_accepted(const Variant& variant, const Interpretation& other, const Interpretation& plain,
                  bool needs_loss) {
-  const auto contradicts = [&](const std::string& name) {
-    return wrong_in(other, name) > wrong_in(plain, name);
-  };
   const auto shows = [&](const std::string& name) {
     const LearnerNode* node = node_of(plain, name);
     return favours(other, plain, name, !variant.recipe) &&
@@ -118,8 +133,7 @@ bool is_accepted(const Variant& variant, const Interpretation& other, const Inte
   // An order that is fitted to the numbers has to explain them all.
   const bool is_fitted = variant.columns == ColumnOrder::any;
   if (is_fitted && wrong_among(other, variant.deciding) > 0) return false;
-  if (std::ranges::any_of(variant.deciding, contradicts)) return false;
-  if (std::ranges::any_of(variant.companions, contradicts)) return false;
+  if (is_contradicted(variant, other, plain)) return false;
   if (needs_loss && variant.recipe && !std::ranges::all_of(variant.companions, shows)) return false;
   return static_cast<std::size_t>(std::ranges::count_if(variant.deciding, shows)) >= variant.least;
 }

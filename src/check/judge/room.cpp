@@ -1,5 +1,7 @@
 #include "check/judge/room.hpp"
 
+#include "check/judge/conventions.hpp"
+
 namespace qkv::inline check {
 namespace {
 
@@ -390,7 +392,8 @@ std::vector<std::string> Room::deciding_steps(const LearnerNode& node) {
     return true;
   };
   const auto names_of = [&](const Steps& cuts) {
-    return mapped(cuts, [&](std::size_t index) { return judgement_.nodes[index].name; });
+    return mapped<std::string>(
+        cuts, [&](std::size_t index) { return lesson_step_of(judgement_.nodes[index].name); });
   };
   const Steps missing = Stretch(*this, node.units, Operands::own).missing(node);
   constexpr std::size_t most_tries = 12;

@@ -63,6 +63,14 @@ TEST_CASE("log-sum-exps to base 2 are taken as they are where all are such") {
         "w w");
 }
 
+// NumPy: merged is what powers of e make of these logarithms to base 2.
+TEST_CASE("log-sum-exps to base 2 that a step takes as ones to base e are mistakes") {
+  const qkv::CheckReport report = checked(
+      two_parts(), {{"L_1", "1.895\n3.176"}, {"L_2", "4.511\n0.452"}, {"merged", "-0.864\n0.246"}});
+  CHECK(mistakes(report, "L_1") == "flash.lse-base-2");
+  CHECK(verdicts(report, "L_2") == "w w");
+}
+
 TEST_CASE("one of several to base 2 is a mistake") {
   const qkv::CheckReport report =
       checked(two_parts(), {{"L_1", "1.313\n2.201"}, {"L_2", "4.511\n0.452"}});

@@ -282,6 +282,8 @@ of = ["scores_2"]
   CHECK(!checked(shared, work).first_wrong);
   work["scaled_2"] = "0,0.5\n1,0.5\n";
   CHECK(checked(shared, work).first_wrong == "scaled_2");
+  work["scaled_1"] = "0.5,1\n0,0.5\n";
+  CHECK(checked(shared, work).first_wrong == "Q");
 }
 
 TEST_CASE("a window that is forgotten under a causal mask has a name of its own") {
