@@ -10,9 +10,14 @@ namespace qkv::inline check {
 /// How much of a matrix one slip can affect.
 enum class SlipScope { anything, line };
 
-/// Two exchanged runs of `length` cells, counted in runs: rows, or single cells.
+/// Two exchanged runs of `length` cells, counted in runs: rows, or single cells. With a period, the
+/// runs a and b of every so many are exchanged: two rows of all matrices, two columns of all rows.
 struct ExchangedRuns {
-  std::size_t a, b, length;
+  std::size_t a, b, length, period = 0;
+
+  std::size_t run_of(std::size_t cell) const {
+    return period > 0 ? cell / length % period : cell / length;
+  }
 };
 
 /// The numbers that a slip would produce, NaN where undefined. For two exchanged runs it stores
@@ -34,10 +39,9 @@ class CandidateValues {
 
  private:
   std::size_t place_of(std::size_t cell) const {
-    const auto [a, b, length] = *exchanged_;
-    const std::size_t run = cell / length;
-    const std::size_t from = run == a ? b : run == b ? a : run;
-    return from * length + cell % length;
+    const std::size_t run = exchanged_->run_of(cell);
+    const std::size_t apart = (exchanged_->b - exchanged_->a) * exchanged_->length;
+    return run == exchanged_->a ? cell + apart : run == exchanged_->b ? cell - apart : cell;
   }
 
   Tensor tensor_;

@@ -192,19 +192,24 @@ class Matcher {
       return Patch{start, count, count, count};
     };
     if (const auto& exchanged = candidate.numbers.exchanged()) {
-      const auto [a, b, length] = *exchanged;
-      const auto open_in = [&, length = length](std::size_t run) {
-        return filtered(open_cells_, [&](std::size_t cell) { return cell / length == run; });
-      };
-      const auto are_the_others = [&](const std::vector<std::size_t>& cells) {
-        const auto explained = std::ranges::count_if(
-            cells, [&](std::size_t i) { return !std::isinf(distance(candidate, i)); });
-        return explained > 0 && 2 * explained >= std::ssize(cells);
-      };
-      // If only one has the other's numbers, they were not exchanged.
-      const std::vector<std::size_t> first = open_in(a), second = open_in(b);
-      if (are_the_others(first) && are_the_others(second))
-        offer({a * length, 2 * length, (b - a) * length, length}, first.size() + second.size());
+      const auto [a, b, length, period] = *exchanged;
+      std::vector<Patch> parts = {in_a_row(0, all)};
+      if (period == 0) parts = {{a * length, 2 * length, (b - a) * length, length}};
+      for (std::size_t m = 0; period > 0 && all > size && m * size < all; ++m)
+        parts.push_back(in_a_row(m * size, size));
+      for (const Patch& part : parts) {
+        const auto open = filtered(open_cells_, [&](std::size_t i) { return part.has(i); });
+        const auto has_the_others = [&](std::size_t run) {
+          const auto is_own = [&](std::size_t i) { return exchanged->run_of(i) == run; };
+          const auto is_explained = [&](std::size_t i) {
+            return is_own(i) && !std::isinf(distance(candidate, i));
+          };
+          const auto explained = std::ranges::count_if(open, is_explained);
+          return explained > 0 && 2 * explained >= std::ranges::count_if(open, is_own);
+        };
+        // If only one has the other's numbers, they were not exchanged.
+        if (has_the_others(a) && has_the_others(b)) offer(part, open.size());
+      }
       return;
     }
     if (candidate.scope == SlipScope::anything) {

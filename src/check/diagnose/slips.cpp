@@ -140,27 +140,14 @@ std::vector<std::size_t> wrong_rows(const SlipContext& c) {
 // With more wrong lines than these, no two of them were swapped.
 constexpr std::ptrdiff_t most_swapped_lines = 8;
 
-// Swaps two of these rows, or of these columns, in every matrix.
+// Swaps two of these lines, rows or columns of `length` cells: a and b of every `period` ones.
 std::vector<CandidateValues> swapped_lines(const Tensor& right, const std::set<std::size_t>& lines,
-                                           Along along) {
-  const bool are_rows = along == Along::rows;
-  const std::size_t size = right.rows() * right.columns();
-  const std::size_t line_step = are_rows ? right.columns() : 1;
-  const std::size_t cell_step = are_rows ? 1 : right.columns();
+                                           std::size_t length, std::size_t period) {
   std::vector<CandidateValues> results;
   if (std::ssize(lines) > most_swapped_lines) return results;
   for (const std::size_t a : lines) {
-    for (auto b = lines.upper_bound(a); b != lines.end(); ++b) {
-      Tensor result = right;
-      const std::span<double> cells = result.values.mutable_span();
-      for (std::size_t start = 0; start < cells.size(); start += size) {
-        for (std::size_t k = 0; k < (are_rows ? right.columns() : right.rows()); ++k) {
-          const std::size_t cell = start + k * cell_step;
-          std::swap(cells[cell + a * line_step], cells[cell + *b * line_step]);
-        }
-      }
-      results.push_back(std::move(result));
-    }
+    for (auto b = lines.upper_bound(a); b != lines.end(); ++b)
+      results.emplace_back(right, ExchangedRuns{a, *b, length, period});
   }
   return results;
 }
@@ -173,7 +160,8 @@ std::vector<CandidateValues> swapped_rows(const SlipContext& c) {
   if (right.matrices() > 1) {
     for (const std::size_t row : rows) of_all.insert(row % right.rows());
   }
-  std::vector<CandidateValues> results = swapped_lines(right, of_all, Along::rows);
+  std::vector<CandidateValues> results =
+      swapped_lines(right, of_all, right.columns(), right.rows());
   for (const std::size_t a : rows) {
     const auto is_beside = [&](std::size_t b) { return a / right.rows() == b / right.rows(); };
     if (std::ranges::count_if(rows, is_beside) > most_swapped_lines) continue;
@@ -189,7 +177,7 @@ std::vector<CandidateValues> swapped_columns(const SlipContext& c) {
   if (c.right->rank() < 2 || c.right->rows() < 2) return {};
   std::set<std::size_t> columns;
   for (const std::size_t i : c.wrong) columns.insert(i % c.right->columns());
-  return swapped_lines(*c.right, columns, Along::columns);
+  return swapped_lines(*c.right, columns, 1, c.right->columns());
 }
 
 // Swaps the only two wrong cells.
