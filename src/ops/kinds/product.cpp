@@ -105,13 +105,19 @@ Versions transposed_products(const StepView& step, const Form& form, Factor left
 Versions products_with_others(const StepView& step, const Form& form, Factor left, Factor right) {
   const Call expected = call_of(step);
   const Tensor whole = broadcast_frame(expected, form);
+  // Of grouped queries, keys have fewer heads.
+  const auto has_place = [&](const Tensor& tensor, const Tensor& operand) {
+    return tensor.rank() == operand.rank() && tensor.rows() == operand.rows() &&
+           tensor.columns() == operand.columns() && tensor.matrices() > 0 &&
+           whole.matrices() % tensor.matrices() == 0;
+  };
   Versions results;
   for (const StepView& source : step.all) {
     const bool goes_back = source.operation && is_gradient(*source.operation);
     for (const std::size_t k : {left.operand, right.operand}) {
       if (!source.tensor || source.tensor == expected.inputs[k]) continue;
       const bool is_of_its_kind = goes_back == (k == grad_output);
-      if (!is_of_its_kind || source.tensor->shape() != expected.inputs[k]->shape()) continue;
+      if (!is_of_its_kind || !has_place(*source.tensor, *expected.inputs[k])) continue;
       Call call = expected;
       call.inputs[k] = source.tensor;
       results.push_back(unbroadcast(call, product_of(call, whole, left, right)));

@@ -164,11 +164,15 @@ Versions unknown_offset(const StepView& step) {
     const Matrix known = sums(xt::where(xt::isfinite(gaps), 1.0, 0.0), Along::columns);
     const Matrix all = sums(xt::where(xt::isfinite(gaps), gaps, 0.0), Along::columns);
     const Matrix offset = all / xt::maximum(known, 1.0);
-    // Rows that are all alike look as if they had a bias, whatever they are.
-    const Matrix own = xt::where(xt::isfinite(gaps), right + gaps, 0.0);
-    const Matrix mean = sums(own, Along::columns) / xt::maximum(known, 1.0);
-    const Matrix spread = xt::where(xt::isfinite(gaps), xt::abs(own - mean), 0.0);
-    const bool is_varied = std::ranges::any_of(spread, [](double x) { return x > 1e-9; });
+    // Rows that are all alike, but for rounding, look as if they had a bias, whatever they are.
+    const auto spread = [&](const Matrix& rows) {
+      const Matrix mean = sums(rows, Along::columns) / xt::maximum(known, 1.0);
+      return std::ranges::max(Matrix(xt::where(xt::isfinite(gaps), xt::abs(rows - mean), 0.0)));
+    };
+    const Matrix computed = xt::where(xt::isfinite(gaps), right, 0.0);
+    const double varies = spread(computed);
+    const bool is_varied = varies > 0.05 * std::ranges::max(Matrix(xt::abs(computed))) &&
+                           spread(xt::where(xt::isfinite(gaps), right + gaps, 0.0)) > 0.5 * varies;
     // A bias moves every row of a column by about as much: one wrong row is none, nor is the only
     // row that was submitted.
     const Matrix apart = xt::where(xt::isfinite(gaps), xt::abs(gaps - offset), 0.0);

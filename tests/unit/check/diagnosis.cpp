@@ -437,6 +437,43 @@ TEST_CASE("two rows that are swapped in every head are named") {
   CHECK(found_at(swapped, "S").front().cells == 12);
 }
 
+TEST_CASE("rows that are all alike show no bias") {
+  const auto offset = [](const std::string& rows, const std::string& work) {
+    const Task task(lesson_of(given("X", rows) + given("W", "[[1, 0], [0, 1]]") +
+                              step("Y", "project", R"(["X", "W"])")));
+    return mistakes(checked(task, {{"Y", work}}), "Y");
+  };
+  CHECK(offset("[[1.5, 2], [1.51, 2], [1.5, 2.01]]", "1.83,2.71\n1.84,2.71\n1.83,2.72\n").empty());
+  CHECK(offset("[[1.5, 2], [-0.5, 3], [4, 1.25]]", "1.83,2.71\n-0.17,3.71\n4.33,1.96\n") ==
+        "project.unknown-offset");
+}
+
+// The wrong product by hand: 1 · 1 + 2 · 0 = 1, 1 · 2 + 2 · 1 = 4, ….
+TEST_CASE("queries in place of keys are named in the gradient of grouped queries") {
+  const Task task(lesson_of(
+      given("Q", "[[[1, 2], [0, 1]], [[3, 1], [1, 1]]]") + given("K", "[[[2, 5], [7, 3]]]") +
+      given("d_S", "[[[1, 2], [3, 1]], [[2, 1], [1, 4]]]") + step("S", "score", R"(["Q", "K"])") +
+      step("d_Q", "backward", R"(["d_S"])", "through = \"S\"\nto = \"Q\"")));
+  Submission work = submission_of({{"d_Q", "0,0\n0,0\n"}}, task.trace);
+  work.files[0].written =
+      array_of_values({2, 2, 2}, std::vector<double>{1, 4, 3, 7, 7, 3, 7, 5}, Precision::float64);
+  CHECK(mistakes(check_submission(task.lesson, task.trace, work, {}), "d_Q") ==
+        "backward.wrong-operand");
+}
+
+TEST_CASE("rows that hold the row before in every head are not swapped") {
+  const Task task(
+      lesson_of(given("A", "[[[12, 25], [37, 41], [58, 63]], [[77, 82], [93, 11], [29, 34]]]") +
+                given("B", "[[[0, 0], [0, 0], [0, 0]], [[0, 0], [0, 0], [0, 0]]]") +
+                step("S", "add", R"(["A", "B"])")));
+  Submission work = submission_of({{"S", "0,0\n0,0\n0,0\n"}}, task.trace);
+  work.files[0].written = array_of_values(
+      {2, 3, 2}, std::vector<double>{12, 25, 12, 25, 37, 41, 77, 82, 77, 82, 93, 11},
+      Precision::float64);
+  CHECK(mistakes(check_submission(task.lesson, task.trace, work, {}), "S").find("swapped") ==
+        std::string::npos);
+}
+
 TEST_CASE("rows that hold the next row's numbers, the last one right, are not swapped") {
   const Task task(lesson_of(given("A", "[[12, 25], [37, 41], [58, 63]]") +
                             given("B", "[[0, 0], [0, 0], [0, 0]]") +
