@@ -207,6 +207,13 @@ def a_folder_of_archives_is_a_class(folder):
             ("ann.zip", "incomplete"), ("bob.zip", "incomplete"), ("cyd.zip/work", "incomplete"),
             ("dee.zip", "unreadable"), ("eve", "unreadable")], rows
         assert done.returncode == 2 and "dee.zip" in rows[3]["reason"], done
+    for name in ("bob.zip", "cyd.zip"):
+        (group / name).unlink()
+    (group / "eve").rmdir()
+    done = run("check", lesson, group, "--summary", "csv")
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert done.returncode == 2 and len(rows) == 2 and rows[1]["verdict"] == "unreadable", done
+    assert "dee.zip: this is not a zip archive" in rows[1]["reason"], rows
 
 
 def what_is_no_work_earns_nothing(folder):

@@ -108,6 +108,7 @@ void take_pieces(std::vector<Piece>& pieces, const std::vector<std::size_t>& pla
       return cell;
     });
   }
+  resolve_precision(cells);  // a head's fractions are as precise as the other heads' numbers
   submitted.cells = std::move(cells);
   for (std::size_t m = 0; m < matrices; ++m) {
     if (!contains(places, m)) submitted.missing_matrices.push_back(m);
@@ -274,12 +275,29 @@ void place_own_row(SubmittedFile& file, const Trace& trace, std::vector<std::str
   written.row_labels.clear();
 }
 
-// If a file for all heads has the size of one, each head is tried.
-void find_head(SubmittedFile& file, const Trace& trace, std::vector<std::string>& notes) {
+// True if a file for all matrices of its step has the size of one.
+bool is_one_of_many(const SubmittedFile& file, const Trace& trace) {
   const Tensor& tensor = trace.at(file.name);
   const auto [rows, columns] = shown_size(tensor, trace.token_layout);
-  const bool is_one = without_leading_ones(file.written.shape, 2) == Shape{rows, columns};
-  if (tensor.matrices() < 2 || !file.leading.empty() || !is_one) return;
+  return tensor.matrices() > 1 && file.leading.empty() &&
+         without_leading_ones(file.written.shape, 2) == Shape{rows, columns};
+}
+
+void take_for(std::size_t head, SubmittedFile& file, const Trace& trace,
+              std::vector<std::string>& notes) {
+  const Tensor& tensor = trace.at(file.name);
+  const auto [rows, columns] = shown_size(tensor, trace.token_layout);
+  file.leading = leading_index(tensor, head);
+  file.written.shape = {rows, columns};
+  notes.push_back(fmt::format("{}: it has the size of one matrix; taken for {} of {}", file.file,
+                              matrix_name(tensor, head), file.name));
+}
+
+// If a file for all heads has the size of one, each head is tried.
+void find_head(SubmittedFile& file, const Trace& trace, std::vector<std::string>& notes) {
+  if (!is_one_of_many(file, trace)) return;
+  const Tensor& tensor = trace.at(file.name);
+  const auto [rows, columns] = shown_size(tensor, trace.token_layout);
   const Tensor shown = as_shown(tensor, trace.token_layout);
   std::vector<double> misfits;
   for (std::size_t m = 0; m < tensor.matrices(); ++m)
@@ -292,15 +310,13 @@ void find_head(SubmittedFile& file, const Trace& trace, std::vector<std::string>
          rest = rest.subspan(rows * columns))
       distances.push_back(relative_distance(file.written, rest.first(rows * columns)));
     const auto nearest = std::ranges::min_element(distances);
-    const auto is_as_near = [&](double other) { return other < clearly * *nearest; };
-    if (*nearest > near || std::ranges::count_if(distances, is_as_near) > 1) return;
+    const auto is_as_near = [&](double other) {  // and not equal, as repeated heads are
+      return other != *nearest && other < clearly * *nearest;
+    };
+    if (*nearest > near || std::ranges::any_of(distances, is_as_near)) return;
     best = misfits.begin() + (nearest - distances.begin());
   }
-  const auto head = static_cast<std::size_t>(best - misfits.begin());
-  file.leading = leading_index(tensor, head);
-  file.written.shape = {rows, columns};
-  notes.push_back(fmt::format("{}: it has the size of one matrix; taken for {} of {}", file.file,
-                              matrix_name(tensor, head), file.name));
+  take_for(static_cast<std::size_t>(best - misfits.begin()), file, trace, notes);
 }
 
 // A hidden cell is far from one that is not; a number that cannot be read is near any.
@@ -443,6 +459,23 @@ void arrange_file(SubmittedFile& file, const Trace& trace, std::vector<std::stri
   place_own_row(file, trace, notes);
   find_head(file, trace, notes);
   sort_by_labels(file, trace, notes);
+}
+
+void take_for_head_of_others(std::vector<SubmittedFile>& files, const Trace& trace,
+                             std::vector<std::string>& notes) {
+  std::map<std::size_t, std::set<std::size_t>> heads;  // by how many the step has
+  for (const SubmittedFile& file : files) {
+    const Tensor& tensor = trace.at(file.name);
+    if (is_one_of_many(file, trace)) continue;
+    heads[tensor.matrices()].insert(file.leading.empty() ? tensor.matrices()
+                                                         : matrix_index_of(file, tensor));
+  }
+  for (SubmittedFile& file : files) {
+    const std::size_t count = trace.at(file.name).matrices();
+    const std::set<std::size_t>& others = heads[count];
+    if (is_one_of_many(file, trace) && others.size() == 1 && !others.contains(count))
+      take_for(*others.begin(), file, trace, notes);
+  }
 }
 
 }  // namespace qkv::inline check

@@ -47,6 +47,11 @@ void part_stacked(SubmittedFile& file, const Trace& trace);
 /// -) become blanks.
 void arrange_file(SubmittedFile& file, const Trace& trace, std::vector<std::string>& notes);
 
+/// Takes each file that has the size of one head, but fits none, for the head of the other files, if
+/// all of these are of one head.
+void take_for_head_of_others(std::vector<SubmittedFile>& files, const Trace& trace,
+                             std::vector<std::string>& notes);
+
 /// Returns the index of the tensor's matrix that the file holds.
 std::size_t matrix_index_of(const SubmittedFile& file, const Tensor& tensor);
 

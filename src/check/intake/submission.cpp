@@ -63,9 +63,11 @@ std::vector<ListedFile> files_in(const fs::path& path) {
   for (ListedFile& file : list_files(path)) {
     std::vector<ListedFile> inside;
     try {
-      if (!file.unpack && is_archive(file.path)) inside = list_files(file.path);
-    } catch (const InputError&) {  // a damaged archive: a submission that cannot be read
+      const bool is_to_be_read = !file.unpack && file.damage.empty();
+      if (is_to_be_read && is_archive(file.path)) inside = list_files(file.path);
+    } catch (const InputError& why) {
       file.path /= file.path.filename();
+      file.damage = why.what();
     }
     if (inside.empty()) inside.push_back(std::move(file));
     std::ranges::move(inside, std::back_inserter(files));
@@ -85,8 +87,10 @@ std::optional<MappedName> mapped_stem(const std::vector<NameMap>& maps, const st
   return found;
 }
 
-// Returns the matrix that a file's name stands for; "*" if it may hold any, empty if it fits none.
+// Returns the matrix that a file's name stands for; "*" if it may hold any, as a damaged archive
+// may; empty if it fits none.
 std::string matrix_of(const ListedFile& file, const Trace& trace, const NameOptions& names) try {
+  if (!file.damage.empty()) return "*";
   if (!is_readable(file.path)) return {};
   if (may_hold_several(file.path)) return "*";
   const std::string stem = file.path.stem().string();
@@ -117,6 +121,7 @@ class SubmissionReader {
     }
     for (const ListedFile& file : files) add_file(file);
     add_unmatched_files();
+    take_for_head_of_others(submission_.files, trace_, submission_.notes);
     note_nameless();
     refuse_without_numbers();
     note_doubt();
@@ -366,6 +371,7 @@ class SubmissionReader {
   void add_file(const ListedFile& found) {
     const std::string file = on_one_line(found.path.string());
     if (!found.path.has_filename()) return;  // an empty folder
+    if (!found.damage.empty()) return submission_.unreadable.push_back(found.damage);
     if (!is_readable(found.path)) {
       return note("{} was not read: qkv reads {}", file, fmt::join(readable_extensions(), " "));
     }

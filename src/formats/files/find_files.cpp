@@ -97,9 +97,9 @@ void add_files_of_archive(std::string_view bytes, const std::shared_ptr<const vo
     try {
       const auto inner = std::make_shared<const std::string>(file.unpack());
       add_files_of_archive(*inner, inner, file.path, false, total, files);
-    } catch (const InputError&) {  // a damaged one: a submission that cannot be read
+    } catch (const InputError& error) {
       files.resize(before);
-      files.push_back({.path = file.path});
+      files.push_back({.path = file.path / inside.filename(), .damage = error.what()});
     }
   }
 }

@@ -138,6 +138,8 @@ struct ListedFile {
   std::uintmax_t size = 0;     ///< of a file in an archive, unpacked
   /// Unpacks a file in an archive; empty for others. Throws InputError if it is damaged.
   std::function<std::string()> unpack = {};
+  /// Why this archive cannot be read: its path is that of a file in it. Empty for others.
+  std::string damage = {};
 
   /// See read_arrays.
   std::vector<NamedArray> read(const ReadOptions& wanted) const;
@@ -149,7 +151,7 @@ bool is_archive(const std::filesystem::path& path);
 /// Returns the files of a directory or zip archive, its subfolders and the archives in an archive,
 /// sorted by name; an empty folder is listed with a slash at its end. Files of systems and editors
 /// are skipped, and links to directories are not followed. Throws InputError if it cannot be read
-/// or has too many files.
+/// or has too many files; an archive in it that cannot be read is listed with its damage.
 std::vector<ListedFile> list_files(const std::filesystem::path& place);
 
 /// The parts of a file's stem: "06-scores.batch-2.head-1" holds matrix 2, 1 of "scores".

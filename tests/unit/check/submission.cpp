@@ -285,6 +285,42 @@ TEST_CASE("a file of one head's size that fits no head is not taken for one") {
   CHECK(submission.notes.empty());
 }
 
+TEST_CASE("a file of one head's size is of the head that the others are of") {
+  const Task task(R"(
+title = "Two heads"
+[[given]]
+name = "X"
+value = [[1, 2, 30, 40], [3, 4, 50, 60]]
+[[step]]
+name = "halves"
+op = "split_heads"
+of = ["X"]
+heads = 2
+[[step]]
+name = "doubled"
+op = "add"
+of = ["halves", "halves"]
+)");
+  const auto leading = [&](const Files& files) {
+    const Directory directory(files);
+    return read_submission(directory.path(), task.trace).files.front().leading;
+  };
+  const std::string doubled = "7,9\n2,3\n";
+  CHECK(leading({{"doubled.csv", doubled}, {"halves.head-2.csv", "30,40\n50,60\n"}}) ==
+        std::vector<std::size_t>{1});
+  CHECK(leading({{"doubled.csv", doubled}, {"halves.csv", "1,2\n3,4\n30,40\n50,60\n"}}).empty());
+}
+
+TEST_CASE("a head's fractions are as precise as the other head's numbers") {
+  Directory directory(
+      Files{{"halves.head-1.csv", "1/3,1/3\n1/3,1/3\n"}, {"halves.head-2.csv", "0.1,0.25\n3,4\n"}});
+  const Submission submission = read_submission(directory.path(), labelled().trace);
+  const std::vector<SubmittedArray> arrays = normalise_layout(submission, labelled().trace, {});
+  REQUIRE(arrays.size() == 1);
+  CHECK(arrays.front().cells[0].decimals == 2);
+  CHECK_FALSE(arrays.front().cells[0].scientific);
+}
+
 TEST_CASE("the first cell is enough to tell a head") {
   static const Task task(R"(
 title = "Heads that differ in one cell"
