@@ -197,7 +197,8 @@ int run(const CompareOptions& options, const CommonOptions& common) {
   Sides sides = read_sides(options);
   if (options.bisect && !sides.lesson) {
     throw InputError(
-        "--bisect needs a lesson or a model on one side, which knows what follows from what");
+        "--bisect needs a lesson or a model on one side, which knows what follows from what, and a "
+        "program's arrays on the other");
   }
   const ToleranceChoice tolerance = tolerance_of(options);
   ComparedSide& program = sides.actual.is_lesson ? sides.desired : sides.actual;

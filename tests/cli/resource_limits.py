@@ -314,6 +314,13 @@ def an_empty_name_is_told(_):
         refused(qkv("run", "the-fat-cat", "--set", change), '--set "" is not given; what is given')
 
 
+def a_change_that_leaves_no_step_is_told(folder):
+    only = written(folder, 'title = "One"\n[[given]]\nname = "A"\nvalue = [[1]]\n'
+                           '[[step]]\nname = "R"\nop = "relu"\nof = ["A"]\n')
+    for command in (("run",), ("report", "-o", folder / "r.html")):
+        refused(qkv(*command, only, "--set", "R[1,1]=2"), "--set R: no other step would be left")
+
+
 def a_change_without_a_lesson_is_told(folder):
     for name in "ab":
         np.savez(folder / f"{name}.npz", S=[1.0])
@@ -347,6 +354,7 @@ CLAIMS = [
     a_device_is_no_submission,
     options_out_of_range_are_told,
     an_empty_name_is_told,
+    a_change_that_leaves_no_step_is_told,
     a_change_without_a_lesson_is_told,
 ]
 

@@ -456,7 +456,9 @@ class PytorchFile {
 
 std::vector<NamedArray> read_pytorch(std::string_view bytes, const std::string& where,
                                      const ReadOptions& wanted) {
-  if (bytes.starts_with("\x80\x02")) {
+  constexpr std::string_view old_magic =
+      "\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";  // a pickled number
+  if (bytes.substr(0, 64).find(old_magic) != bytes.npos) {
     refuse(where, "this is an old form of torch.save: save it again with PyTorch 1.6 or newer");
   }
   return PytorchFile(bytes, where, wanted).read();

@@ -44,6 +44,12 @@ class Reader {
       if (std::ranges::any_of(markers, [&](auto one) { return line_.starts_with(one); }))
         read_tensor();
     }
+    for (const auto& [name, kept] : places_) {  // of a text that does not go on to the rotation
+      const bool is_query_or_key = name.starts_with("Qcur-") || name.starts_with("Kcur-");
+      const bool may_be_rotated = is_query_or_key && !name.ends_with(before_it);
+      if (may_be_rotated && kept.operation != rotation && !places_.contains(name + before_it))
+        arrays_[kept.place].name += before_it;
+    }
     for (NamedArray& array : arrays_) {
       if (!sums_are_of_all_) array.written.part->sum.reset();
     }
@@ -158,8 +164,8 @@ class Reader {
       if (operation == "RESHAPE" || operation == "VIEW") return;  // the same numbers
       if (operation == before.operation && shape_ == arrays_[before.place].written.shape)
         refuse(where_, name_ + " is there twice: print one evaluation alone");
-      if (operation == "ROPE")
-        put(name + " before ROPE", before.operation, std::move(arrays_[before.place].written));
+      if (operation == rotation)
+        put(name + before_it, before.operation, std::move(arrays_[before.place].written));
     }
     constexpr std::string_view merged = "kqv_merged-";  // and Qcur, Kcur and Vcur
     part_.heads_inside = name.substr(1).starts_with("cur") || name.starts_with(merged);
@@ -172,6 +178,9 @@ class Reader {
     if (kept.place == arrays_.size()) arrays_.push_back({.name = name, .written = {}});
     arrays_[kept.place].written = std::move(written);
   }
+
+  static constexpr std::string_view rotation = "ROPE";
+  static constexpr const char* before_it = " before ROPE";
 
   struct Kept {
     std::size_t place;  // among the arrays

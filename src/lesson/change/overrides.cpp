@@ -199,7 +199,8 @@ double set_value(const std::string& change, std::string_view written) {
                                             has_steps ? ", and each step" : "", all)));
 }
 
-// Returns the given of that name. A step becomes a given with its present numbers.
+// Returns the given of that name. A step becomes a given with its present numbers, unless it is the
+// last one.
 Given& given_of(Recipe& recipe, std::string_view option, std::string_view name, const Trace& named,
                 Settable settable) {
   if (Given* given = find_by(recipe.givens, name, &Given::name)) return *given;
@@ -207,6 +208,9 @@ Given& given_of(Recipe& recipe, std::string_view option, std::string_view name, 
   if (step == recipe.steps.end() || settable == Settable::givens) {
     refuse_not_given(recipe, option, name, settable);
   }
+  if (recipe.steps.size() == 1)
+    throw InputError("{} {}: no other step would be left; change what it is computed from", option,
+                     printable(name));
   recipe.givens.push_back({step->name, named.at(name)});
   recipe.steps.erase(step);
   return recipe.givens.back();

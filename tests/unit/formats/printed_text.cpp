@@ -248,6 +248,14 @@ TEST_CASE("a part that llama-eval-callback prints is read with its places and it
   CHECK(part.sum == 28.5);  // 24.5 of them are printed
 }
 
+TEST_CASE("queries are those before the rotation in a text that ends there") {
+  const std::string_view text = callback;
+  const std::size_t rotated = text.rfind("common_debug_cb_eval", text.find("ROPE"));
+  const std::vector<NamedArray> arrays = read_eval_callback(text.substr(0, rotated), "X");
+  REQUIRE(arrays.size() == 1);
+  CHECK(arrays[0].name == "Qcur-0 before ROPE");
+}
+
 TEST_CASE("a damaged text of llama-eval-callback is refused by its line") {
   const auto refused = [](std::string_view from, std::string_view to) {
     std::string text = callback;
