@@ -104,7 +104,8 @@ bool is_equivalent(const Trace& now, const Trace& lesson, const std::vector<std:
 }
 
 // True if the submission speaks against a variant: a deciding step or a companion does, or more of
-// the other steps do than favour it. Such a step has wrong cells, twice as many as before or more.
+// the other steps do than favour it. Such a step has more wrong cells than before; twice as many
+// where it is laid out in another way, or is none of the variant's own.
 bool is_contradicted(const Variant& variant, const Interpretation& other,
                      const Interpretation& plain) {
   std::ptrdiff_t balance = 0;
@@ -113,7 +114,8 @@ bool is_contradicted(const Variant& variant, const Interpretation& other,
     const std::size_t after = wrong_in(other, node.name);
     const bool is_own =
         contains(variant.deciding, node.name) || contains(variant.companions, node.name);
-    const bool is_against = after > 0 && after >= 2 * before;
+    const bool is_other = is_own && variant.recipe;  // has other numbers, not only another order
+    const bool is_against = is_other ? after > before : after > 0 && after >= 2 * before;
     if (is_against && is_own) return true;
     if (is_against) --balance;
     if (!is_own && favours(other, plain, node.name, !variant.recipe)) ++balance;
