@@ -280,6 +280,26 @@ class LessonFile {
   const toml::node* backward_ = document_.get("backward");  // nullptr once it is built
 };
 
+// What to write instead of what TOML's parser does not understand: the first whose words are in its
+// message.
+constexpr std::pair<std::string_view, std::string_view> remedies[] = {
+    {"cannot redefine", "write it once; above each further step stands [[step]]"},
+    {"escape sequence", "write \\\\ for one \\, or put the text in single quotes"},
+    {"string:", "end the text with its quote, or put \"\"\" around several lines"},
+    {"value type", "put a text in quotes; write a number as in 0.5"},
+    {"boolean", "write true or false"},
+    {"integer:", "write a number as in 12 or 0.5"},
+    {"floating-point", "write a number as in 12 or 0.5"},
+    {"array:", "put commas between numbers and between rows, and end each [ with a ]"},
+    {"table header", "write [[given]], [[step]] or [[expect]] on a line of its own"},
+    {"", "write name = value, with the value on the same line"},
+};
+
+std::string_view remedy_for(std::string_view description) {
+  const auto is_in = [&](std::string_view words) { return description.find(words) != words.npos; };
+  return std::ranges::find_if(remedies, is_in, [](const auto& one) { return one.first; })->second;
+}
+
 }  // namespace
 
 ParsedLesson read_lesson(std::string_view toml, const std::string& where,
@@ -297,7 +317,9 @@ ParsedLesson read_lesson(std::string_view toml, const std::string& where,
     LessonFile(document, files, result).read();
   } catch (const toml::parse_error& error) {
     const toml::source_position& begin = error.source().begin;
-    result.faults.push_back({{begin.line, begin.column}, std::string(error.description())});
+    result.faults.push_back(
+        {{begin.line, begin.column},
+         fmt::format("{}; {}", error.description(), remedy_for(error.description()))});
   }
   return result;
 }

@@ -185,7 +185,7 @@ bool TomlReader::collect(const toml::node& node, std::size_t depth, ParsedArray&
     }
     const auto value = toml_number(node);
     if (!value || std::isnan(*value)) {
-      fault(node, "value: this is not a number");
+      fault(node, "value: this is not a number; write one as in 0.5");
       return false;
     }
     if (depth != into.shape.size()) {
