@@ -164,21 +164,19 @@ Versions unknown_offset(const StepView& step) {
     const Matrix known = sums(xt::where(xt::isfinite(gaps), 1.0, 0.0), Along::columns);
     const Matrix all = sums(xt::where(xt::isfinite(gaps), gaps, 0.0), Along::columns);
     const Matrix offset = all / xt::maximum(known, 1.0);
-    // Rows that are all alike, but for rounding, look as if they had a bias, whatever they are.
-    const auto spread = [&](const Matrix& rows) {
-      const Matrix mean = sums(rows, Along::columns) / xt::maximum(known, 1.0);
-      return std::ranges::max(Matrix(xt::where(xt::isfinite(gaps), xt::abs(rows - mean), 0.0)));
-    };
-    const Matrix computed = xt::where(xt::isfinite(gaps), right, 0.0);
-    const double varies = spread(computed);
-    const bool is_varied = varies > 0.05 * std::ranges::max(Matrix(xt::abs(computed))) &&
-                           spread(xt::where(xt::isfinite(gaps), right + gaps, 0.0)) > 0.5 * varies;
     // A bias moves every row of a column by about as much: one wrong row is none, nor is the only
     // row that was submitted.
     const Matrix apart = xt::where(xt::isfinite(gaps), xt::abs(gaps - offset), 0.0);
     const Matrix most = maxima(apart, Along::columns);
-    xt::noalias(result.mutable_matrix(m)) =
-        right + xt::where(is_varied && known > 1.0 && most < 0.5 * xt::abs(offset), offset, 0.0);
+    const Matrix bias = xt::where(known > 1.0 && most < 0.5 * xt::abs(offset), offset, 0.0);
+    // Rows that are all alike, but for rounding, look as if they had a bias, whatever they are.
+    const Matrix computed = xt::where(xt::isfinite(gaps), right, 0.0);
+    const Matrix mean = sums(computed, Along::columns) / xt::maximum(known, 1.0);
+    const Matrix from_mean = xt::where(xt::isfinite(gaps), xt::abs(computed - mean), 0.0);
+    const Matrix rounding = xt::where(xt::equal(bias, 0.0), 0.0, most);
+    const bool is_varied =
+        std::ranges::max(from_mean) > std::max(1e-9, 4 * std::ranges::max(rounding));
+    xt::noalias(result.mutable_matrix(m)) = right + xt::where(is_varied, bias, 0.0);
   }
   return {std::move(result)};
 }

@@ -443,7 +443,7 @@ TEST_CASE("rows that are all alike show no bias") {
                               step("Y", "project", R"(["X", "W"])")));
     return mistakes(checked(task, {{"Y", work}}), "Y");
   };
-  CHECK(offset("[[1.5, 2], [1.51, 2], [1.5, 2.01]]", "1.83,2.71\n1.84,2.71\n1.83,2.72\n").empty());
+  CHECK(offset("[[1.5, 2], [1.51, 2], [1.5, 2.01]]", "1.83,2.71\n1.83,2.71\n1.83,2.71\n").empty());
   CHECK(offset("[[1.5, 2], [-0.5, 3], [4, 1.25]]", "1.83,2.71\n-0.17,3.71\n4.33,1.96\n") ==
         "project.unknown-offset");
 }
