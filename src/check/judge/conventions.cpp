@@ -226,6 +226,17 @@ std::vector<Variant> with_other_columns(const Recipe&, const Trace& trace) {
   Variant rotated{.columns = ColumnOrder::other_pairing, .least = 2};
   const Rotations found = rotations_in(trace);
   for (const auto& [name, rope] : found.rotated) rotated.changed.push_back(name);
+  const auto rotated_by = [&](const Step* rope) {
+    return filtered(
+        found.rotated, [&](const auto& one) { return one.second == rope; },
+        [](const auto& one) { return one.first; });
+  };
+  for (const Step& step : trace.steps) {
+    if (step.operation != &score_operation) continue;
+    const auto queries = found.rotated.find(step.of[0]), keys = found.rotated.find(step.of[1]);
+    if (queries == found.rotated.end() || keys == found.rotated.end()) continue;
+    rotated.alike.push_back({rotated_by(queries->second), rotated_by(keys->second)});
+  }
   Variant all = rotated;
   all.deciding = rotated.changed;
   for (const auto& [name, rope] : found.before) all.companions.push_back(name);

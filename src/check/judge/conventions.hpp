@@ -13,10 +13,12 @@ struct Variant {
   std::vector<std::string> deciding = {};      ///< steps that show it; empty: those changed
   std::vector<std::string> companions = {};    ///< they must not contradict
   std::size_t least = 1;                       ///< how many of the deciding steps must show it
+  /// Of at least one of these pairs, if there are any, a step of each side must show it.
+  std::vector<std::array<std::vector<std::string>, 2>> alike = {};
 };
 
-/// Returns the lesson's step that a step of a variant's recipe belongs to. A variant may compute one
-/// in several steps: their names are the lesson's and more words, as in "Q before".
+/// Returns the lesson's step that a step of a variant's recipe belongs to. A variant may compute
+/// one in several steps: their names are the lesson's and more words, as in "Q before".
 std::string_view lesson_step_of(std::string_view name);
 
 /// An accepted other way to write results.

@@ -136,6 +136,11 @@ bool is_accepted(const Variant& variant, const Interpretation& other, const Inte
   const bool is_fitted = variant.columns == ColumnOrder::any;
   if (is_fitted && wrong_among(other, variant.deciding) > 0) return false;
   if (is_contradicted(variant, other, plain)) return false;
+  const auto show_it_alike = [&](const auto& sides) {
+    return std::ranges::all_of(
+        sides, [&](const auto& names) { return std::ranges::any_of(names, shows); });
+  };
+  if (!variant.alike.empty() && std::ranges::none_of(variant.alike, show_it_alike)) return false;
   if (needs_loss && variant.recipe && !std::ranges::all_of(variant.companions, shows)) return false;
   return static_cast<std::size_t>(std::ranges::count_if(variant.deciding, shows)) >= variant.least;
 }

@@ -249,6 +249,29 @@ TEST_CASE("any order of columns is taken that queries and keys share, and no oth
   CHECK(checked(rotated(), {{"Q_rope", others}, {"K_rope", keys}}).outcome == qkv::Outcome::wrong);
 }
 
+TEST_CASE("queries of two layers in the other pairing's columns need keys that are alike") {
+  const auto layer = [](const std::string& name) {
+    std::string text;
+    for (const std::string of : {"Q", "K"})
+      text += "[[step]]\nname = \"" + of + name + "\"\nop = \"rope\"\nof = [\"" + of +
+              "\"]\npairing = \"halves\"\n";
+    return text + "[[step]]\nname = \"S" + name + "\"\nop = \"score\"\nof = [\"Q" + name +
+           "\", \"K" + name + "\"]\n";
+  };
+  const Task two(
+      "title = \"Two layers\"\n[[given]]\nname = \"Q\"\nvalue = [[1, 2, 3, 4], [2, 0, 1, 3]]\n"
+      "[[given]]\nname = \"K\"\nvalue = [[0, 1, 2, 5], [1, 3, 2, 1]]\n" +
+      layer("_1") + layer("_2"));
+  const auto first_wrong = [&](const char* keys_of_both) {
+    return checked(
+               two,
+               {{"Q_1", queries}, {"K_1", keys_of_both}, {"Q_2", queries}, {"K_2", keys_of_both}})
+        .first_wrong;
+  };
+  CHECK_FALSE(first_wrong(keys));
+  CHECK(first_wrong("1.000,0.000,5.000,2.000\n2.990,-1.143,1.030,1.922") == "Q_1");  // 2, 1, 4, 3
+}
+
 TEST_CASE("keys alone in the other pairing's columns are a mistake") {
   const qkv::CheckReport report = checked(rotated(), {{"K_rope", keys}, {"K_last", last_key}});
   CHECK(accepted_convention(report, "K_rope") == "none");
