@@ -452,10 +452,17 @@ std::vector<SubmissionPlace> submissions_in(const fs::path& path, const Trace& t
   std::map<fs::path, std::vector<ListedFile>> folders;
   std::map<std::string, fs::path> first;  // the folder of each matrix
   bool are_several = false;
+  // A damaged archive in a folder with steps is a file of that submission.
+  const auto is_of_step = [&](const ListedFile& file) {
+    return file.damage.empty() && !matrix_of(file, trace, names).empty();
+  };
+  const auto with_steps =
+      filtered(files, is_of_step, [](const ListedFile& file) { return file.path.parent_path(); });
   for (const ListedFile& file : files) {
     const std::string matrix = matrix_of(file, trace, names);
     const fs::path folder = file.path.parent_path();
-    if (matrix.empty()) continue;
+    const bool is_of_others = !file.damage.empty() && contains(with_steps, folder.parent_path());
+    if (matrix.empty() || is_of_others) continue;
     folders.try_emplace(folder);
     const bool is_again = first.try_emplace(matrix, folder).first->second != folder;
     are_several = are_several || is_again || matrix == "*";

@@ -317,10 +317,13 @@ std::vector<Variant> with_moved_steps(const Recipe& recipe, const Trace& trace) 
       if (k == together.size()) together.push_back({.recipe = recipe});
       for (Variant* moved : {&alone.back(), &together[k]}) {
         move_step(step, recipe.steps[places[k]].name, there, *moved->recipe);
-        for (std::size_t i = places[k]; i <= s; ++i) {
-          moved->changed.push_back(recipe.steps[i].name);
-          const bool is_moved = recipe.steps[i].operation->equivalent_placement.has_value();
-          if (!is_moved) moved->deciding.push_back(recipe.steps[i].name);
+        const std::string* on_the_way = &step.name;
+        for (std::size_t i = s + 1; i-- > places[k];) {
+          const StepRecipe& one = recipe.steps[i];
+          if (one.name != *on_the_way) continue;
+          moved->changed.push_back(one.name);
+          if (!one.operation->equivalent_placement) moved->deciding.push_back(one.name);
+          if (i > places[k]) on_the_way = &one.of.front();
         }
       }
     }

@@ -103,24 +103,19 @@ bool is_equivalent(const Trace& now, const Trace& lesson, const std::vector<std:
   });
 }
 
-// True if the submission speaks against a variant: a deciding step or a companion does, or more of
-// the other steps do than favour it. Such a step has more wrong cells than before; twice as many
-// where it is laid out in another way, or is none of the variant's own.
+// True if a step speaks against a variant. Its deciding steps and companions do so if they have
+// more wrong cells than before, or twice as many where only the order of columns is another. Of the
+// other steps those do that now have twice as many; but a step that was moved away shows nothing.
 bool is_contradicted(const Variant& variant, const Interpretation& other,
                      const Interpretation& plain) {
-  std::ptrdiff_t balance = 0;
-  for (const LearnerNode& node : plain.judgement.nodes) {
+  return std::ranges::any_of(plain.judgement.nodes, [&](const LearnerNode& node) {
     const std::size_t before = node.unsettled_cells();
     const std::size_t after = wrong_in(other, node.name);
     const bool is_own =
         contains(variant.deciding, node.name) || contains(variant.companions, node.name);
-    const bool is_other = is_own && variant.recipe;  // has other numbers, not only another order
-    const bool is_against = is_other ? after > before : after > 0 && after >= 2 * before;
-    if (is_against && is_own) return true;
-    if (is_against) --balance;
-    if (!is_own && favours(other, plain, node.name, !variant.recipe)) ++balance;
-  }
-  return balance < 0;
+    if (is_own && variant.recipe) return after > before;
+    return (is_own || !contains(variant.changed, node.name)) && after > 0 && after >= 2 * before;
+  });
 }
 
 // The rule for all conventions: enough of the deciding steps show it, and the submission does not

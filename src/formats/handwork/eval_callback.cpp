@@ -44,12 +44,7 @@ class Reader {
       if (std::ranges::any_of(markers, [&](auto one) { return line_.starts_with(one); }))
         read_tensor();
     }
-    for (const auto& [name, kept] : places_) {  // of a text that does not go on to the rotation
-      const bool is_query_or_key = name.starts_with("Qcur-") || name.starts_with("Kcur-");
-      const bool may_be_rotated = is_query_or_key && !name.ends_with(before_it);
-      if (may_be_rotated && kept.operation != rotation && !places_.contains(name + before_it))
-        arrays_[kept.place].name += before_it;
-    }
+    mark_what_is_not_rotated_yet();
     for (NamedArray& array : arrays_) {
       if (!sums_are_of_all_) array.written.part->sum.reset();
     }
@@ -170,6 +165,18 @@ class Reader {
     constexpr std::string_view merged = "kqv_merged-";  // and Qcur, Kcur and Vcur
     part_.heads_inside = name.substr(1).starts_with("cur") || name.starts_with(merged);
     put(name, operation, {.shape = std::move(shape_), .part = std::move(part_)});
+  }
+
+  // A text may end before the rotation, or leave it out. Models without one are shown by scores.
+  void mark_what_is_not_rotated_yet() {
+    const bool are_rotated = std::ranges::any_of(
+        places_, [](const auto& one) { return one.second.operation == rotation; });
+    for (const auto& [name, kept] : places_) {
+      const bool is_one = name.starts_with("Qcur-") || name.starts_with("Kcur-");
+      if (!is_one || kept.operation == rotation || name.ends_with(before_it)) continue;
+      const bool is_whole = !are_rotated && places_.contains("kq" + name.substr(name.find('-')));
+      if (!is_whole && !places_.contains(name + before_it)) arrays_[kept.place].name += before_it;
+    }
   }
 
   void put(const std::string& name, const std::string& operation, ParsedArray written) {

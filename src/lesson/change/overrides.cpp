@@ -200,7 +200,7 @@ double set_value(const std::string& change, std::string_view written) {
 }
 
 // Returns the given of that name. A step becomes a given with its present numbers, unless it is the
-// last one.
+// only step left.
 Given& given_of(Recipe& recipe, std::string_view option, std::string_view name, const Trace& named,
                 Settable settable) {
   if (Given* given = find_by(recipe.givens, name, &Given::name)) return *given;

@@ -283,7 +283,9 @@ class LessonFile {
 // What to write instead of what TOML's parser does not understand: the first whose words are in its
 // message.
 constexpr std::pair<std::string_view, std::string_view> remedies[] = {
-    {"cannot redefine", "write it once; above each further step stands [[step]]"},
+    {"cannot redefine",
+     "write it once; above each further step stands [[step]], above a given [[given]]"},
+    {"unicode scalar", "write four hexadecimal digits after \\u"},
     {"escape sequence", "write \\\\ for one \\, or put the text in single quotes"},
     {"string:", "end the text with its quote, or put \"\"\" around several lines"},
     {"value type", "put a text in quotes; write a number as in 0.5"},
@@ -292,6 +294,7 @@ constexpr std::pair<std::string_view, std::string_view> remedies[] = {
     {"floating-point", "write a number as in 12 or 0.5"},
     {"array:", "put commas between numbers and between rows, and end each [ with a ]"},
     {"table header", "write [[given]], [[step]] or [[expect]] on a line of its own"},
+    {"expected a comment", "end the line after the value; write \\\" for a quote inside a text"},
     {"", "write name = value, with the value on the same line"},
 };
 

@@ -203,7 +203,14 @@ Versions by_sqrt_d_model(const StepView& step) {
   if (scores.dot_width == 0 || (!queries && scores.matrices() == 1)) return {};
   const std::size_t d_model =
       queries ? queries->operand().columns() : scores.matrices() * scores.dot_width;
-  return d_model == 0 ? Versions() : by_root_of(step, d_model);
+  const bool is_d_k = d_model == scores.dot_width && !divides_scores(call_of(step));
+  return d_model == 0 || is_d_k ? Versions() : by_root_of(step, d_model);
+}
+
+// Where nothing is left to divide by, since the queries were scaled.
+Versions once_more(const StepView& step) {
+  const std::size_t d_k = step.operand().dot_width;
+  return d_k == 0 || divisor_of(call_of(step)).value() != 1 ? Versions() : by_root_of(step, d_k);
 }
 
 Versions by_sqrt_n(const StepView& step) {
@@ -233,6 +240,8 @@ constexpr Mistake scale_mistakes[] = {
      "Take the root of d_k first.", by_d<true>},
     {"scale.by-d", "{0} was divided by d_k: this step is {formula}.",
      "d_k is the width of a query.", by_d<false>},
+    {"scale.by-d", "The scores were divided by √d_k once more: in all, by d_k.",
+     "Divide once: the queries or the scores.", once_more},
     {"scale.by-sqrt-d-model", "The scores were divided by √d_model instead of √d_k.",
      "d_k is the width of a query, not of an embedding.", by_sqrt_d_model},
     {"scale.multiplied", "The scores were multiplied by √d_k instead of divided.",

@@ -105,11 +105,15 @@ Versions transposed_products(const StepView& step, const Form& form, Factor left
 Versions products_with_others(const StepView& step, const Form& form, Factor left, Factor right) {
   const Call expected = call_of(step);
   const Tensor whole = broadcast_frame(expected, form);
-  // Of grouped queries, keys have fewer heads.
+  // Grouped queries share keys, which have fewer heads.
   const auto has_place = [&](const Tensor& tensor, const Tensor& operand) {
-    return tensor.rank() == operand.rank() && tensor.rows() == operand.rows() &&
-           tensor.columns() == operand.columns() && tensor.matrices() > 0 &&
-           whole.matrices() % tensor.matrices() == 0;
+    return tensor.rank() == operand.rank() && tensor.rank() == whole.rank() &&
+           std::ranges::equal(tensor.axes, operand.axes, [&](const Axis& own, const Axis& due) {
+             const auto place = static_cast<std::size_t>(&own - tensor.axes.data());
+             const bool is_leading = place < tensor.leading_axes();
+             return own.size == due.size ||
+                    (is_leading && own.size > 0 && whole.axes[place].size % own.size == 0);
+           });
   };
   Versions results;
   for (const StepView& source : step.all) {

@@ -282,8 +282,10 @@ of = ["scores_2"]
   CHECK(!checked(shared, work).first_wrong);
   work["scaled_2"] = "0,0.5\n1,0.5\n";
   CHECK(checked(shared, work).first_wrong == "scaled_2");
-  work["scaled_1"] = "0.5,1\n0,0.5\n";
+  CHECK(mistakes(checked(shared, work), "scaled_2") == "scale.by-d");  // Q and scores by √4
+  work["scaled_1"] = "0.5,1\n0,0.5\n";  // half of what is right, as in scaled_2
   CHECK(checked(shared, work).first_wrong == "Q");
+  CHECK(verdicts(checked(shared, work), "scaled_1") == "aa ca");
 }
 
 TEST_CASE("a window that is forgotten under a causal mask has a name of its own") {

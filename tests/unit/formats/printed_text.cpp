@@ -254,6 +254,12 @@ TEST_CASE("queries are those before the rotation in a text that ends there") {
   const std::vector<NamedArray> arrays = read_eval_callback(text.substr(0, rotated), "X");
   REQUIRE(arrays.size() == 1);
   CHECK(arrays[0].name == "Qcur-0 before ROPE");
+  std::string scores(text.substr(0, rotated));  // of a model that rotates nothing
+  scores += scores;
+  scores.replace(scores.rfind("Qcur-0 ="), 6, "kq-0");
+  const std::vector<NamedArray> whole = read_eval_callback(scores, "X");
+  REQUIRE(whole.size() == 2);
+  CHECK(whole[0].name == "Qcur-0");
 }
 
 TEST_CASE("a damaged text of llama-eval-callback is refused by its line") {
