@@ -107,13 +107,15 @@ Versions products_with_others(const StepView& step, const Form& form, Factor lef
   const Tensor whole = broadcast_frame(expected, form);
   // Grouped queries share keys, which have fewer heads.
   const auto has_place = [&](const Tensor& tensor, const Tensor& operand) {
-    return tensor.rank() == operand.rank() && tensor.rank() == whole.rank() &&
-           std::ranges::equal(tensor.axes, operand.axes, [&](const Axis& own, const Axis& due) {
-             const auto place = static_cast<std::size_t>(&own - tensor.axes.data());
-             const bool is_leading = place < tensor.leading_axes();
-             return own.size == due.size ||
-                    (is_leading && own.size > 0 && whole.axes[place].size % own.size == 0);
-           });
+    if (tensor.shape() == operand.shape()) return true;
+    if (tensor.rank() != operand.rank() || tensor.rank() != whole.rank()) return false;
+    for (std::size_t a = 0; a < tensor.rank(); ++a) {
+      const std::size_t size = tensor.axes[a].size;
+      const bool is_shared =
+          a < tensor.leading_axes() && size > 0 && whole.axes[a].size % size == 0;
+      if (size != operand.axes[a].size && !is_shared) return false;
+    }
+    return true;
   };
   Versions results;
   for (const StepView& source : step.all) {
