@@ -87,11 +87,9 @@ std::optional<MappedName> mapped_stem(const std::vector<NameMap>& maps, const st
   return found;
 }
 
-// Returns the matrix that a file's name stands for; "*" if it may hold any, as a damaged archive
-// may; empty if it fits none.
+// Returns the matrix that a file's name stands for; "*" if it may hold any, empty if it fits none.
 std::string matrix_of(const ListedFile& file, const Trace& trace, const NameOptions& names) try {
-  if (!file.damage.empty()) return "*";
-  if (!is_readable(file.path)) return {};
+  if (!file.damage.empty() || !is_readable(file.path)) return {};
   if (may_hold_several(file.path)) return "*";
   const std::string stem = file.path.stem().string();
   const auto found = mapped_stem(names.maps, stem);
@@ -452,20 +450,20 @@ std::vector<SubmissionPlace> submissions_in(const fs::path& path, const Trace& t
   std::map<fs::path, std::vector<ListedFile>> folders;
   std::map<std::string, fs::path> first;  // the folder of each matrix
   bool are_several = false;
-  // A damaged archive in a folder with steps is a file of that submission.
-  const auto is_of_step = [&](const ListedFile& file) {
-    return file.damage.empty() && !matrix_of(file, trace, names).empty();
-  };
-  const auto with_steps =
-      filtered(files, is_of_step, [](const ListedFile& file) { return file.path.parent_path(); });
+  std::vector<fs::path> damaged;
   for (const ListedFile& file : files) {
-    const std::string matrix = matrix_of(file, trace, names);
     const fs::path folder = file.path.parent_path();
-    const bool is_of_others = !file.damage.empty() && contains(with_steps, folder.parent_path());
-    if (matrix.empty() || is_of_others) continue;
+    if (!file.damage.empty()) damaged.push_back(folder);
+    const std::string matrix = matrix_of(file, trace, names);
+    if (matrix.empty()) continue;
     folders.try_emplace(folder);
     const bool is_again = first.try_emplace(matrix, folder).first->second != folder;
     are_several = are_several || is_again || matrix == "*";
+  }
+  for (const fs::path& archive : damaged) {
+    if (folders.contains(archive.parent_path())) continue;  // a file of that submission
+    folders.try_emplace(archive);
+    are_several = true;
   }
   const fs::path own = (path / "").parent_path();
   if (!are_several || folders.size() < 2 + folders.count(own)) return {{path, std::move(files)}};
