@@ -177,6 +177,40 @@ class Matcher {
     return fit;
   }
 
+  static Patch in_a_row(std::size_t start, std::size_t count) {
+    return {start, count, count, count};
+  }
+
+  std::size_t open_in(const Patch& part) const {
+    const auto is_in = [&](std::size_t i) { return part.has(i); };
+    return static_cast<std::size_t>(std::ranges::count_if(open_cells_, is_in));
+  }
+
+  // Two runs, or with a period the whole and each of several matrices.
+  std::vector<Patch> parts_of(const ExchangedRuns& runs) const {
+    const auto [a, b, length, period] = runs;
+    if (period == 0) return {{a * length, 2 * length, (b - a) * length, length}};
+    const std::size_t all = mismatch_.written.size();
+    const std::size_t size = mismatch_.rows() * mismatch_.columns();
+    std::vector<Patch> parts = {in_a_row(0, all)};
+    if (size == all) return parts;
+    for (std::size_t start = 0; start < all; start += size) parts.push_back(in_a_row(start, size));
+    return parts;
+  }
+
+  // True if at least half of the open cells of a run have the numbers of the run that it is
+  // exchanged with.
+  bool has_other_run(const Candidate& candidate, const Patch& part, std::size_t run) const {
+    const auto is_own = [&](std::size_t i) {
+      return part.has(i) && candidate.numbers.exchanged()->run_of(i) == run;
+    };
+    const auto is_explained = [&](std::size_t i) {
+      return is_own(i) && !std::isinf(distance(candidate, i));
+    };
+    const auto explained = std::ranges::count_if(open_cells_, is_explained);
+    return explained > 0 && 2 * explained >= std::ranges::count_if(open_cells_, is_own);
+  }
+
   // Visits the parts that a candidate may explain, with at least so many open cells.
   template <class Visit>
   void each_part(const Candidate& candidate, std::size_t at_least, const Visit& visit) const {
@@ -188,27 +222,12 @@ class Matcher {
       part.open = open;
       if (open >= at_least) visit(part);
     };
-    const auto in_a_row = [&](std::size_t start, std::size_t count) {
-      return Patch{start, count, count, count};
-    };
     if (const auto& exchanged = candidate.numbers.exchanged()) {
-      const auto [a, b, length, period] = *exchanged;
-      std::vector<Patch> parts = {in_a_row(0, all)};
-      if (period == 0) parts = {{a * length, 2 * length, (b - a) * length, length}};
-      for (std::size_t m = 0; period > 0 && all > size && m * size < all; ++m)
-        parts.push_back(in_a_row(m * size, size));
-      for (const Patch& part : parts) {
-        const auto open = filtered(open_cells_, [&](std::size_t i) { return part.has(i); });
-        const auto has_the_others = [&](std::size_t run) {
-          const auto is_own = [&](std::size_t i) { return exchanged->run_of(i) == run; };
-          const auto is_explained = [&](std::size_t i) {
-            return is_own(i) && !std::isinf(distance(candidate, i));
-          };
-          const auto explained = std::ranges::count_if(open, is_explained);
-          return explained > 0 && 2 * explained >= std::ranges::count_if(open, is_own);
-        };
+      for (const Patch& part : parts_of(*exchanged)) {
         // If only one has the other's numbers, they were not exchanged.
-        if (has_the_others(a) && has_the_others(b)) offer(part, open.size());
+        if (has_other_run(candidate, part, exchanged->a) &&
+            has_other_run(candidate, part, exchanged->b))
+          offer(part, open_in(part));
       }
       return;
     }
