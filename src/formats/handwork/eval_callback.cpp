@@ -172,8 +172,8 @@ class Reader {
     const bool are_rotated = std::ranges::any_of(
         places_, [](const auto& one) { return one.second.operation == rotation; });
     for (const auto& [name, kept] : places_) {
-      const bool is_one = name.starts_with("Qcur-") || name.starts_with("Kcur-");
-      if (!is_one || kept.operation == rotation || name.ends_with(before_it)) continue;
+      const bool is_query_or_key = name.starts_with("Qcur-") || name.starts_with("Kcur-");
+      if (!is_query_or_key || kept.operation == rotation || name.ends_with(before_it)) continue;
       const bool is_whole = !are_rotated && places_.contains("kq" + name.substr(name.find('-')));
       if (!is_whole && !places_.contains(name + before_it)) arrays_[kept.place].name += before_it;
     }
