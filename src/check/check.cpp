@@ -136,7 +136,6 @@ std::optional<Region> region_worth_telling(const NodeDiagnosis& found) {
 // Reports how far off cells may be, and the room of undecided ones with the steps that would decide
 // them.
 void report_room(const LearnerNode& node, Room& room_of, StepReport& report) {
-  report.tolerance = node.units.largest();
   if (node.room.empty() && report.cells.rounding == 0) return;
   const auto typical = report.cells.wrong > 0 ? typical_numbers(node) : std::vector<double>();
   for (std::size_t i = 0; i < node.verdicts.size(); ++i) {
@@ -184,16 +183,18 @@ StepReport report_of(const Interpretation& interpretation, std::size_t index, Ro
         std::ranges::count(node.submitted->cells, true, &Numeral::left_out));
   }
   const auto rank = [](Verdict one) { return one == Verdict::blank ? -1 : static_cast<int>(one); };
-  report.verdict =
-      node.verdicts.empty() ? Verdict::blank : std::ranges::max(node.verdicts, {}, rank);
+  const bool is_right = report.cells.correct == node.verdicts.size();
+  report.verdict = node.verdicts.empty() ? Verdict::blank
+                   : is_right            ? Verdict::correct
+                                         : std::ranges::max(node.verdicts, {}, rank);
   report.digits = node.units.decimals;
   report.basis = node.units.basis;
   report.precision = node.units.precision;
-  report.unit = node.units.largest();
+  report.tolerance = report.unit = node.units.largest();
   if (const std::string_view id = interpretation.convention_of(node); !id.empty())
     report.accepted_convention = id;
   report.rounded_constant = node.rounded_constant;
-  report_room(node, room, report);
+  if (!is_right) report_room(node, room, report);
   report.written = written_numbers(node);
   report.verdicts = node.verdicts;
   const bool has_bad_text = !node.submitted->bad_texts.empty();

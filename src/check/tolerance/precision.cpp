@@ -244,6 +244,7 @@ Precision detect_precision(const SubmittedArray& submitted, std::span<const doub
 
 void adopt_common_type(const Trace& trace, std::vector<SubmittedArray>& arrays) {
   const auto holds = [](const SubmittedArray& array, const Coarser& kind) {
+    if (array.precision == kind.precision) return true;
     const bool may_hold = array.precision == Precision::float32 ||
                           array.precision == Precision::float64 ||
                           (array.precision == Precision::digits && is_for_digits(kind));
