@@ -65,6 +65,7 @@ class Values {
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   bool are_stored() const { return !lazy_; }
+  bool shares(const Values& other) const { return data_ == other.data_ && lazy_ == other.lazy_; }
   std::size_t stored_size() const { return lazy_ ? 0 : size_; }
 
   const double* data() const { return lazy_ ? recomputed(0, size_) : data_; }

@@ -83,21 +83,24 @@ Range range_by_lines(const Call& call, std::span<const Bounds> operands, const T
   const bool down = is_columnwise(call);
   const std::size_t lines = down ? result.columns() : result.rows();
   const std::size_t length = down ? result.rows() : result.columns();
-  Cell<Interval> c{{.call = &call, .output = &result}, operands};
-  std::size_t& line = down ? c.column : c.row;
-  std::size_t& index = down ? c.row : c.column;
-  for (; c.matrix < result.matrices(); ++c.matrix) {
-    MutableMatrixView low = range.low.mutable_matrix(c.matrix);
-    MutableMatrixView high = range.high.mutable_matrix(c.matrix);
-    for (line = 0; line < lines; ++line) {
+  const std::span<double> lows = range.low.values.mutable_span();
+  const std::span<double> highs = range.high.values.mutable_span();
+  parallel_for(result.matrices() * lines, 1, length * length, [&](std::size_t l, std::size_t end) {
+    Cell<Interval> c{{.call = &call, .output = &result}, operands};
+    std::size_t& index = down ? c.row : c.column;
+    for (; l < end; ++l) {
+      c.matrix = l / lines;
+      (down ? c.column : c.row) = l % lines;
+      index = 0;
       const auto cell_of = cells_of_line(c);
-      for (index = 0; index < length; ++index) {
+      for (; index < length; ++index) {
+        const std::size_t i = result.index(c.matrix, c.row, c.column);
         const Interval cell = cell_of(c);
-        low(c.row, c.column) = cell.low;
-        high(c.row, c.column) = cell.high;
+        lows[i] = cell.low;
+        highs[i] = cell.high;
       }
     }
-  }
+  });
   return range;
 }
 

@@ -42,17 +42,25 @@ void add_to_each_row(std::span<double> matrix, std::span<const double> bias) {
 // Intervals as midpoints, the midpoints' magnitudes, and radii.
 struct MidRadius {
   Tensor middle, size, radius;
-  bool exact, finite;  // no radius anywhere; nothing infinite
+  bool exact;          // no radius anywhere
+  bool finite = true;  // nothing infinite
 
-  explicit MidRadius(const Bounds& bounds) {
-    const Tensor& like = *bounds.low;
-    const auto low = bounds.low->array();
-    const auto high = bounds.high->array();
-    middle = with_numbers(like, low + (high - low) / 2);
-    size = with_numbers(like, xt::abs(middle.array()));
-    radius = with_numbers(like, xt::maximum(high - middle.array(), middle.array() - low));
-    exact = std::ranges::all_of(radius.values, [](double r) { return r == 0; });
-    finite = std::ranges::all_of(radius.values, [](double r) { return std::isfinite(r); });
+  explicit MidRadius(const Bounds& bounds)
+      : middle(*bounds.low), exact(middle.values.shares(bounds.high->values)) {
+    if (!exact) {
+      const auto low = bounds.low->array();
+      const auto high = bounds.high->array();
+      middle = with_numbers(middle, low + (high - low) / 2);
+      radius = with_numbers(middle, xt::maximum(high - middle.array(), middle.array() - low));
+      exact = std::ranges::all_of(radius.values, [](double r) { return r == 0; });
+    }
+    (exact ? middle : radius).values.for_each_piece([&](std::span<const double> piece) {
+      finite = finite && all_finite(piece);
+    });
+    size = middle;
+    size.values = Values::lazy(middle.values, middle.columns(), [](auto, std::span<double> line) {
+      for (double& x : line) x = std::abs(x);
+    });
   }
 };
 
@@ -154,8 +162,9 @@ std::optional<Range> product_range(const Call& call, std::span<const Bounds> ope
   for (; at.matrix < result.matrices(); ++at.matrix) {
     const auto times = [&](const Tensor& left, const Tensor& other) {
       Matrix out = Matrix::from_shape({size.rows, size.columns});
-      multiply(left.cells(at.matrix_index(0)), other.cells(at.matrix_index(1)),
-               std::span(out.storage()), size, right);
+      multiply(left.cells(at.matrix_index(0)), other.values,
+               at.matrix_index(1) * other.rows() * other.columns(), std::span(out.storage()), size,
+               right);
       return out;
     };
     const Matrix middle = times(a.middle, b.middle);

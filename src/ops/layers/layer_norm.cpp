@@ -36,23 +36,28 @@ class LayerNormBounds {
       squares += radius_.back() * radius_.back();
     }
     // A row's deviation changes by at most the root mean square of its changes.
-    const double root = deviation(middle_, eps_);
+    mean_ = mean_of(middle_);
+    deviation_ = deviation(middle_, eps_);
     const double change = std::sqrt(squares / width());
-    root_ = {std::max(std::sqrt(eps_), root - change), root + change};
+    root_ = {std::max(std::sqrt(eps_), deviation_ - change), deviation_ + change};
     for (std::size_t j = 0; j < row_.size(); ++j) cells_.push_back(cell_bounds(j));
   }
 
   Interval range(std::size_t i) const {
     if (!std::isfinite(root_.high) || root_.low <= 0) return cells_[i];
-    double most = 0;
-    double least = 0;
-    for (std::size_t j = 0; j < row_.size(); ++j) {
-      const Interval s = slope(i, j);
-      most += std::max(std::abs(s.low), std::abs(s.high)) * radius_[j];
-      least += std::max(s.low, -s.high) * radius_[j];  // negative if the sign is uncertain
-    }
-    const double centre = cell(middle_, i);
-    Interval safe = meet(cells_[i], {centre - most, centre + most});
+    std::vector<double> mosts(row_.size()), leasts(row_.size());
+    const auto add_move = [most = mosts.data(), least = leasts.data(), cells = cells_.data(),
+                           radius = radius_.data(), own = cells_[i], root = root_,
+                           n = width()](std::size_t j, double self) {
+      const Interval s = slope(own, cells[j], root, n, self);
+      most[j] = std::max(std::abs(s.low), std::abs(s.high)) * radius[j];
+      least[j] = std::max(s.low, -s.high) * radius[j];  // negative if the sign is uncertain
+    };
+    for (std::size_t j = 0; j < row_.size(); ++j) add_move(j, 0);
+    add_move(i, 1);
+    const double most = std::reduce(mosts.begin(), mosts.end());
+    const double least = std::reduce(leasts.begin(), leasts.end());
+    Interval safe = meet(cells_[i], {centre(i) - most, centre(i) + most});
     constexpr double near = 1.4;  // 1.5 is allowed
     if (most <= near * least) return safe;
     return meet(safe, search_range(i));
@@ -60,9 +65,7 @@ class LayerNormBounds {
 
  private:
   double width() const { return static_cast<double>(row_.size()); }
-  double cell(const std::vector<double>& x, std::size_t i) const {
-    return (x[i] - mean_of(x)) / deviation(x, eps_);
-  }
+  double centre(std::size_t i) const { return (middle_[i] - mean_) / deviation_; }
 
   // No cell is farther from 0 than √(n - 1).
   Interval cell_bounds(std::size_t i) const {
@@ -75,32 +78,36 @@ class LayerNormBounds {
     return meet(above / root_, {-most, most});
   }
 
-  Interval slope(std::size_t i, std::size_t j) const {
-    const Interval own = (i == j ? 1.0 : 0.0) - 1 / width();
-    return (own - cells_[i] * cells_[j] / width()) / root_;
+  // In plain arithmetic, which vectorises: it is called for each pair of a row's cells.
+  static Interval slope(Interval x, Interval y, Interval root, double n, double self) {
+    const double least = std::min(std::min(x.low * y.low, x.low * y.high),
+                                  std::min(x.high * y.low, x.high * y.high));
+    const double most = std::max(std::max(x.low * y.low, x.low * y.high),
+                                 std::max(x.high * y.low, x.high * y.high));
+    const double low = self - (1 + most) / n;
+    const double high = self - (1 + least) / n;
+    return {low / (low < 0 ? root.low : root.high), high / (high < 0 ? root.high : root.low)};
   }
 
   // For boxes so wide that slopes change sign: a coordinate search from the middle for a local
   // extreme, with a fifth added in case it missed a higher one.
   Interval search_range(std::size_t i) const {
-    const double centre = cell(middle_, i);
-    const double up = extreme_value(i, 1) - centre;
-    const double down = centre - extreme_value(i, -1);
+    const double up = extreme_value(i, 1) - centre(i);
+    const double down = centre(i) - extreme_value(i, -1);
     constexpr double to_be_safe = 1.2;
-    return {centre - to_be_safe * down, centre + to_be_safe * up};
+    return {centre(i) - to_be_safe * down, centre(i) + to_be_safe * up};
   }
 
   double extreme_value(std::size_t i, double way) const {
     constexpr int most_rounds = 30;
-    const double shift = mean_of(middle_);  // sums of differences from it lose no digits
-    double best = way * cell(middle_, i);
+    double best = way * centre(i);
     for (const bool from_corner : {false, true}) {
       std::vector<double> x;
-      double sum = 0;
+      double sum = 0;  // of differences from the mean: those lose no digits
       double squares = 0;
       for (std::size_t j = 0; j < row_.size(); ++j) {
         const double corner = (j == i) == (way > 0) ? row_[j].high : row_[j].low;
-        x.push_back((from_corner ? corner : middle_[j]) - shift);
+        x.push_back((from_corner ? corner : middle_[j]) - mean_);
         sum += x[j];
         squares += x[j] * x[j];
       }
@@ -117,10 +124,10 @@ class LayerNormBounds {
         for (std::size_t j = 0; j < x.size(); ++j) {
           double chosen = x[j];
           for (const double tried : {row_[j].low, row_[j].high, middle_[j]}) {
-            const double there = height_with(j, tried - shift);
+            const double there = height_with(j, tried - mean_);
             if (there <= height) continue;
             height = there;
-            chosen = tried - shift;
+            chosen = tried - mean_;
           }
           sum += chosen - x[j];
           squares += chosen * chosen - x[j] * x[j];
@@ -136,6 +143,7 @@ class LayerNormBounds {
   std::vector<Interval> row_;
   double eps_;
   std::vector<double> middle_, radius_;
+  double mean_ = 0, deviation_ = 0;  // of the middle
   Interval sum_ = 0.0;
   Interval root_;                // √(variance + ε)
   std::vector<Interval> cells_;  // bounds of each cell, safe but wide
