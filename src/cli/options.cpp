@@ -57,6 +57,50 @@ void add_maps_of(const std::string& file, std::vector<NameMap>& maps) {
   }
 }
 
+// An error message, or empty if the text is a list of ids.
+std::string check_id_list(const std::string& text) {
+  for (const std::string_view word : split(text, ',')) {
+    const auto id = parse_number<std::uint32_t>(trimmed(word));
+    if (!id)
+      return fmt::format("\"{}\" is not an id; write whole numbers with commas: 3,1,4", word);
+  }
+  return {};
+}
+
+std::string check_targets(const std::string& text) {
+  const std::string fault = trimmed(text) == "next" ? "" : check_id_list(text);
+  return fault.empty() ? fault : fault + ", or next";
+}
+
+std::vector<std::size_t> ids_in(const std::string& list) {
+  return mapped(split(list, ','), [](std::string_view word) {
+    return parse_number<std::size_t>(trimmed(word)).value();
+  });
+}
+
+// What a model's files may not tell.
+void add_model_settings(CLI::App& app, ModelSettings& settings) {
+  add_value(app, "--tokenizer", settings.tokenizer, "PATH",
+            "The model's tokenizer.json, or the directory of vocab.json and merges.txt")
+      ->check(check_path);
+  // CLI11's delimiter would drop an empty token, which is refused when it is read.
+  const auto read_words = [&words = settings.vocabulary](const std::vector<std::string>& lists) {
+    for (const std::string& list : lists) {
+      for (const std::string_view word : split(list, ',')) words.emplace_back(word);
+    }
+  };
+  app.add_option_function<std::vector<std::string>>(
+         "--vocabulary", read_words, "The model's tokens in the order of their ids, from 0: A,B,C")
+      ->type_name("LIST")
+      ->allow_extra_args(false);
+  add_number(app, "--model-heads", settings.heads, count_from(1),
+             "Heads of a layer, if the model's file does not say");
+  const auto names = mapped<std::string>(families(), &Family::name);
+  add_value(app, "--family", settings.family, "NAME",
+            fmt::format("The model's family, if the file does not say: {}", fmt::join(names, ", ")))
+      ->check(one_of(names));
+}
+
 }  // namespace
 
 void add_name_options(CLI::App& app, NameChoice& choice) {
@@ -119,54 +163,6 @@ std::vector<std::string> option_names(const CLI::Option& option) {
   if (names.empty()) names.push_back(option.get_name());
   return names;
 }
-
-namespace {
-
-// An error message, or empty if the text is a list of ids.
-std::string check_id_list(const std::string& text) {
-  for (const std::string_view word : split(text, ',')) {
-    const auto id = parse_number<std::uint32_t>(trimmed(word));
-    if (!id)
-      return fmt::format("\"{}\" is not an id; write whole numbers with commas: 3,1,4", word);
-  }
-  return {};
-}
-
-std::string check_targets(const std::string& text) {
-  const std::string fault = trimmed(text) == "next" ? "" : check_id_list(text);
-  return fault.empty() ? fault : fault + ", or next";
-}
-
-std::vector<std::size_t> ids_in(const std::string& list) {
-  return mapped(split(list, ','), [](std::string_view word) {
-    return parse_number<std::size_t>(trimmed(word)).value();
-  });
-}
-
-// What a model's files may not tell.
-void add_model_settings(CLI::App& app, ModelSettings& settings) {
-  add_value(app, "--tokenizer", settings.tokenizer, "PATH",
-            "The model's tokenizer.json, or the directory of vocab.json and merges.txt")
-      ->check(check_path);
-  // CLI11's delimiter would drop an empty token, which is refused when it is read.
-  const auto read_words = [&words = settings.vocabulary](const std::vector<std::string>& lists) {
-    for (const std::string& list : lists) {
-      for (const std::string_view word : split(list, ',')) words.emplace_back(word);
-    }
-  };
-  app.add_option_function<std::vector<std::string>>(
-         "--vocabulary", read_words, "The model's tokens in the order of their ids, from 0: A,B,C")
-      ->type_name("LIST")
-      ->allow_extra_args(false);
-  add_number(app, "--model-heads", settings.heads, count_from(1),
-             "Heads of a layer, if the model's file does not say");
-  const auto names = mapped<std::string>(families(), &Family::name);
-  add_value(app, "--family", settings.family, "NAME",
-            fmt::format("The model's family, if the file does not say: {}", fmt::join(names, ", ")))
-      ->check(one_of(names));
-}
-
-}  // namespace
 
 void add_lesson_options(CLI::App& app, LessonSelection& choice) {
   app.add_option("LESSON", choice.name,

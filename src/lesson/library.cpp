@@ -151,46 +151,6 @@ LoadedLesson with_changes(std::shared_ptr<const LoadedLesson> own, const LessonC
   return changed(std::move(own), std::move(recipe), std::move(evaluation.trace));
 }
 
-}  // namespace
-
-Recipe recipe_of(const LoadedLesson& loaded) {
-  Recipe recipe = loaded.lesson.recipe;
-  recipe.givens = loaded.trace.givens;
-  return recipe;
-}
-
-std::span<const LessonGroup> lesson_groups() {
-  static constexpr LessonGroup groups[] = {
-      {"Start here", "the-fat-cat"},   {"Why and how", "why-scale"},
-      {"Full size", "multi-head-512"}, {"Meaning", "fluffy-blue-creature"},
-      {"Newer models", "rope"},        {"Training", "way-back"},
-  };
-  return groups;
-}
-
-ParsedLesson find_lesson(const std::string& name_or_path) {
-  for (const BuiltInLesson& lesson : built_in_lessons()) {
-    if (lesson.name == name_or_path) {
-      return read_lesson(lesson.toml, std::string(lesson.name), LessonFiles(built_in_files()));
-    }
-  }
-  const std::filesystem::path path(name_or_path);
-  std::error_code ignored;
-  const bool looks_like_path =
-      name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".toml");
-  if (!looks_like_path && !std::filesystem::exists(path, ignored)) refuse_name(name_or_path);
-  return read_lesson(read_bytes(path, largest_lesson), name_or_path, path.parent_path());
-}
-
-LoadedLesson load_lesson(const std::string& name_or_path, const LessonChanges& changes,
-                         const RequestedSteps& wanted) {
-  if (!changes.text && !changes.change_numbers()) return load_as_written(name_or_path, wanted);
-  return with_changes(std::make_shared<const LoadedLesson>(load_as_written(name_or_path, wanted)),
-                      changes, wanted);
-}
-
-namespace {
-
 // Adds the changed steps, which may be in a later layer.
 RequestedSteps with_changed(RequestedSteps wanted, const LessonChanges& changes) {
   if (wanted.empty()) return wanted;
@@ -233,6 +193,42 @@ LoadedLesson evaluate_lesson(Lesson lesson, const LessonChanges& changes,
 }
 
 }  // namespace
+
+Recipe recipe_of(const LoadedLesson& loaded) {
+  Recipe recipe = loaded.lesson.recipe;
+  recipe.givens = loaded.trace.givens;
+  return recipe;
+}
+
+std::span<const LessonGroup> lesson_groups() {
+  static constexpr LessonGroup groups[] = {
+      {"Start here", "the-fat-cat"},   {"Why and how", "why-scale"},
+      {"Full size", "multi-head-512"}, {"Meaning", "fluffy-blue-creature"},
+      {"Newer models", "rope"},        {"Training", "way-back"},
+  };
+  return groups;
+}
+
+ParsedLesson find_lesson(const std::string& name_or_path) {
+  for (const BuiltInLesson& lesson : built_in_lessons()) {
+    if (lesson.name == name_or_path) {
+      return read_lesson(lesson.toml, std::string(lesson.name), LessonFiles(built_in_files()));
+    }
+  }
+  const std::filesystem::path path(name_or_path);
+  std::error_code ignored;
+  const bool looks_like_path =
+      name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".toml");
+  if (!looks_like_path && !std::filesystem::exists(path, ignored)) refuse_name(name_or_path);
+  return read_lesson(read_bytes(path, largest_lesson), name_or_path, path.parent_path());
+}
+
+LoadedLesson load_lesson(const std::string& name_or_path, const LessonChanges& changes,
+                         const RequestedSteps& wanted) {
+  if (!changes.text && !changes.change_numbers()) return load_as_written(name_or_path, wanted);
+  return with_changes(std::make_shared<const LoadedLesson>(load_as_written(name_or_path, wanted)),
+                      changes, wanted);
+}
 
 LoadedLesson continue_lesson(const std::string& name_or_path, const LessonChanges& changes,
                              std::size_t new_tokens) {

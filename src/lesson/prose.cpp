@@ -262,6 +262,19 @@ std::string_view without_gaps(std::string_view text) {
   return text;
 }
 
+// Returns "h0.scores" from "h0.scores[cat,fat]:2" and from "h0.scores.shape".
+std::string_view name_looked_up(std::string_view inside) {
+  inside = changes_in(inside).inside;
+  const std::size_t end = inside.find_first_of("[:");
+  if (end != std::string_view::npos && inside[end] == '[') return inside.substr(0, end);
+  inside = inside.substr(0, end);
+  const std::size_t dot = inside.rfind('.');
+  const bool is_of =
+      dot != std::string_view::npos && (statistic_in(inside).statistic ||
+                                        inside.ends_with(".shape") || guesses_in(inside).count > 0);
+  return is_of ? inside.substr(0, dot) : inside;
+}
+
 }  // namespace
 
 const Statistic* find_statistic(std::string_view name) {
@@ -306,23 +319,6 @@ std::vector<ProsePiece> pieces_of(std::string_view prose, const Trace& trace) {
       });
   return pieces;
 }
-
-namespace {
-
-// Returns "h0.scores" from "h0.scores[cat,fat]:2" and from "h0.scores.shape".
-std::string_view name_looked_up(std::string_view inside) {
-  inside = changes_in(inside).inside;
-  const std::size_t end = inside.find_first_of("[:");
-  if (end != std::string_view::npos && inside[end] == '[') return inside.substr(0, end);
-  inside = inside.substr(0, end);
-  const std::size_t dot = inside.rfind('.');
-  const bool is_of =
-      dot != std::string_view::npos && (statistic_in(inside).statistic ||
-                                        inside.ends_with(".shape") || guesses_in(inside).count > 0);
-  return is_of ? inside.substr(0, dot) : inside;
-}
-
-}  // namespace
 
 std::vector<std::string> names_in(std::string_view prose) {
   std::vector<std::string> names;

@@ -206,6 +206,52 @@ void refuse_unlisted(const SafetensorsEntry& entry, const std::filesystem::path&
                                          : "says it is in " + printable(found->second));
 }
 
+using Storage = Family::Storage;
+using Windows = FamilyTraits::Windows;
+
+constexpr FamilyTraits llama_traits{.longest = 2048};
+constexpr FamilyTraits mistral{.windows = Windows::all, .longest = 131072};
+constexpr FamilyTraits qwen2{.has_biases = true, .windows = Windows::late};
+constexpr FamilyTraits qwen3{.norms_queries_and_keys = true, .windows = Windows::late};
+constexpr FamilyTraits gemma{
+    .unit_offset = true, .scales_embeddings = true, .ties = true, .longest = 8192, .gate = "tanh"};
+constexpr FamilyTraits gemma2{.unit_offset = true,
+                              .scales_embeddings = true,
+                              .norms_after = true,
+                              .caps = true,
+                              .ties = true,
+                              .windows = Windows::alternating,
+                              .longest = 8192,
+                              .gate = "tanh"};
+
+// The names of LLaMA's relatives are their model_type in config.json.
+constexpr Family known_families[] = {
+    {"gpt2", Storage::in_out, "tanh"},              // Hugging Face's GPT-2: weights in × out
+    {"mingpt", Storage::out_in, "tanh"},            // minGPT: weights out × in, GELU by tanh
+    {"nanogpt", Storage::out_in, "erf"},            // nanoGPT: weights out × in, exact GELU
+    {"llama", Storage::out_in, "", &llama_traits},  // LLaMA 1 to 3
+    {"mistral", Storage::out_in, "", &mistral},     // Mistral: sliding windows
+    {"qwen2", Storage::out_in, "", &qwen2},         // Qwen2: biases of queries, keys and values
+    {"qwen3", Storage::out_in, "", &qwen3},         // Qwen3: norms of queries and keys
+    {"gemma", Storage::out_in, "", &gemma},         // Gemma 1: GELU, norms with 1 + gain
+    {"gemma2", Storage::out_in, "", &gemma2},       // Gemma 2: norms after each part, caps
+};
+
+// The first few tensor names, for messages.
+std::string names_met(const Weights& weights) {
+  std::vector<std::string> met;
+  constexpr std::size_t enough = 4;
+  for (const SafetensorsEntry& entry : weights.tensors()) {
+    if (met.size() < enough) met.push_back(printable(entry.name, longest_tensor_name));
+  }
+  return met.empty() ? "no tensor at all" : fmt::format("{}, …", fmt::join(met, ", "));
+}
+
+// Prefixes that programs put before the tensor names.
+constexpr std::string_view gpt_prefixes[] = {"transformer.", "", "model.transformer.",
+                                             "module.transformer.", "_orig_mod.transformer."};
+constexpr std::string_view llama_prefixes[] = {"model.", ""};
+
 }  // namespace
 
 bool is_model_index(const std::string& path) { return path.ends_with("safetensors.index.json"); }
@@ -317,41 +363,6 @@ Values Weights::values(const std::string& name, const Shape& shape, const Stride
   return values;
 }
 
-namespace {
-
-using Storage = Family::Storage;
-using Windows = FamilyTraits::Windows;
-
-constexpr FamilyTraits llama_traits{.longest = 2048};
-constexpr FamilyTraits mistral{.windows = Windows::all, .longest = 131072};
-constexpr FamilyTraits qwen2{.has_biases = true, .windows = Windows::late};
-constexpr FamilyTraits qwen3{.norms_queries_and_keys = true, .windows = Windows::late};
-constexpr FamilyTraits gemma{
-    .unit_offset = true, .scales_embeddings = true, .ties = true, .longest = 8192, .gate = "tanh"};
-constexpr FamilyTraits gemma2{.unit_offset = true,
-                              .scales_embeddings = true,
-                              .norms_after = true,
-                              .caps = true,
-                              .ties = true,
-                              .windows = Windows::alternating,
-                              .longest = 8192,
-                              .gate = "tanh"};
-
-// The names of LLaMA's relatives are their model_type in config.json.
-constexpr Family known_families[] = {
-    {"gpt2", Storage::in_out, "tanh"},              // Hugging Face's GPT-2: weights in × out
-    {"mingpt", Storage::out_in, "tanh"},            // minGPT: weights out × in, GELU by tanh
-    {"nanogpt", Storage::out_in, "erf"},            // nanoGPT: weights out × in, exact GELU
-    {"llama", Storage::out_in, "", &llama_traits},  // LLaMA 1 to 3
-    {"mistral", Storage::out_in, "", &mistral},     // Mistral: sliding windows
-    {"qwen2", Storage::out_in, "", &qwen2},         // Qwen2: biases of queries, keys and values
-    {"qwen3", Storage::out_in, "", &qwen3},         // Qwen3: norms of queries and keys
-    {"gemma", Storage::out_in, "", &gemma},         // Gemma 1: GELU, norms with 1 + gain
-    {"gemma2", Storage::out_in, "", &gemma2},       // Gemma 2: norms after each part, caps
-};
-
-}  // namespace
-
 std::span<const Family> families() { return known_families; }
 
 const SafetensorsEntry& matrix_of(const Weights& weights, const std::string& name) {
@@ -410,25 +421,6 @@ void refuse_unknown_tensors(const Weights& weights, const std::string& start, st
                          : fmt::format("; name it {}", *near));
   }
 }
-
-namespace {
-
-// The first few tensor names, for messages.
-std::string names_met(const Weights& weights) {
-  std::vector<std::string> met;
-  constexpr std::size_t enough = 4;
-  for (const SafetensorsEntry& entry : weights.tensors()) {
-    if (met.size() < enough) met.push_back(printable(entry.name, longest_tensor_name));
-  }
-  return met.empty() ? "no tensor at all" : fmt::format("{}, …", fmt::join(met, ", "));
-}
-
-// Prefixes that programs put before the tensor names.
-constexpr std::string_view gpt_prefixes[] = {"transformer.", "", "model.transformer.",
-                                             "module.transformer.", "_orig_mod.transformer."};
-constexpr std::string_view llama_prefixes[] = {"model.", ""};
-
-}  // namespace
 
 Architecture architecture_of(const Weights& weights, const Config& config,
                              const ArchitectureChoice& choice) {

@@ -61,35 +61,6 @@ const ConfigRule* rule_of(std::string_view key, std::span<const ConfigRule> rule
 // "rope_scaling.factor" is checked where its object is read; rules name only the object.
 std::string_view object_of(std::string_view key) { return key.substr(0, key.find('.')); }
 
-}  // namespace
-
-void refuse_unknown_config(const Config& config, std::span<const ConfigRule> rules,
-                           std::string_view kind) {
-  for (const Config::value_type& fact : config) {
-    const std::string& key = fact.first;  // Clang 14 can't capture structured bindings
-    const auto& entry = fact.second;
-    const ConfigRule* rule = rule_of(key, rules);
-    if (!rule && key.find('.') != key.npos) {
-      rule = rule_of(object_of(key), rules);
-      const bool is_read = contains(read_objects, object_of(key));
-      if (rule && rule->only.empty() && !is_read) refuse_entry(fact, "qkv knows no such object");
-    }
-    if (rule && (rule->only.empty() || entry.text == rule->only || entry.text == "null")) continue;
-    if (rule) refuse_entry(fact, rule->why);
-    const auto opens = [&](std::string_view object) { return key.starts_with(object); };
-    const bool is_idle =
-        contains(idle, key) || std::ranges::any_of(idle_objects, opens) || entry.text == "null";
-    if (is_idle || !entry.is_configured) continue;
-    const std::string near = suggest(key, {rules, &ConfigRule::key});
-    throw InputError("{}: qkv does not know what {} = {} does to {}{}", entry.where, printable(key),
-                     printable(entry.text), kind,
-                     near.empty() ? "; take it out if it changes none of the model's numbers"
-                                  : fmt::format("; did you mean \"{}\"?", near));
-  }
-}
-
-namespace {
-
 using Json = nlohmann::json;
 
 // Adds the values of a JSON object as texts; nested names get the object's name before them.
@@ -126,6 +97,31 @@ void add_config(const std::filesystem::path& path, Config& config) {
 }
 
 }  // namespace
+
+void refuse_unknown_config(const Config& config, std::span<const ConfigRule> rules,
+                           std::string_view kind) {
+  for (const Config::value_type& fact : config) {
+    const std::string& key = fact.first;  // Clang 14 can't capture structured bindings
+    const auto& entry = fact.second;
+    const ConfigRule* rule = rule_of(key, rules);
+    if (!rule && key.find('.') != key.npos) {
+      rule = rule_of(object_of(key), rules);
+      const bool is_read = contains(read_objects, object_of(key));
+      if (rule && rule->only.empty() && !is_read) refuse_entry(fact, "qkv knows no such object");
+    }
+    if (rule && (rule->only.empty() || entry.text == rule->only || entry.text == "null")) continue;
+    if (rule) refuse_entry(fact, rule->why);
+    const auto opens = [&](std::string_view object) { return key.starts_with(object); };
+    const bool is_idle =
+        contains(idle, key) || std::ranges::any_of(idle_objects, opens) || entry.text == "null";
+    if (is_idle || !entry.is_configured) continue;
+    const std::string near = suggest(key, {rules, &ConfigRule::key});
+    throw InputError("{}: qkv does not know what {} = {} does to {}{}", entry.where, printable(key),
+                     printable(entry.text), kind,
+                     near.empty() ? "; take it out if it changes none of the model's numbers"
+                                  : fmt::format("; did you mean \"{}\"?", near));
+  }
+}
 
 Config config_of(const Weights& weights, const std::optional<std::filesystem::path>& directory) {
   Config config;

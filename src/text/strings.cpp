@@ -41,75 +41,6 @@ std::string escaped(std::string_view word) {
   return text + "'";
 }
 
-}  // namespace
-
-std::string replace_all(std::string_view text, std::string_view what, std::string_view by) {
-  std::string result;
-  for (std::size_t at = text.find(what); at != text.npos; at = text.find(what)) {
-    result.append(text.substr(0, at)).append(by);
-    text.remove_prefix(at + what.size());
-  }
-  return result.append(text);
-}
-
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (std::size_t end = 0; end != text.npos; text.remove_prefix(std::min(end, text.size()))) {
-    end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    if (end != text.npos) ++end;
-  }
-  return parts;
-}
-
-std::string with_minus_signs(std::string_view text) {
-  std::string result;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool is_sign =
-        text[i] == '-' && may_precede_sign(text.substr(0, i)) && begins_number(text.substr(i + 1));
-    result += is_sign ? typeset_minus : text.substr(i, 1);
-  }
-  return result;
-}
-
-std::string shell_word(const std::string& word) {
-  constexpr std::string_view plain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./";
-  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
-  if (std::ranges::any_of(word, is_control)) return escaped(word);
-  return "'" + replace_all(word, "'", "'\\''") + "'";
-}
-
-void NameIndex::add(std::string name) {
-  places_.try_emplace(name, all_.size());
-  all_.push_back(std::move(name));
-}
-
-std::optional<std::size_t> NameIndex::place(std::string_view name) const {
-  const auto found = places_.find(name);
-  return found == places_.end() ? std::nullopt : std::optional(found->second);
-}
-
-bool matches(std::string_view pattern, std::string_view name) {
-  return fnmatch(std::string(pattern).c_str(), std::string(name).c_str(), FNM_NOESCAPE) == 0;
-}
-
-std::string pluralise(std::size_t count, std::string_view thing) {
-  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
-}
-
-// what() ends at the first zero byte: a message that quotes one would lose the rest.
-InputError::InputError(std::string message)
-    : std::runtime_error(replace_all(message, std::string_view("\0", 1), "\\0")) {}
-
-std::string on_one_line(std::string_view name) { return replace_all(name, "\n", "\\n"); }
-
-void refuse(std::string where, std::string_view why) {
-  throw InputError((on_one_line(where) + ": ").append(why));
-}
-
-namespace {
-
 /// Returns lower-case code points. Bytes that are not UTF-8 stand for themselves.
 std::u32string small_letters(std::string_view name) {
   const std::string text = lowercase(name);
@@ -176,6 +107,71 @@ std::string only_name_with(const std::u32string& wanted, std::span<const std::st
 }
 
 }  // namespace
+
+std::string replace_all(std::string_view text, std::string_view what, std::string_view by) {
+  std::string result;
+  for (std::size_t at = text.find(what); at != text.npos; at = text.find(what)) {
+    result.append(text.substr(0, at)).append(by);
+    text.remove_prefix(at + what.size());
+  }
+  return result.append(text);
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (std::size_t end = 0; end != text.npos; text.remove_prefix(std::min(end, text.size()))) {
+    end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end != text.npos) ++end;
+  }
+  return parts;
+}
+
+std::string with_minus_signs(std::string_view text) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool is_sign =
+        text[i] == '-' && may_precede_sign(text.substr(0, i)) && begins_number(text.substr(i + 1));
+    result += is_sign ? typeset_minus : text.substr(i, 1);
+  }
+  return result;
+}
+
+std::string shell_word(const std::string& word) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+  if (std::ranges::any_of(word, is_control)) return escaped(word);
+  return "'" + replace_all(word, "'", "'\\''") + "'";
+}
+
+void NameIndex::add(std::string name) {
+  places_.try_emplace(name, all_.size());
+  all_.push_back(std::move(name));
+}
+
+std::optional<std::size_t> NameIndex::place(std::string_view name) const {
+  const auto found = places_.find(name);
+  return found == places_.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool matches(std::string_view pattern, std::string_view name) {
+  return fnmatch(std::string(pattern).c_str(), std::string(name).c_str(), FNM_NOESCAPE) == 0;
+}
+
+std::string pluralise(std::size_t count, std::string_view thing) {
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+}
+
+// what() ends at the first zero byte: a message that quotes one would lose the rest.
+InputError::InputError(std::string message)
+    : std::runtime_error(replace_all(message, std::string_view("\0", 1), "\\0")) {}
+
+std::string on_one_line(std::string_view name) { return replace_all(name, "\n", "\\n"); }
+
+void refuse(std::string where, std::string_view why) {
+  throw InputError((on_one_line(where) + ": ").append(why));
+}
 
 std::string suggest(std::string_view wanted, const NameViews& names) {
   // A file may have thousands of unknown names, megabytes long, and each is compared with all.

@@ -130,6 +130,28 @@ void require_utf8(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) at += text_character(text, at).bytes;
 }
 
+std::string composed(std::string_view text) {
+  utf8proc_uint8_t* made = nullptr;
+  const auto size =
+      utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                   static_cast<utf8proc_ssize_t>(text.size()), &made,
+                   static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
+  if (size < 0) throw InputError("the text is not UTF-8; save it as UTF-8 and try again");
+  const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(made, &std::free);
+  return {reinterpret_cast<const char*>(made), static_cast<std::size_t>(size)};
+}
+
+std::vector<std::string> cut_before(std::string_view text, std::string_view mark) {
+  std::vector<std::string> words;
+  std::size_t begin = 0;
+  for (std::size_t at = text.find(mark, 1); at != text.npos; at = text.find(mark, at + 1)) {
+    words.emplace_back(text.substr(begin, at - begin));
+    begin = at;
+  }
+  if (begin < text.size()) words.emplace_back(text.substr(begin));
+  return words;
+}
+
 }  // namespace
 
 TokenRegex::TokenRegex(std::string_view written) {
@@ -186,32 +208,6 @@ const TokenRegex& gpt2_pattern() {
       R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)");
   return pattern;
 }
-
-namespace {
-
-std::string composed(std::string_view text) {
-  utf8proc_uint8_t* made = nullptr;
-  const auto size =
-      utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                   static_cast<utf8proc_ssize_t>(text.size()), &made,
-                   static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
-  if (size < 0) throw InputError("the text is not UTF-8; save it as UTF-8 and try again");
-  const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(made, &std::free);
-  return {reinterpret_cast<const char*>(made), static_cast<std::size_t>(size)};
-}
-
-std::vector<std::string> cut_before(std::string_view text, std::string_view mark) {
-  std::vector<std::string> words;
-  std::size_t begin = 0;
-  for (std::size_t at = text.find(mark, 1); at != text.npos; at = text.find(mark, at + 1)) {
-    words.emplace_back(text.substr(begin, at - begin));
-    begin = at;
-  }
-  if (begin < text.size()) words.emplace_back(text.substr(begin));
-  return words;
-}
-
-}  // namespace
 
 std::string PreTokenizer::prepared(std::string_view text, bool is_first) const {
   std::string result = normalises_nfc ? composed(text) : std::string(text);

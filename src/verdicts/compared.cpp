@@ -18,32 +18,6 @@ constexpr SamenessLabel words[] = {
     {Agreement::only_desired, "only_desired", "only in DESIRED"},
 };
 
-}  // namespace
-
-const SamenessLabel& sameness_label(Agreement agreement) {
-  return *std::ranges::find(words, agreement, &SamenessLabel::agreement);
-}
-
-bool has_compared_numbers(const ComparedStep& step) { return step.difference.elements > 0; }
-
-const Tensor& best_labelled_tensor(const ComparedStep& step) {
-  const Tensor& actual = step.actual->tensor;
-  const Tensor& desired = step.desired->tensor;
-  const auto is_named = [](const Tensor& tensor) {
-    return std::ranges::any_of(
-        tensor.axes, [](const Axis& axis) { return !axis.name.empty() || !axis.labels.empty(); });
-  };
-  if (is_named(actual) != is_named(desired)) return is_named(actual) ? actual : desired;
-  return actual.rank() < desired.rank() ? actual : desired;
-}
-
-std::string cell_name(const ComparedStep& step, std::size_t place) {
-  const Tensor& tensor = best_labelled_tensor(step);
-  return reference_text(cell_at(step.name, tensor, place), tensor, TokenLayout::rows);
-}
-
-namespace {
-
 // The unit in the last place of a number in the step's type.
 double last_place(const ComparedStep& step, double x) {
   for (const ComparedMatrix* side : {step.actual, step.desired}) {
@@ -52,39 +26,6 @@ double last_place(const ComparedStep& step, double x) {
   const PrecisionRule& rule = rule_of(step.precision);
   return std::ldexp(1, x == 0 ? rule.lowest : std::max(std::ilogb(x) - rule.bits, rule.lowest));
 }
-
-}  // namespace
-
-double largest_in_last_places(const ComparedStep& step) {
-  const std::span<const double> actual = step.actual->tensor.values;
-  const std::span<const double> desired = step.desired->tensor.values;
-  double largest = 0;
-  for (std::size_t i = 0; i < actual.size(); ++i) {
-    if (!std::isfinite(actual[i]) || !std::isfinite(desired[i])) continue;
-    const double unit = last_place(step, std::max(std::abs(actual[i]), std::abs(desired[i])));
-    largest = std::max(largest, std::abs(actual[i] - desired[i]) / unit);
-  }
-  return largest;
-}
-
-Coverage coverage_of(const Comparison& comparison, const ComparedSide& actual) {
-  Coverage coverage;
-  const bool ours_is_actual = actual.is_lesson;
-  for (const ComparedStep& step : comparison.steps) {
-    if (!is_missing(step.agreement)) {
-      ++coverage.compared;
-    } else if ((step.agreement == Agreement::only_actual) == ours_is_actual) {
-      // The arrays of a run may lack a model's weights, which are hundreds of givens.
-      const bool is_given = (step.actual != nullptr ? step.actual : step.desired)->is_given;
-      if (!is_given) coverage.missing.push_back(step.name);
-    } else {
-      coverage.unknown.push_back(step.name);
-    }
-  }
-  return coverage;
-}
-
-namespace {
 
 /// "rtol=1e-3, atol=1e-5"
 std::string tolerance_text(const ComparedStep& step) {
@@ -464,6 +405,57 @@ std::string wrapped_lines(std::string_view lines, std::size_t width) {
 }
 
 }  // namespace
+
+const SamenessLabel& sameness_label(Agreement agreement) {
+  return *std::ranges::find(words, agreement, &SamenessLabel::agreement);
+}
+
+bool has_compared_numbers(const ComparedStep& step) { return step.difference.elements > 0; }
+
+const Tensor& best_labelled_tensor(const ComparedStep& step) {
+  const Tensor& actual = step.actual->tensor;
+  const Tensor& desired = step.desired->tensor;
+  const auto is_named = [](const Tensor& tensor) {
+    return std::ranges::any_of(
+        tensor.axes, [](const Axis& axis) { return !axis.name.empty() || !axis.labels.empty(); });
+  };
+  if (is_named(actual) != is_named(desired)) return is_named(actual) ? actual : desired;
+  return actual.rank() < desired.rank() ? actual : desired;
+}
+
+std::string cell_name(const ComparedStep& step, std::size_t place) {
+  const Tensor& tensor = best_labelled_tensor(step);
+  return reference_text(cell_at(step.name, tensor, place), tensor, TokenLayout::rows);
+}
+
+double largest_in_last_places(const ComparedStep& step) {
+  const std::span<const double> actual = step.actual->tensor.values;
+  const std::span<const double> desired = step.desired->tensor.values;
+  double largest = 0;
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    if (!std::isfinite(actual[i]) || !std::isfinite(desired[i])) continue;
+    const double unit = last_place(step, std::max(std::abs(actual[i]), std::abs(desired[i])));
+    largest = std::max(largest, std::abs(actual[i] - desired[i]) / unit);
+  }
+  return largest;
+}
+
+Coverage coverage_of(const Comparison& comparison, const ComparedSide& actual) {
+  Coverage coverage;
+  const bool ours_is_actual = actual.is_lesson;
+  for (const ComparedStep& step : comparison.steps) {
+    if (!is_missing(step.agreement)) {
+      ++coverage.compared;
+    } else if ((step.agreement == Agreement::only_actual) == ours_is_actual) {
+      // The arrays of a run may lack a model's weights, which are hundreds of givens.
+      const bool is_given = (step.actual != nullptr ? step.actual : step.desired)->is_given;
+      if (!is_given) coverage.missing.push_back(step.name);
+    } else {
+      coverage.unknown.push_back(step.name);
+    }
+  }
+  return coverage;
+}
 
 std::string compared_text(const Comparison& comparison, const ComparedSide& actual,
                           const ComparedSide& desired, const CompareStyle& style) {

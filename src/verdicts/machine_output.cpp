@@ -59,45 +59,6 @@ std::string_view verdict_of(const CheckedPath& one, const Rubric& rubric) {
   return outcome_name(is_part ? Outcome::correct : one.report->outcome);
 }
 
-}  // namespace
-
-std::string checked_line(const CheckedPath& one, const Rubric& rubric) {
-  std::string text = sanitise(one.path) + ": ";
-  if (!one.report) return text + "can't be read\n";
-  text += outcome_name(one.report->outcome);
-  if (const StepReport* step = one.report->first_wrong_step()) {
-    const std::string ids = mistake_ids(step);
-    text += fmt::format(" at {}{}", step->step, ids.empty() ? "" : " (" + ids + ")");
-  } else if (const auto undecided = undecided_steps(*one.report); !undecided.empty()) {
-    text += " at " + undecided.front()->step;
-  }
-  const bool is_part = std::ranges::any_of(
-      one.report->steps, [](const StepReport& step) { return step.left_out > 0; });
-  const StepMarks total = total_of(rubric.of(*one.report));
-  return text + fmt::format(", {} of {} marks{}\n", total.marks, total.of,
-                            is_part ? " (of a part: --summary csv and the sheet's options)" : "");
-}
-
-std::string summary_csv(const std::vector<CheckedPath>& all, const Rubric& rubric) {
-  std::string text = "submission,student,verdict,marks,of,first_wrong,mistakes,reason";
-  for (const Step& step : rubric.trace().steps) text += "," + step.name;
-  text += "\n";
-  for (const CheckedPath& one : all) {
-    const Marks marks = one.report ? rubric.of(*one.report) : rubric.nothing();
-    const StepMarks total = total_of(marks);
-    const StepReport* wrong = one.report ? one.report->first_wrong_step() : nullptr;
-    text += fmt::format("{},,{},{},{},{},{},{}", csv::label_cell(one.path), verdict_of(one, rubric),
-                        total.marks, total.of, csv::label_cell(wrong ? wrong->step : ""),
-                        csv::label_cell(mistake_ids(wrong)),
-                        csv::label_cell(reason_of(one, marks, rubric)));
-    for (const StepMarks& step : marks.steps) text += fmt::format(",{}", in_hundredths(step.marks));
-    text += "\n";
-  }
-  return text;
-}
-
-namespace {
-
 using Json = nlohmann::ordered_json;
 
 // Longer arithmetic is elided; `qkv explain` shows it in full.
@@ -254,6 +215,41 @@ Json step_json(const ComparedStep& step, const Trace& own) {
 }
 
 }  // namespace
+
+std::string checked_line(const CheckedPath& one, const Rubric& rubric) {
+  std::string text = sanitise(one.path) + ": ";
+  if (!one.report) return text + "can't be read\n";
+  text += outcome_name(one.report->outcome);
+  if (const StepReport* step = one.report->first_wrong_step()) {
+    const std::string ids = mistake_ids(step);
+    text += fmt::format(" at {}{}", step->step, ids.empty() ? "" : " (" + ids + ")");
+  } else if (const auto undecided = undecided_steps(*one.report); !undecided.empty()) {
+    text += " at " + undecided.front()->step;
+  }
+  const bool is_part = std::ranges::any_of(
+      one.report->steps, [](const StepReport& step) { return step.left_out > 0; });
+  const StepMarks total = total_of(rubric.of(*one.report));
+  return text + fmt::format(", {} of {} marks{}\n", total.marks, total.of,
+                            is_part ? " (of a part: --summary csv and the sheet's options)" : "");
+}
+
+std::string summary_csv(const std::vector<CheckedPath>& all, const Rubric& rubric) {
+  std::string text = "submission,student,verdict,marks,of,first_wrong,mistakes,reason";
+  for (const Step& step : rubric.trace().steps) text += "," + step.name;
+  text += "\n";
+  for (const CheckedPath& one : all) {
+    const Marks marks = one.report ? rubric.of(*one.report) : rubric.nothing();
+    const StepMarks total = total_of(marks);
+    const StepReport* wrong = one.report ? one.report->first_wrong_step() : nullptr;
+    text += fmt::format("{},,{},{},{},{},{},{}", csv::label_cell(one.path), verdict_of(one, rubric),
+                        total.marks, total.of, csv::label_cell(wrong ? wrong->step : ""),
+                        csv::label_cell(mistake_ids(wrong)),
+                        csv::label_cell(reason_of(one, marks, rubric)));
+    for (const StepMarks& step : marks.steps) text += fmt::format(",{}", in_hundredths(step.marks));
+    text += "\n";
+  }
+  return text;
+}
 
 std::string checked_json(const std::vector<CheckedPath>& all, const Lesson& lesson,
                          Answers answers) {

@@ -224,6 +224,44 @@ void remove_stale_temporaries(const fs::path& directory) {
   }
 }
 
+using namespace std::chrono_literals;
+
+// Another export takes a moment; one that hangs must not block others for long.
+constexpr auto max_lock_wait = 10s;
+constexpr auto retry_delay = 10ms;
+
+// The directories whose entries change when `path` is created, the lowest first.
+std::vector<fs::path> parents_to_change(const fs::path& path) {
+  std::vector<fs::path> parents;
+  std::error_code ignored;
+  fs::path rest = path.has_filename() ? path : path.parent_path();
+  while (!rest.empty() && !fs::exists(fs::symlink_status(rest, ignored))) {
+    rest = rest.parent_path();
+    parents.push_back(rest);
+  }
+  return parents;
+}
+
+// A rename would replace a pipe or a device, too, but no export created it.
+void refuse_in_the_way(const fs::path& path) {
+  struct stat status = {};
+  if (::lstat(path.c_str(), &status) != 0) return;
+  if (S_ISREG(status.st_mode) || S_ISLNK(status.st_mode)) return;
+  refuse(path, S_ISDIR(status.st_mode)
+                   ? "a directory is in the way of this file: remove it or name another directory"
+                   : "a pipe or a device is in the way of this file: remove it or name another "
+                     "directory");
+}
+
+// Without a manifest, an interrupted export is not taken for a complete one.
+void remove_manifest(const Directory& directory) {
+  const fs::path list = directory.path() / manifest_name;
+  if (::unlink(list.c_str()) == 0) return directory.sync();
+  if (errno == ENOENT) return;
+  refuse(list, "the list of an earlier export cannot be removed: {}; nothing was written",
+         std::strerror(errno));
+}
+
 }  // namespace
 
 int write_all(int descriptor, std::string_view bytes) {
@@ -273,48 +311,6 @@ void write_atomically(const fs::path& path, const ContentWriter& content) {
 void write_atomically(const fs::path& path, std::string_view bytes) {
   write_atomically(path, [bytes](const Sink& sink) { sink(bytes); });
 }
-
-namespace {
-
-using namespace std::chrono_literals;
-
-// Another export takes a moment; one that hangs must not block others for long.
-constexpr auto max_lock_wait = 10s;
-constexpr auto retry_delay = 10ms;
-
-// The directories whose entries change when `path` is created, the lowest first.
-std::vector<fs::path> parents_to_change(const fs::path& path) {
-  std::vector<fs::path> parents;
-  std::error_code ignored;
-  fs::path rest = path.has_filename() ? path : path.parent_path();
-  while (!rest.empty() && !fs::exists(fs::symlink_status(rest, ignored))) {
-    rest = rest.parent_path();
-    parents.push_back(rest);
-  }
-  return parents;
-}
-
-// A rename would replace a pipe or a device, too, but no export created it.
-void refuse_in_the_way(const fs::path& path) {
-  struct stat status = {};
-  if (::lstat(path.c_str(), &status) != 0) return;
-  if (S_ISREG(status.st_mode) || S_ISLNK(status.st_mode)) return;
-  refuse(path, S_ISDIR(status.st_mode)
-                   ? "a directory is in the way of this file: remove it or name another directory"
-                   : "a pipe or a device is in the way of this file: remove it or name another "
-                     "directory");
-}
-
-// Without a manifest, an interrupted export is not taken for a complete one.
-void remove_manifest(const Directory& directory) {
-  const fs::path list = directory.path() / manifest_name;
-  if (::unlink(list.c_str()) == 0) return directory.sync();
-  if (errno == ENOENT) return;
-  refuse(list, "the list of an earlier export cannot be removed: {}; nothing was written",
-         std::strerror(errno));
-}
-
-}  // namespace
 
 Directory::Directory(fs::path path)
     : path_(std::move(path)),

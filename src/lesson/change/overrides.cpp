@@ -88,40 +88,6 @@ void set_operands(Recipe& recipe, StepRecipe& step, std::string_view list) {
   step.of = step.operation->operands_for_layout(std::move(of), recipe.token_layout);
 }
 
-}  // namespace
-
-bool set_option(Recipe& recipe, std::string_view change) {
-  const auto wanted = option_change_in(recipe, change);
-  if (!wanted) return false;
-  const bool is_pattern = wanted->step.find('*') != std::string_view::npos;
-  bool any = false;
-  for (StepRecipe& step : recipe.steps) {
-    if (!matches(wanted->step, step.name)) continue;
-    const OptionRule* rule = find_by(step.operation->options, wanted->key, &OptionRule::name);
-    const bool has_operands = wanted->key == operands_key;
-    if (!rule && is_pattern && !has_operands) continue;
-    if (!rule && !has_operands) refuse_key(step, wanted->key);
-    if (rule) {
-      set_value(step, *rule, wanted->value, recipe.token_layout);
-    } else {
-      set_operands(recipe, step, wanted->value);
-    }
-    any = true;
-  }
-  if (is_pattern && !any) {
-    throw InputError("--set {}: no step of that name has an option \"{}\"", printable(wanted->step),
-                     printable(wanted->key));
-  }
-  return any;
-}
-
-std::string_view set_name(const Recipe& recipe, std::string_view change) {
-  const auto option = option_change_in(recipe, change);
-  return option ? option->step : trimmed(change.substr(0, change.find_first_of("[=")));
-}
-
-namespace {
-
 bool is_changed(const std::string& name, const Trace& own, const Trace& now) {
   const Tensor* before = own.find(name);
   const Tensor* after = now.find(name);
@@ -145,31 +111,6 @@ bool is_other_work(const Step& step, const Trace& own) {
   const Step* before = own.find_step(step.name);
   return before && (before->of != step.of || before->options.all() != step.options.all());
 }
-
-}  // namespace
-
-Lesson without_stale_prose(Lesson lesson, const Trace& own, const Trace& now) {
-  lesson.changed = true;
-  const auto is_own = [&](const std::string& name) { return !is_changed(name, own, now); };
-  for (const Step& step : now.steps) {
-    StepText& words = lesson.texts[step.number - 1];
-    if (is_other_work(step, own)) {
-      words.title.clear();
-      words.say.text.clear();
-      words.notice.text.clear();
-      continue;
-    }
-    if (!is_untrue(words, step, own, now)) continue;
-    if (!words.general) words.title = words.otherwise.title;
-    words.say.text = still_true(words.say.text, words.general, now, is_own);
-    if (words.say.text.empty()) words.say.text = words.otherwise.say;
-    words.notice.text = still_true(words.notice.text, words.general, now, is_own);
-    if (words.notice.text.empty()) words.notice.text = words.otherwise.notice;
-  }
-  return lesson;
-}
-
-namespace {
 
 double set_value(const std::string& change, std::string_view written) {
   const std::string_view text = trimmed(written);
@@ -227,6 +168,57 @@ Given& given_of(Recipe& recipe, std::string_view option, std::string_view name, 
 }
 
 }  // namespace
+
+bool set_option(Recipe& recipe, std::string_view change) {
+  const auto wanted = option_change_in(recipe, change);
+  if (!wanted) return false;
+  const bool is_pattern = wanted->step.find('*') != std::string_view::npos;
+  bool any = false;
+  for (StepRecipe& step : recipe.steps) {
+    if (!matches(wanted->step, step.name)) continue;
+    const OptionRule* rule = find_by(step.operation->options, wanted->key, &OptionRule::name);
+    const bool has_operands = wanted->key == operands_key;
+    if (!rule && is_pattern && !has_operands) continue;
+    if (!rule && !has_operands) refuse_key(step, wanted->key);
+    if (rule) {
+      set_value(step, *rule, wanted->value, recipe.token_layout);
+    } else {
+      set_operands(recipe, step, wanted->value);
+    }
+    any = true;
+  }
+  if (is_pattern && !any) {
+    throw InputError("--set {}: no step of that name has an option \"{}\"", printable(wanted->step),
+                     printable(wanted->key));
+  }
+  return any;
+}
+
+std::string_view set_name(const Recipe& recipe, std::string_view change) {
+  const auto option = option_change_in(recipe, change);
+  return option ? option->step : trimmed(change.substr(0, change.find_first_of("[=")));
+}
+
+Lesson without_stale_prose(Lesson lesson, const Trace& own, const Trace& now) {
+  lesson.changed = true;
+  const auto is_own = [&](const std::string& name) { return !is_changed(name, own, now); };
+  for (const Step& step : now.steps) {
+    StepText& words = lesson.texts[step.number - 1];
+    if (is_other_work(step, own)) {
+      words.title.clear();
+      words.say.text.clear();
+      words.notice.text.clear();
+      continue;
+    }
+    if (!is_untrue(words, step, own, now)) continue;
+    if (!words.general) words.title = words.otherwise.title;
+    words.say.text = still_true(words.say.text, words.general, now, is_own);
+    if (words.say.text.empty()) words.say.text = words.otherwise.say;
+    words.notice.text = still_true(words.notice.text, words.general, now, is_own);
+    if (words.notice.text.empty()) words.notice.text = words.otherwise.notice;
+  }
+  return lesson;
+}
 
 void set_text(Recipe& recipe, const std::string& text) {
   const bool reads_text = std::ranges::any_of(

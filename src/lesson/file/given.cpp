@@ -30,31 +30,6 @@ void refuse_special(const fs::path& path, const std::string& file) {
   refuse_outside(file, "this is a pipe or a device, and a lesson reads plain files");
 }
 
-}  // namespace
-
-fs::path file_of_lesson(const fs::path& directory, const std::string& file) {
-  if (file.find('\0') != file.npos) refuse(file, "no file's name has a zero byte");
-  const fs::path path = directory / file;
-  if (any_file_will_do) return path;
-  const fs::path named(file);
-  if (named.is_absolute())
-    refuse_outside(file, "an absolute path leads out of the lesson's directory");
-  if (contains(named, "..")) {
-    refuse_outside(file, "\"..\" leads out of the lesson's directory");
-  }
-  std::error_code error;
-  const fs::path home = fs::canonical(directory.empty() ? fs::path(".") : directory, error);
-  const fs::path target = error ? fs::path() : fs::weakly_canonical(home / named, error);
-  if (error) return path;  // missing: opening it reports that
-  if (!lies_in(home, target)) refuse_outside(file, "a link leads out of the lesson's directory");
-  refuse_special(path, file);
-  return path;
-}
-
-void allow_outside_files() { any_file_will_do = true; }
-
-namespace {
-
 constexpr std::string_view given_keys[] = {
     "name",        "value", "randn", "rand", "eye",       "ones", "zeros",   "tril", "linear",
     "linear_bias", "file",  "key",   "seed", "transpose", "rows", "columns", "show"};
@@ -235,6 +210,27 @@ bool label_axis(Axis& axis, const toml::table& table, std::string_view key,
 }
 
 }  // namespace
+
+fs::path file_of_lesson(const fs::path& directory, const std::string& file) {
+  if (file.find('\0') != file.npos) refuse(file, "no file's name has a zero byte");
+  const fs::path path = directory / file;
+  if (any_file_will_do) return path;
+  const fs::path named(file);
+  if (named.is_absolute())
+    refuse_outside(file, "an absolute path leads out of the lesson's directory");
+  if (contains(named, "..")) {
+    refuse_outside(file, "\"..\" leads out of the lesson's directory");
+  }
+  std::error_code error;
+  const fs::path home = fs::canonical(directory.empty() ? fs::path(".") : directory, error);
+  const fs::path target = error ? fs::path() : fs::weakly_canonical(home / named, error);
+  if (error) return path;  // missing: opening it reports that
+  if (!lies_in(home, target)) refuse_outside(file, "a link leads out of the lesson's directory");
+  refuse_special(path, file);
+  return path;
+}
+
+void allow_outside_files() { any_file_will_do = true; }
 
 bool is_name(std::string_view name) {
   const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };

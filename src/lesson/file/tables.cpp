@@ -36,6 +36,54 @@ std::optional<std::vector<std::pair<std::string, std::string>>> read_from(const 
   return from;
 }
 
+bool agrees(const Numeral& printed, double value, int decimals, bool exact) {
+  if (std::isnan(printed.value)) return true;  // left blank: nothing was printed
+  if (std::isinf(printed.value) || std::isinf(value)) return printed.value == value;
+  const int place = printed.scientific ? printed.decimals : decimals;
+  const double half = exact && !printed.scientific ? 0 : 0.5 * std::pow(10.0, -place);
+  const double noise = 1e-9 * half + 1e-12 * std::max(1.0, std::abs(value));
+  return std::abs(printed.value - value) <= half + noise;
+}
+
+std::optional<OptionValue> option_value(const toml::node& node) {
+  if (const auto* text = node.as_string()) return text->get();
+  if (const auto* flag = node.as_boolean()) return flag->get();
+  if (const auto* whole = node.as_integer()) return static_cast<double>(whole->get());
+  if (const auto* real = node.as_floating_point()) return real->get();
+  const auto* list = node.as_array();
+  if (!list || list->size() != 2) return {};
+  const auto from = (*list)[0].value<double>();
+  const auto to = (*list)[1].value<double>();
+  if (!from || !to) return {};
+  return OptionSpan{*from, *to};
+}
+
+std::optional<double> read_marks(const toml::table& table, TomlReader& reader) {
+  const toml::node* node = table.get("marks");
+  if (!node) return {};
+  constexpr double most = 1e6;
+  const auto marks = node->value<double>();
+  const bool is_sum = marks && *marks >= 0 && *marks <= most &&
+                      std::abs(*marks * 100 - std::round(*marks * 100)) < 1e-6;
+  if (node->is_number() && is_sum) return marks;
+  return reader.fault(*node,
+                      "marks must be a number from 0 to 1000000 with at most two decimals, such "
+                      "as marks = 7");
+}
+
+constexpr std::string_view largest_keyword = "largest";
+
+// Returns whether the walk shows the whole matrix; false also for "largest" numbers only.
+bool read_show(const toml::table& table, TomlReader& reader) {
+  const toml::node* node = table.get("show");
+  if (!node) return true;
+  if (const auto flag = node->value_exact<bool>()) return *flag;
+  if (node->value_exact<std::string_view>() != largest_keyword) {
+    reader.fault(*node, "show must be true, false or \"largest\", for the last row's five largest");
+  }
+  return false;
+}
+
 }  // namespace
 
 std::optional<BackwardSpec> read_backward(const toml::table& table, TomlReader& reader) {
@@ -81,19 +129,6 @@ std::optional<StepRecipe> read_backward_step(const toml::table& table, const std
     return reader.fault(table, error.what());
   }
 }
-
-namespace {
-
-bool agrees(const Numeral& printed, double value, int decimals, bool exact) {
-  if (std::isnan(printed.value)) return true;  // left blank: nothing was printed
-  if (std::isinf(printed.value) || std::isinf(value)) return printed.value == value;
-  const int place = printed.scientific ? printed.decimals : decimals;
-  const double half = exact && !printed.scientific ? 0 : 0.5 * std::pow(10.0, -place);
-  const double noise = 1e-9 * half + 1e-12 * std::max(1.0, std::abs(value));
-  return std::abs(printed.value - value) <= half + noise;
-}
-
-}  // namespace
 
 std::optional<Expectation> read_expectation(const toml::table& table, const LessonNames& names,
                                             TomlReader& reader) {
@@ -148,23 +183,6 @@ std::string disagreement(const Expectation& expectation, const Trace& trace) {
   return {};
 }
 
-namespace {
-
-std::optional<OptionValue> option_value(const toml::node& node) {
-  if (const auto* text = node.as_string()) return text->get();
-  if (const auto* flag = node.as_boolean()) return flag->get();
-  if (const auto* whole = node.as_integer()) return static_cast<double>(whole->get());
-  if (const auto* real = node.as_floating_point()) return real->get();
-  const auto* list = node.as_array();
-  if (!list || list->size() != 2) return {};
-  const auto from = (*list)[0].value<double>();
-  const auto to = (*list)[1].value<double>();
-  if (!from || !to) return {};
-  return OptionSpan{*from, *to};
-}
-
-}  // namespace
-
 Options read_step_options(const toml::table& table, const Operation& operation,
                           const GivenContext& context, TomlReader& reader) {
   refuse_unknown_step_keys(table, NameViews(operation.options, &OptionRule::name), operation.name,
@@ -198,36 +216,6 @@ Options read_step_options(const toml::table& table, const Operation& operation,
   }
   return operation.options_for_layout(std::move(options), context.token_layout);
 }
-
-namespace {
-
-std::optional<double> read_marks(const toml::table& table, TomlReader& reader) {
-  const toml::node* node = table.get("marks");
-  if (!node) return {};
-  constexpr double most = 1e6;
-  const auto marks = node->value<double>();
-  const bool is_sum = marks && *marks >= 0 && *marks <= most &&
-                      std::abs(*marks * 100 - std::round(*marks * 100)) < 1e-6;
-  if (node->is_number() && is_sum) return marks;
-  return reader.fault(*node,
-                      "marks must be a number from 0 to 1000000 with at most two decimals, such "
-                      "as marks = 7");
-}
-
-constexpr std::string_view largest_keyword = "largest";
-
-// Returns whether the walk shows the whole matrix; false also for "largest" numbers only.
-bool read_show(const toml::table& table, TomlReader& reader) {
-  const toml::node* node = table.get("show");
-  if (!node) return true;
-  if (const auto flag = node->value_exact<bool>()) return *flag;
-  if (node->value_exact<std::string_view>() != largest_keyword) {
-    reader.fault(*node, "show must be true, false or \"largest\", for the last row's five largest");
-  }
-  return false;
-}
-
-}  // namespace
 
 StepText read_step_text(const toml::table& table, TomlReader& reader) {
   return {.place = TomlReader::place(*table.get("name")),

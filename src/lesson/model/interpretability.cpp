@@ -61,6 +61,44 @@ HeadStats head_stats_of(const Step& step, std::size_t matrix) {
   return stats;
 }
 
+constexpr std::string_view readout = "probabilities";
+
+Ablation without(const LoadedLesson& loaded, const Step& step, std::size_t matrix,
+                 std::size_t answer) {
+  Recipe recipe = recipe_after(loaded, step);
+  Tensor& context = recipe.givens.back().tensor;
+  std::ranges::fill(context.mutable_cells(matrix), 0.0);
+  RequestedSteps wanted = {std::string(readout)};
+  const auto& backward = loaded.lesson.backward;
+  if (backward) wanted.push_back(backward->of);
+  const Trace trace = evaluate(std::move(recipe), wanted);
+  const Tensor& shares = trace.at(readout);
+  const std::size_t last = shares.values.size() - shares.columns();
+  return {.step = step.name,
+          .head = head_of(step.output, matrix),
+          .share = shares.values[last + answer],
+          .loss = backward ? std::optional(trace.at(backward->of).values[0]) : std::nullopt,
+          .prediction = top_tokens(shares, 1).front()};
+}
+
+// Returns the steps from the final norm to the probabilities, each using the one before.
+std::vector<StepRecipe> readout_steps(const Recipe& recipe) {
+  std::vector<StepRecipe> steps;
+  std::string name(readout);
+  for (std::size_t s = recipe.steps.size(); s-- > 0;) {
+    const StepRecipe& step = recipe.steps[s];
+    if (step.name != name || step.of.empty()) continue;
+    steps.insert(steps.begin(), step);
+    if (step.operation == &layer_norm_operation || step.operation == &rms_norm_operation) {
+      return steps;
+    }
+    name = step.of[0];
+  }
+  throw InputError(
+      "--lens: nothing here leads from a layer's stream over a norm to probabilities; it is for "
+      "models, walked as a whole");
+}
+
 }  // namespace
 
 std::span<const HeadMeasure> head_measures() { return measures; }
@@ -103,48 +141,6 @@ std::string_view head_summary(const HeadStats& stats) {
   const Words& most = *std::ranges::max_element(all, {}, &Words::share);
   return most.share > 0.5 ? most.summary : "";
 }
-
-namespace {
-
-constexpr std::string_view readout = "probabilities";
-
-Ablation without(const LoadedLesson& loaded, const Step& step, std::size_t matrix,
-                 std::size_t answer) {
-  Recipe recipe = recipe_after(loaded, step);
-  Tensor& context = recipe.givens.back().tensor;
-  std::ranges::fill(context.mutable_cells(matrix), 0.0);
-  RequestedSteps wanted = {std::string(readout)};
-  const auto& backward = loaded.lesson.backward;
-  if (backward) wanted.push_back(backward->of);
-  const Trace trace = evaluate(std::move(recipe), wanted);
-  const Tensor& shares = trace.at(readout);
-  const std::size_t last = shares.values.size() - shares.columns();
-  return {.step = step.name,
-          .head = head_of(step.output, matrix),
-          .share = shares.values[last + answer],
-          .loss = backward ? std::optional(trace.at(backward->of).values[0]) : std::nullopt,
-          .prediction = top_tokens(shares, 1).front()};
-}
-
-// Returns the steps from the final norm to the probabilities, each using the one before.
-std::vector<StepRecipe> readout_steps(const Recipe& recipe) {
-  std::vector<StepRecipe> steps;
-  std::string name(readout);
-  for (std::size_t s = recipe.steps.size(); s-- > 0;) {
-    const StepRecipe& step = recipe.steps[s];
-    if (step.name != name || step.of.empty()) continue;
-    steps.insert(steps.begin(), step);
-    if (step.operation == &layer_norm_operation || step.operation == &rms_norm_operation) {
-      return steps;
-    }
-    name = step.of[0];
-  }
-  throw InputError(
-      "--lens: nothing here leads from a layer's stream over a norm to probabilities; it is for "
-      "models, walked as a whole");
-}
-
-}  // namespace
 
 Recipe recipe_after(const LoadedLesson& loaded, const Step& step) {
   Recipe recipe = recipe_of(loaded);

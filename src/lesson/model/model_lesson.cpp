@@ -53,42 +53,6 @@ std::filesystem::path model_beside(const std::filesystem::path& directory,
   return path;
 }
 
-}  // namespace
-
-std::optional<Model> read_model_table(const toml::table& table, const LessonFiles& files,
-                                      const std::vector<std::string>& vocabulary,
-                                      TomlReader& reader) {
-  reader.refuse_unknown_keys(table, model_keys, "[model]");
-  const auto file = reader.text(table, "file");
-  if (!file) {
-    if (!table.contains("file")) {
-      reader.fault(table, "[model] needs the model's file: write file = \"model.safetensors\"");
-    }
-    return {};
-  }
-  ModelChoice choice;
-  choice.where = *file;
-  choice.built_in = files.built_in(*file);
-  choice.architecture.family = reader.text(table, "family");
-  choice.architecture.heads = count_under(table, "heads", reader);
-  choice.layers = count_under(table, "layers", reader);
-  if (!table.contains("tokenizer")) choice.tokeniser.vocabulary = vocabulary;
-  if (table.contains("vocabulary")) {
-    choice.tokeniser.vocabulary =
-        reader.texts(table, "vocabulary").value_or(std::vector<std::string>{});
-  }
-  const auto tokenizer = reader.text(table, "tokenizer");
-  try {
-    if (!choice.built_in) choice.file = model_beside(files.directory, *file);
-    if (tokenizer) choice.tokeniser.tokenizer = file_beside(files.directory, *tokenizer);
-    return read_model(choice);
-  } catch (const InputError& error) {
-    return reader.fault(*table.get("file"), error.what());
-  }
-}
-
-namespace {
-
 // Returns the words for a step, by its name without the layer: LLaMA's relatives have some of their
 // own.
 ModelWords model_words(std::string_view step, bool is_llama) {
@@ -188,7 +152,58 @@ void add_loss(Lesson& lesson, const Targets& targets, std::size_t vocabulary,
   }
 }
 
+// Returns the number of layers up to the one of the step.
+std::optional<std::size_t> layers_before(std::string_view step) {
+  const std::size_t dot = step.find('.');
+  if (!step.starts_with('h') || dot == step.npos) return {};
+  const auto layer = parse_number<std::size_t>(step.substr(1, dot - 1));
+  return layer ? std::optional(*layer + 1) : std::nullopt;
+}
+
+// How many layers these steps need; nothing if there are no steps, or one is in no layer.
+std::optional<std::size_t> layers_needed(const std::vector<std::string>& steps) {
+  std::optional<std::size_t> most;
+  for (const std::string& step : steps) {
+    const auto layers = layers_before(step);
+    if (!layers) return {};
+    most = std::max(most.value_or(0), *layers);
+  }
+  return most;
+}
+
 }  // namespace
+
+std::optional<Model> read_model_table(const toml::table& table, const LessonFiles& files,
+                                      const std::vector<std::string>& vocabulary,
+                                      TomlReader& reader) {
+  reader.refuse_unknown_keys(table, model_keys, "[model]");
+  const auto file = reader.text(table, "file");
+  if (!file) {
+    if (!table.contains("file")) {
+      reader.fault(table, "[model] needs the model's file: write file = \"model.safetensors\"");
+    }
+    return {};
+  }
+  ModelChoice choice;
+  choice.where = *file;
+  choice.built_in = files.built_in(*file);
+  choice.architecture.family = reader.text(table, "family");
+  choice.architecture.heads = count_under(table, "heads", reader);
+  choice.layers = count_under(table, "layers", reader);
+  if (!table.contains("tokenizer")) choice.tokeniser.vocabulary = vocabulary;
+  if (table.contains("vocabulary")) {
+    choice.tokeniser.vocabulary =
+        reader.texts(table, "vocabulary").value_or(std::vector<std::string>{});
+  }
+  const auto tokenizer = reader.text(table, "tokenizer");
+  try {
+    if (!choice.built_in) choice.file = model_beside(files.directory, *file);
+    if (tokenizer) choice.tokeniser.tokenizer = file_beside(files.directory, *tokenizer);
+    return read_model(choice);
+  } catch (const InputError& error) {
+    return reader.fault(*table.get("file"), error.what());
+  }
+}
 
 void rebuild_backward(Recipe& recipe, const Lesson& own) {
   Recipe there = recipe;
@@ -221,29 +236,6 @@ bool is_model(const std::string& path) {
   return std::ranges::any_of(tensors, is_table) &&
          4 * std::ranges::count_if(tensors, is_result) <= std::ssize(tensors);
 }
-
-namespace {
-
-// Returns the number of layers up to the one of the step.
-std::optional<std::size_t> layers_before(std::string_view step) {
-  const std::size_t dot = step.find('.');
-  if (!step.starts_with('h') || dot == step.npos) return {};
-  const auto layer = parse_number<std::size_t>(step.substr(1, dot - 1));
-  return layer ? std::optional(*layer + 1) : std::nullopt;
-}
-
-// How many layers these steps need; nothing if there are no steps, or one is in no layer.
-std::optional<std::size_t> layers_needed(const std::vector<std::string>& steps) {
-  std::optional<std::size_t> most;
-  for (const std::string& step : steps) {
-    const auto layers = layers_before(step);
-    if (!layers) return {};
-    most = std::max(most.value_or(0), *layers);
-  }
-  return most;
-}
-
-}  // namespace
 
 bool is_in_layer(std::string_view step, std::string_view layer) {
   if (step.starts_with("d_")) step.remove_prefix(2);

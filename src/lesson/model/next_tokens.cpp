@@ -10,42 +10,6 @@ std::string word_of(std::string_view label, std::size_t id) {
   return label.empty() ? fmt::format("<{}>", id) : std::string(label);
 }
 
-}  // namespace
-
-std::vector<Prediction> top_tokens(const Tensor& probabilities, std::size_t count) {
-  const std::size_t width = std::min(probabilities.columns(), probabilities.values.size());
-  const std::size_t last = probabilities.values.size() - width;
-  std::vector<std::size_t> ids(width);
-  std::iota(ids.begin(), ids.end(), std::size_t{0});
-  const auto end = ids.begin() + static_cast<std::ptrdiff_t>(std::min(count, width));
-  const auto share = [&](std::size_t id) {
-    const double value = probabilities.values[last + id];
-    return std::isnan(value) ? -std::numeric_limits<double>::infinity() : value;
-  };
-  std::partial_sort(ids.begin(), end, ids.end(), [&](std::size_t a, std::size_t b) {
-    return share(a) != share(b) ? share(a) > share(b) : a < b;
-  });
-  return mapped(std::span(ids.begin(), end), [&](std::size_t id) {
-    return Prediction{.word = word_of(probabilities.axes.back().label(id, 0), id),
-                      .id = id,
-                      .share = probabilities.values[last + id]};
-  });
-}
-
-std::string top_tokens_text(const Tensor& probabilities, std::size_t count) {
-  std::string text;
-  for (const Prediction& prediction : top_tokens(probabilities, count)) {
-    if (!text.empty() && prediction.share < 0.0005) break;  // would read 0.0 %
-    // " cat" is another token than "cat".
-    const bool has_blanks = prediction.word.starts_with(' ') || prediction.word.ends_with(' ');
-    text += fmt::format("{}{}{}{} ({:.1f} %)", text.empty() ? "" : ", ", has_blanks ? "\"" : "",
-                        prediction.word, has_blanks ? "\"" : "", 100 * prediction.share);
-  }
-  return text;
-}
-
-namespace {
-
 bool meets_the_past(const StepRecipe& step) {
   return step.operation == &score_operation || step.operation == &weighted_sum_operation;
 }
@@ -175,6 +139,38 @@ void require_model(const Trace& trace) {
 }
 
 }  // namespace
+
+std::vector<Prediction> top_tokens(const Tensor& probabilities, std::size_t count) {
+  const std::size_t width = std::min(probabilities.columns(), probabilities.values.size());
+  const std::size_t last = probabilities.values.size() - width;
+  std::vector<std::size_t> ids(width);
+  std::iota(ids.begin(), ids.end(), std::size_t{0});
+  const auto end = ids.begin() + static_cast<std::ptrdiff_t>(std::min(count, width));
+  const auto share = [&](std::size_t id) {
+    const double value = probabilities.values[last + id];
+    return std::isnan(value) ? -std::numeric_limits<double>::infinity() : value;
+  };
+  std::partial_sort(ids.begin(), end, ids.end(), [&](std::size_t a, std::size_t b) {
+    return share(a) != share(b) ? share(a) > share(b) : a < b;
+  });
+  return mapped(std::span(ids.begin(), end), [&](std::size_t id) {
+    return Prediction{.word = word_of(probabilities.axes.back().label(id, 0), id),
+                      .id = id,
+                      .share = probabilities.values[last + id]};
+  });
+}
+
+std::string top_tokens_text(const Tensor& probabilities, std::size_t count) {
+  std::string text;
+  for (const Prediction& prediction : top_tokens(probabilities, count)) {
+    if (!text.empty() && prediction.share < 0.0005) break;  // would read 0.0 %
+    // " cat" is another token than "cat".
+    const bool has_blanks = prediction.word.starts_with(' ') || prediction.word.ends_with(' ');
+    text += fmt::format("{}{}{}{} ({:.1f} %)", text.empty() ? "" : ", ", has_blanks ? "\"" : "",
+                        prediction.word, has_blanks ? "\"" : "", 100 * prediction.share);
+  }
+  return text;
+}
 
 ModelInput greedy_decoding(const ModelInput& input, std::size_t new_tokens, const ReadInput& read) {
   ModelInput whole = input;
