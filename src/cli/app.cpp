@@ -159,7 +159,6 @@ std::string check_memory(const std::string& text) {
   return *size < least ? fmt::format("{} is too little; write 16M or more", text) : "";
 }
 
-// Global options, with their values.
 struct GlobalOptions {
   CommonOptions common;
   std::size_t threads = 0;  ///< 0: all cores

@@ -22,7 +22,6 @@ Terminal output_terminal(ColourMode choice);
 /// Writes results to standard output; waits if a pipe is full.
 void print(std::string_view text);
 
-/// Flushes standard output.
 void flush_output();
 
 /// Writes a message to standard error, after flushing standard output. Write errors are ignored.

@@ -89,7 +89,6 @@ struct StepTitle {
   std::string title;               ///< "How well each query fits each key"
 };
 
-/// A block of prose and its role.
 struct ProseBlock {
   enum class Role {
     summary,
@@ -155,7 +154,6 @@ enum class Topic {
   questions,      ///< what to try then, and the answers if the outline has them
 };
 
-/// The topics of the full walk.
 inline constexpr Topic full_walk[] = {
     Topic::title,  Topic::formula, Topic::explanation, Topic::givens, Topic::intermediates,
     Topic::result, Topic::changes, Topic::cell,        Topic::notice, Topic::questions};

@@ -146,7 +146,6 @@ class Stepper : public SteppingSession {
   std::deque<CachedPage> pages_;  // most recently used first
 };
 
-/// The content of the status line.
 struct StatusLine {
   std::string_view number;  ///< "6/15"
   std::string_view name;    ///< of the step; dropped first if there is little room

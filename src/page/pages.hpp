@@ -7,7 +7,6 @@
 
 namespace qkv::inline page {
 
-/// Options of a report.
 struct ReportOptions {
   int digits = 4;                        ///< decimals of displayed numbers
   std::string command;                   ///< the command that makes this report, for its last line

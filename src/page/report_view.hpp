@@ -91,7 +91,6 @@ std::string_view display_name(std::string_view name);
 /// Longer sums lose their middle in a report, as in the walk.
 inline constexpr std::size_t max_report_terms = 9;
 
-/// Options of the report's data.
 struct ReportDataOptions {
   int digits = 4;
   std::string asked = {};  ///< the lesson as a command names it

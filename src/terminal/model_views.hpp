@@ -66,7 +66,6 @@ struct AttentionCells {
   std::uint64_t all_cells = 0;  ///< of every head of every layer
 };
 
-/// A number type and its size.
 struct NumberType {
   std::string_view name;
   std::uint64_t bytes = 0;

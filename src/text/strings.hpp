@@ -13,7 +13,6 @@ class InputError : public std::runtime_error {
  public:
   explicit InputError(std::string message);
 
-  /// Formats the message.
   template <class First, class... Rest>
   explicit InputError(fmt::format_string<First, Rest...> message, First&& first, Rest&&... rest)
       : InputError(fmt::vformat(message, fmt::make_format_args(first, rest...))) {}

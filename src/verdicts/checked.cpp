@@ -76,7 +76,6 @@ std::string paragraph(const std::string& text, const CheckStyle& style, std::siz
                         indent);
 }
 
-// Describes the accepted convention of a step.
 std::string convention_text(const StepReport& step, TokenLayout lesson) {
   const std::string& id = *step.accepted_convention;
   const std::string_view tokens = lesson == TokenLayout::columns ? "rows" : "columns";

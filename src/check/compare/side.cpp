@@ -31,7 +31,6 @@ std::optional<int> decimals_of(const ParsedArray& written) {
   return most;
 }
 
-// Takes one sentence of a batch.
 void take_sentence(std::size_t sentence, ParsedArray& written) {
   const std::size_t size = written.cells.size() / written.shape.front();
   written.cells = written.cells.runs(1, size, [&](std::size_t) { return sentence * size; });
@@ -200,7 +199,6 @@ bool are_near(std::span<const double> numbers, std::span<const double> right, Pr
   return vary;
 }
 
-// The last row of each of a tensor's matrices.
 Tensor last_rows(const Tensor& tensor) {
   AxisRoles roles(tensor);
   if (!roles.rows.labels.empty()) {

@@ -5,7 +5,6 @@
 
 namespace qkv::inline check {
 
-/// A matrix to be compared.
 struct ComparedMatrix {
   std::string name;
   Tensor tensor;  ///< as displayed, with labels

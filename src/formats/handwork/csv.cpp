@@ -150,7 +150,6 @@ bool has_words_in_margins(const Table& table, const Rows& rows) {
   return table.of(rows.front()).front().text.empty() && !all_of_margins(table, rows, is_no_word);
 }
 
-// The rows without their margins.
 Layout inside_margins(const Table& table, Rows rows) {
   const Fields names = table.of(rows.front()).subspan(1);
   rows.erase(rows.begin());

@@ -17,7 +17,6 @@ namespace qkv::inline formats {
 ParsedArray read_csv(std::string_view text, const std::string& where,
                      const ReadOptions& wanted = {});
 
-/// A matrix to write as CSV.
 struct CsvMatrix {
   std::size_t rows = 0;
   std::size_t columns = 0;
@@ -100,8 +99,9 @@ bool is_eval_callback(std::string_view text);
 
 /// Reads what llama-eval-callback prints of a graph's tensors: the first and the last 3 numbers of
 /// each axis, and their sum. Views are left out; of several tensors of a name the last is kept, and
-/// the one before a rotation as "NAME before ROPE", also if the rotation is not in the text. Throws InputError, with the line, if a tensor
-/// is cut off or its numbers do not fit its shape or its sum.
+/// the one before a rotation as "NAME before ROPE", also if the rotation is not in the text. Throws
+/// InputError, with the line, if a tensor is cut off or its numbers do not fit its shape or its
+/// sum.
 std::vector<NamedArray> read_eval_callback(std::string_view text, const std::string& where);
 
 }  // namespace qkv::inline formats

@@ -65,7 +65,6 @@ bool is_labelled(const CsvMatrix& matrix, const CsvOptions& options) {
          !(matrix.row_labels.empty() && matrix.column_labels.empty());
 }
 
-/// The rows from `begin` to `end` as text.
 std::string rows_text(const CsvMatrix& matrix, const CsvOptions& options, std::size_t begin,
                       std::size_t end) {
   std::vector<char> room(options.digits ? max_fixed_length(*options.digits) : max_shortest_length);

@@ -9,7 +9,6 @@ namespace qkv::inline lesson {
 /// The steps of a new lesson: attention alone, or a whole LLaMA block.
 enum class LessonStyle { classic, llama };
 
-/// The settings of a new lesson.
 struct NewLesson {
   LessonStyle style = LessonStyle::classic;
   std::uint32_t seed = 0;

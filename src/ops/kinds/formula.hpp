@@ -53,7 +53,6 @@ N nan_max_of(std::size_t count, Term term) {
   }
 }
 
-/// Returns x · x.
 template <class N>
 N squared(const N& x) {
   return x * x;
@@ -143,7 +142,6 @@ Tensor by_rows(const Call& call, Tensor result, std::size_t operations,
 /// Returns the form with its formula for tokens as columns: "row" and "column" change places.
 Form with_columns(Form form);
 
-/// A formula's text as a template argument.
 template <std::size_t size>
 struct FormulaText {
   char letters[size] = {};

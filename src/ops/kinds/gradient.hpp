@@ -109,7 +109,6 @@ inline constexpr Mistake rows_not_summed{
     "It was used in every row: add up what each of them sends back.",
     Gradient<Maths>::template not_summed<only_one_row>};
 
-/// The words of a gradient operation.
 struct GradientWords {
   std::string_view title;
   std::string_view says;

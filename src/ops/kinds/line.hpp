@@ -71,7 +71,6 @@ Matrix shares(const Matrix& numbers, Along along);
 /// Returns the matrix with 0 in place of infinities.
 Matrix finite(const Matrix& numbers);
 
-/// True if a number is 0.
 bool has_zeros(const Tensor& numbers);
 
 /// Returns the range of a step line by line: `cells_of_line(c)` returns a function for the interval
@@ -110,7 +109,6 @@ std::optional<Range> range_of_lines(const Call& call, std::span<const Bounds> op
   return range_by_lines(call, operands, result, Maths::cells_of_line);
 }
 
-/// Returns the numbers of a line.
 template <class N>
 std::vector<N> numbers_of(const Line<N>& line) {
   std::vector<N> numbers;

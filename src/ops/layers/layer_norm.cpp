@@ -164,7 +164,6 @@ struct LayerNorm : FormByRows<"(each row of {0} − its mean) / √(its variance
         eps_of(call));
   }
 
-  // The interval of each cell of a row.
   static auto cells_of_line(const Cell<Interval>& c) {
     return [box = LayerNormBounds(numbers_of(line_of(c)), eps_of(*c.call)), gain = c(1),
             bias = c(2)](const Cell<Interval>& at) -> Interval {

@@ -91,7 +91,6 @@ Interval worked_out(const std::vector<Interval>& inputs, const CellOf& cell_of) 
   return meet(range, wide);
 }
 
-// A normalised row.
 template <class N>
 struct NormedRow {
   std::vector<N> cells;
