@@ -294,8 +294,8 @@ CandidateSet::Origin CandidateSet::origin_at(std::size_t at) const {
 // True if a quarter of the wrong cells in the sampled rows are those of the candidate.
 bool CandidateSet::fits_sample(const Search& search, const Tensor& made) const {
   const RowSample& sample = search.origin.sample;
-  const auto some = search.assumption.numbers.rows_carried_along(search.origin.path,
-                                                                 search.origin.at, made, sample);
+  const auto some =
+      search.assumption.numbers.carried_along(search.origin.path, search.origin.at, made, &sample);
   if (!some || some->rows() != sample.rows.size() || some->columns() != mismatch_.columns() ||
       some->matrices() * mismatch_.rows() * mismatch_.columns() != mismatch_.written.size())
     return some.has_value();  // of another shape

@@ -94,13 +94,6 @@ std::optional<Hypothesis> Hypothesis::changed_along(std::span<const std::size_t>
   return changed;
 }
 
-std::optional<Tensor> Hypothesis::carried_along(std::span<const std::size_t> path, std::size_t at,
-                                                Tensor made) const {
-  if (path.empty()) return made;
-  const std::optional<Hypothesis> changed = changed_along(path, at, std::move(made));
-  return changed ? std::optional(changed->tensor(path.back())) : std::nullopt;
-}
-
 // Returns these rows of a node, from those rows of each operand that has the same ones.
 std::optional<Tensor> Hypothesis::worked_rows(std::size_t node,
                                               std::span<const std::size_t> rows) const {
@@ -131,16 +124,17 @@ RowSample Hypothesis::sample_of(std::span<const std::size_t> path,
   return sample;
 }
 
-std::optional<Tensor> Hypothesis::rows_carried_along(std::span<const std::size_t> path,
-                                                     std::size_t at, Tensor made,
-                                                     const RowSample& sample) const {
-  auto changed = changed_along(path.first(sample.in_full), at, std::move(made));
-  for (const std::size_t node : path.subspan(sample.in_full)) {
-    auto some = changed ? changed->worked_rows(node, sample.rows) : std::nullopt;
+std::optional<Tensor> Hypothesis::carried_along(std::span<const std::size_t> path, std::size_t at,
+                                                Tensor made, const RowSample* sample) const {
+  if (path.empty()) return made;
+  const std::size_t in_full = sample ? sample->in_full : path.size();
+  auto changed = changed_along(path.first(in_full), at, std::move(made));
+  for (const std::size_t node : path.subspan(in_full)) {
+    auto some = changed ? changed->worked_rows(node, sample->rows) : std::nullopt;
     if (!some) return {};
     changed->put(node, *std::move(some));
   }
-  return changed->tensor(path.back());
+  return changed ? std::optional(changed->tensor(path.back())) : std::nullopt;
 }
 
 Expression Hypothesis::arithmetic(std::size_t node, std::size_t matrix, std::size_t row,

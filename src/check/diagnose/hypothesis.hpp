@@ -56,15 +56,12 @@ class Hypothesis {
 
   /// Returns the last node of `path` if the matrix at `at` were `made`: each node of the path is
   /// recomputed in turn. Without a path, this is `made` itself. Empty if a node can't be computed.
+  /// Of a sample, only these rows are computed.
   std::optional<Tensor> carried_along(std::span<const std::size_t> path, std::size_t at,
-                                      Tensor made) const;
+                                      Tensor made, const RowSample* sample = nullptr) const;
 
   /// Returns how to compute only these rows of the last node.
   RowSample sample_of(std::span<const std::size_t> path, std::vector<std::size_t> rows) const;
-
-  /// Returns the sampled rows of what `carried_along` returns.
-  std::optional<Tensor> rows_carried_along(std::span<const std::size_t> path, std::size_t at,
-                                           Tensor made, const RowSample& sample) const;
 
   /// Returns the arithmetic of a cell from these numbers.
   Expression arithmetic(std::size_t node, std::size_t matrix, std::size_t row,
