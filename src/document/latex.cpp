@@ -152,7 +152,6 @@ std::string row_text(const DocumentTable& table, std::size_t row, const TableBlo
   return fmt::format("{} \\\\\n", fmt::join(numbers, " & "));
 }
 
-// The numbers without labels.
 std::string bracketed(const DocumentTable& table, const TableBlock& block) {
   std::string text = fmt::format("\\left[\\begin{{array}}{{*{{{}}}{{r}}}}\n", block.columns);
   for (std::size_t i = block.row; i < block.row + block.rows; ++i) {
@@ -173,11 +172,11 @@ std::string labelled(const DocumentTable& table, const TableBlock& block) {
   return text + "\\end{array}";
 }
 
-// The table in blocks; if there are several, each has a heading.
-std::string blocks_text(const DocumentTable& table) {
+// If the table has several blocks, each has a heading.
+std::string latex_table(const DocumentTable& table) {
   const std::size_t columns = table.rows.front().size();
   const bool one = table.rows.size() <= max_rows && columns <= max_columns;
-  std::string text;
+  std::string text = table.title.empty() ? "" : fmt::format("{}:\n", latex_text(table.title));
   for (std::size_t i = 0; i < table.rows.size(); i += max_rows) {
     for (std::size_t j = 0; j < columns; j += max_columns) {
       const TableBlock block{i, std::min(max_rows, table.rows.size() - i), j,
@@ -212,11 +211,6 @@ std::string latex_passage(const Passage& passage) {
 
 std::string latex_formula(const std::string& text) {
   return fmt::format("\\begin{{center}}{}\\end{{center}}\n", latex_text(text));
-}
-
-std::string latex_table(const DocumentTable& table) {
-  return (table.title.empty() ? "" : fmt::format("{}:\n", latex_text(table.title))) +
-         blocks_text(table);
 }
 
 std::string latex_arithmetic(const CellArithmetic& worked) {
