@@ -33,11 +33,10 @@ struct Cellwise {
   double written(std::size_t i) const { return node.submitted->cells[i].value; }
   double right(std::size_t i) const { return std::as_const(node.from_yours.values)[i]; }
   bool is_wrong(std::size_t i) const { return node.verdicts[i] == Verdict::wrong; }
-  bool is_attempted(std::size_t i) const { return node.verdicts[i] != Verdict::blank; }
   // Right for any numbers: masked, or 0 because of that.
   bool is_certain(std::size_t i) const { return right(i) == -infinity || right(i) == 0; }
   bool is_evidence(std::size_t i) const {
-    return is_attempted(i) && (is_wrong(i) || !is_certain(i));
+    return node.verdicts[i] != Verdict::blank && (is_wrong(i) || !is_certain(i));
   }
   bool are_near(std::size_t i, double x) const {
     return written(i) == x || std::abs(written(i) - x) <= node.units.tolerance(i);

@@ -122,7 +122,9 @@ class SubmissionReader {
     take_for_head_of_others(submission_.files, trace_, submission_.notes);
     note_nameless();
     refuse_without_numbers();
-    note_doubt();
+    // An export may have been filled in by hand, so a failed verification is only a note.
+    const std::string doubt = verify_export(path_, submission_.list);
+    if (!doubt.empty()) note("{}: {}", on_one_line(path_.string()), doubt);
     return std::move(submission_);
   }
 
@@ -408,12 +410,6 @@ class SubmissionReader {
         submission_.unreadable.push_back(error.what());
       }
     }
-  }
-
-  // An export may have been filled in by hand, so a failed verification is only a note.
-  void note_doubt() {
-    const std::string why = verify_export(path_, submission_.list);
-    if (!why.empty()) note("{}: {}", on_one_line(path_.string()), why);
   }
 
   void refuse_without_numbers() const {

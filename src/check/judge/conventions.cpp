@@ -269,13 +269,6 @@ std::vector<std::size_t> chain_back(const Recipe& recipe, const std::string& fro
   }
 }
 
-// Returns the steps from `from` back along first operands to `to`, which is one of them.
-std::vector<std::size_t> way_back(const Recipe& recipe, std::size_t from, std::size_t to) {
-  std::vector<std::size_t> way = {from};
-  while (way.back() != to) way.push_back(place_of(recipe, recipe.steps[way.back()].of.front()));
-  return way;
-}
-
 // Returns the steps to put it behind: the first one `upstream`, or any further back to the next.
 std::vector<std::size_t> places_before(const Recipe& recipe, const StepRecipe& step,
                                        const EquivalentPlacement& equivalent_placement) {
@@ -322,7 +315,9 @@ std::vector<Variant> with_moved_steps(const Recipe& recipe, const Trace& trace) 
     for (std::size_t k = 0; k < places.size(); ++k) {
       alone.push_back({.recipe = recipe});
       if (k == together.size()) together.push_back({.recipe = recipe});
-      const std::vector<std::size_t> way = way_back(recipe, s, places[k]);
+      std::vector<std::size_t> way = {s};  // back along first operands to the place
+      while (way.back() != places[k])
+        way.push_back(place_of(recipe, recipe.steps[way.back()].of.front()));
       for (Variant* moved : {&alone.back(), &together[k]}) {
         move_step(step, recipe.steps[places[k]].name, there, *moved->recipe);
         for (const std::size_t i : way) {

@@ -74,11 +74,6 @@ std::size_t cells_off(const LearnerNode& node, const Tensor& computed, double pl
   return count;
 }
 
-// Returns the exact values as doubles.
-std::vector<double> values_of(const std::vector<Decimal>& exact) {
-  return mapped(exact, &Decimal::value);
-}
-
 class Judge {
  public:
   Judge(const Trace& trace, const std::vector<SubmittedArray>& submitted,
@@ -265,7 +260,7 @@ class Judge {
     node.verdicts.resize(count);
     // If the floor is the unit, exactness would be no stricter.
     if (node.step && node.units.are_written() && node.units.largest() > node.units.floor) {
-      node.exact = values_of(room_.exactness().expected(node));
+      node.exact = mapped(room_.exactness().expected(node), &Decimal::value);
     }
     constexpr std::size_t at_a_time = 1 << 14, operations = 16;
     parallel_for(count, at_a_time, operations, [&](std::size_t i, std::size_t end) {
@@ -277,7 +272,8 @@ class Judge {
     });
     if (node.wrong_cells() == 0 || !node.step) return;
     // A program's unit is the floor: exactness only leaves no room.
-    if (!node.units.are_written()) node.exact = values_of(room_.exactness().expected(node));
+    if (!node.units.are_written())
+      node.exact = mapped(room_.exactness().expected(node), &Decimal::value);
     const auto follow = [&](std::size_t i) {
       const bool carried = !taint.values.empty() && std::isnan(taint.values[i]);
       node.verdicts[i] = carried ? Verdict::carried : Verdict::rounding;
@@ -296,7 +292,10 @@ class Judge {
     if (node.wrong_cells() == 0) return;
     judge_by_room(node, Operands::own, follow);
     if (node.wrong_cells() > 0) judge_by_rounded_constant(node, follow);
-    if (node.wrong_cells() > 0 && has_wrong_operand(node)) {
+    const auto is_wrong_file = [&](std::size_t k) {
+      return judgement_.nodes[k].submitted && judgement_.nodes[k].wrong_cells() > 0;
+    };
+    if (node.wrong_cells() > 0 && std::ranges::any_of(node.inputs, is_wrong_file)) {
       judge_by_room(node, Operands::lessons,
                     [&](std::size_t i) { node.verdicts[i] = Verdict::rounding; });
     }
@@ -363,13 +362,6 @@ class Judge {
       node.rounded_constant = std::move(one.says);
       return;
     }
-  }
-
-  bool has_wrong_operand(const LearnerNode& node) const {
-    return std::ranges::any_of(node.inputs, [&](std::size_t k) {
-      const LearnerNode& operand = judgement_.nodes[k];
-      return operand.submitted && operand.wrong_cells() > 0;
-    });
   }
 
   bool inherits(const LearnerNode& node) const {
