@@ -143,10 +143,6 @@ constexpr std::string_view wrappers[] = {"steps",   "givens", "arrays", "matrice
 constexpr std::string_view name_keys[] = {"step", "name", "key"};
 constexpr std::string_view value_keys[] = {"values", "value", "matrix", "data", "numbers", "cells"};
 
-bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
-  return contains(words, word);
-}
-
 /// A SAX handler: nlohmann's events have each number's own text, which a parsed document lacks.
 class Reader final : public nlohmann::json_sax<Json> {
  public:
@@ -173,7 +169,7 @@ class Reader final : public nlohmann::json_sax<Json> {
   bool number_unsigned(number_unsigned_t value) override { return add_whole(value); }
   bool number_float(number_float_t, const string_t& written) override { return add_text(written); }
   bool string(string_t& written) override {
-    if (in_entry() && is_one_of(key_, name_keys)) {
+    if (in_entry() && contains(name_keys, key_)) {
       entry_name_ = written;
       return true;
     }
@@ -206,7 +202,7 @@ class Reader final : public nlohmann::json_sax<Json> {
     if (objects_.size() == max_depth) {
       refuse(fmt::format("objects are nested more than {} deep", max_depth));
     }
-    const bool named = !objects_.empty() && !is_one_of(key_, wrappers);
+    const bool named = !objects_.empty() && !contains(wrappers, key_);
     objects_.push_back(
         {.kind = Object::Kind::names, .prefix = objects_.empty() ? "" : objects_.back().prefix});
     if (named) objects_.back().prefix += key_ + ".";
@@ -313,7 +309,7 @@ class Reader final : public nlohmann::json_sax<Json> {
   void finish() {
     if (!builder_.is_complete()) return;
     reading_ = false;
-    if (in_entry() && !is_one_of(key_, value_keys)) return matrices_.pop_back();  // ignored
+    if (in_entry() && !contains(value_keys, key_)) return matrices_.pop_back();  // ignored
     ParsedArray written = builder_.take();
     written.bad_texts = std::move(matrices_.back().written.bad_texts);
     matrices_.back().written = std::move(written);
@@ -374,7 +370,7 @@ std::string with_quoted_words(std::string_view text) {
       const std::size_t end = std::min(text.find_first_of(" \t\r\n,:[]{}\"", i), text.size());
       const std::string_view token = text.substr(i, end - i);
       const bool may_be_large = token.size() > 300 || token.find_first_of("eE") != token.npos;
-      if (is_one_of(token, words) ||
+      if (contains(words, token) ||
           (may_be_large && parse_numeral(token).fault == NumeralError::too_large)) {
         result.append(text.substr(done, i - done)).append(fmt::format("\"{}\"", token));
         done = end;

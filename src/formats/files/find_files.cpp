@@ -283,15 +283,6 @@ void add_file(const fs::path& path, const OptionsOfFile& options_of, ArrayAssemb
   }
 }
 
-/// Reads the names of a manifest, and whether it lists the whole lesson.
-void read_manifest_entries(const Manifest& list, ArrayCollection& dump) {
-  dump.whole_lesson = true;
-  for (const ManifestEntry& entry : list.entries) {
-    dump.listed.push_back(entry.name);
-    dump.whole_lesson = dump.whole_lesson && !entry.files.empty();
-  }
-}
-
 }  // namespace
 
 std::vector<NamedArray> ListedFile::read(const ReadOptions& wanted) const {
@@ -386,7 +377,11 @@ ArrayCollection load_arrays(const fs::path& path, const OptionsOfFile& options_o
     add_file(path, options_of, collector);
   } else {
     list = read_manifest(path);
-    if (list) read_manifest_entries(*list, dump);
+    dump.whole_lesson = list.has_value();
+    for (const ManifestEntry& entry : list ? list->entries : std::vector<ManifestEntry>()) {
+      dump.listed.push_back(entry.name);
+      dump.whole_lesson = dump.whole_lesson && !entry.files.empty();
+    }
     for (const fs::path& file : list_files(path, list, dump.notes)) {
       try {
         add_file(file, options_of, collector);

@@ -106,15 +106,12 @@ void clean_up_on_signal(const std::string& name) {
 
 std::atomic<bool> fsync_enabled = true;
 
-// Pipes and some file systems cannot be synced.
-bool has_nothing_to_sync(int reason) { return reason == EINVAL || reason == ENOTSUP; }
-
 /// Syncs an open file, unless disable_fsync was called. `path` is for messages.
 void sync_file(int descriptor, const fs::path& path) {
   if (!fsync_enabled) return;
   while (::fsync(descriptor) != 0) {
     if (errno == EINTR) continue;
-    if (has_nothing_to_sync(errno)) return;
+    if (errno == EINVAL || errno == ENOTSUP) return;  // a pipe, or a file system that cannot
     refuse(path.string(),
            "what was written is not safe on the disk: {}; --no-sync does not wait for it",
            std::strerror(errno));
@@ -183,7 +180,6 @@ class TemporaryFile {
   bool committed_ = false;
 };
 
-/// True if the name is that of a temporary file.
 bool is_temporary_name(std::string_view name) {
   if (!name.starts_with(front) || !name.ends_with(temporary_suffix)) return false;
   const std::string_view numbers =

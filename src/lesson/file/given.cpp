@@ -17,11 +17,6 @@ std::atomic<bool> any_file_will_do = false;
       file, why);
 }
 
-bool lies_in(const fs::path& directory, const fs::path& path) {
-  return std::mismatch(directory.begin(), directory.end(), path.begin(), path.end()).first ==
-         directory.end();
-}
-
 // A pipe would wait for a writer; a device may never end.
 void refuse_special(const fs::path& path, const std::string& file) {
   std::error_code ignored;
@@ -225,7 +220,9 @@ fs::path file_of_lesson(const fs::path& directory, const std::string& file) {
   const fs::path home = fs::canonical(directory.empty() ? fs::path(".") : directory, error);
   const fs::path target = error ? fs::path() : fs::weakly_canonical(home / named, error);
   if (error) return path;  // missing: opening it reports that
-  if (!lies_in(home, target)) refuse_outside(file, "a link leads out of the lesson's directory");
+  if (std::ranges::mismatch(home, target).in1 != home.end()) {
+    refuse_outside(file, "a link leads out of the lesson's directory");
+  }
   refuse_special(path, file);
   return path;
 }
