@@ -132,9 +132,8 @@ struct ConcatHeads {
       axes.columns.size = head_count(first) * first.columns();
       return side_by_side(first, uninitialised(axes.all()));
     }
-    std::vector<Axis> columns;
-    for (const Tensor* head : call.inputs) columns.push_back(head->axes.back());
-    axes.columns = joined(axes.columns.name, columns);
+    const auto columns_of = [](const Tensor* head) { return head->axes.back(); };
+    axes.columns = joined(axes.columns.name, mapped(call.inputs, columns_of));
     Tensor joined = uninitialised(axes.all());
     MutableArrayView<3> whole = joined.mutable_array();
     std::size_t from = 0;

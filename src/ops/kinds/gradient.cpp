@@ -36,10 +36,8 @@ struct AccumulateGrad {
   static Tensor compute(const Call& call) {
     Tensor total = zeros(call.inputs[0]->axes);
     const std::span<double> cells = total.values.mutable_span();
-    for (std::size_t k = 0; k < call.inputs.size(); ++k) {
-      const std::span<const double> part(call.inputs[k]->values);
-      for (std::size_t i = 0; i < cells.size(); ++i) cells[i] += part[i];
-    }
+    for (const Tensor* part : call.inputs)
+      std::ranges::transform(cells, part->values, cells.begin(), std::plus());
     return total;
   }
 };
