@@ -254,8 +254,6 @@ constexpr std::string_view llama_prefixes[] = {"model.", ""};
 
 }  // namespace
 
-bool is_model_index(const std::string& path) { return path.ends_with("safetensors.index.json"); }
-
 ModelFiles model_files(const Path& path, const std::string& where) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) return from_directory(path, where);

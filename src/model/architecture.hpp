@@ -8,7 +8,6 @@
 
 namespace qkv::inline model {
 
-/// The name of the index of a model in several files.
 inline constexpr std::string_view model_index_name = "model.safetensors.index.json";
 
 /// How much of a tensor's name a message shows: a module's path may be long, and ends in what
@@ -27,9 +26,6 @@ struct ModelFiles {
 /// a directory with one of them. `where` opens messages. Throws InputError if there is none, if a
 /// directory has several, or if listed files are missing.
 ModelFiles model_files(const std::filesystem::path& path, const std::string& where);
-
-/// True if the name is that of an index of several files.
-bool is_model_index(const std::string& path);
 
 /// The positions of matrices in a tensor, like NumPy's strides. Cell `j` of line `i` of matrix `m`
 /// is number first + m · matrix_step + i · line_step + j · cell_step.

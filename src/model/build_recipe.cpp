@@ -22,9 +22,8 @@ class RecipeWriter {
   const Weights& weights() const { return weights_; }
   const std::string& stream() const { return stream_; }  ///< holds the residual stream
 
-  void begin_layer(std::size_t number) { layer_ = fmt::format("h{}.", number); }
-
-  void end_layer() { layer_.clear(); }
+  /// Puts a layer's name, "h0.", before those that follow; none outside the layers.
+  void set_layer(std::string name) { layer_ = std::move(name); }
 
   /// Adds a given and returns its short name, without the layer.
   std::string given(const std::string& name, Tensor tensor) {
@@ -357,9 +356,9 @@ void build_recipe_as(RecipeWriter& writer, Model& model, std::size_t layers, std
   kind.embeddings();
   const std::size_t begun = model.recipe.steps.size();
   for (std::size_t layer = 0; layer < enough; ++layer) {
-    writer.begin_layer(layer);
+    writer.set_layer(fmt::format("h{}.", layer));
     kind.layer(layer);
-    writer.end_layer();
+    writer.set_layer({});
   }
   const bool has_readout = layers == model.architecture.layers;
   if (enough < layers) {

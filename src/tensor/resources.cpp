@@ -231,7 +231,7 @@ void* allocate_huge_pages(std::size_t bytes) {
   if (bytes < worth_it) return ::operator new(bytes);
   retain_freed_memory();
   const std::size_t counting = bytes < counted ? 0 : bytes;
-  const bool is_too_much = (taken += counting) > memory_limit() && counting > 0;
+  const bool is_too_much = (taken += counting) > limit && counting > 0;
   void* const memory = is_too_much ? nullptr : std::malloc(bytes);
   if (memory == nullptr) {
     taken -= counting;
@@ -246,8 +246,6 @@ void deallocate_huge_pages(void* memory, std::size_t bytes) noexcept {
   taken -= bytes < counted ? 0 : bytes;
   std::free(memory);
 }
-
-std::size_t memory_limit() { return limit; }
 
 void set_memory_limit(std::size_t bytes, LimitSource whose) {
   limit = bytes;

@@ -4,13 +4,11 @@
 
 namespace qkv::inline tensor {
 
-/// Returns how many bytes the program may use: 8 GiB until `set_memory_limit`. Sizes are checked
-/// against it before allocation, and `HugePages` allocates no more. A setting of the process, like
-/// its environment.
-std::size_t memory_limit();
-
 /// What set the limit, for messages.
 enum class LimitSource { option, qkv, machine, control_group };
+
+/// Sets how many bytes the program may use: 8 GiB until then. Sizes are checked against it before
+/// allocation, and `HugePages` allocates no more. A setting of the process, like its environment.
 void set_memory_limit(std::size_t bytes, LimitSource whose = LimitSource::qkv);
 
 inline constexpr std::size_t default_memory_limit = std::size_t{8} << 30;

@@ -219,8 +219,9 @@ BytePairEncoder::Symbols BytePairEncoder::joined(const std::string& word) const 
 }
 
 std::string BytePairEncoder::text_of(const Piece& piece) const {
-  return settings_.by_characters ? settings_.pre_tokenizer.with_blanks(piece.letters)
-                                 : written_bytes(letters_to_bytes(piece.letters));
+  if (!settings_.by_characters) return written_bytes(letters_to_bytes(piece.letters));
+  const std::string& blank = settings_.pre_tokenizer.blank;
+  return blank.empty() ? piece.letters : replace_all(piece.letters, blank, " ");
 }
 
 void BytePairEncoder::encode_part(std::string_view text, bool is_first, Known& known,
@@ -250,12 +251,6 @@ std::vector<std::string> BytePairEncoder::texts(std::size_t count) const {
   return texts;
 }
 
-const AddedToken* BytePairEncoder::added_at(std::string_view text) const {
-  const auto found = std::ranges::find_if(
-      settings_.added, [&](const AddedToken& token) { return text.starts_with(token.text); });
-  return found == settings_.added.end() ? nullptr : &*found;
-}
-
 std::vector<BpeToken> BytePairEncoder::encode(std::string_view text) const {
   std::vector<BpeToken> tokens;
   for (const AddedToken& token : settings_.before) tokens.push_back({token.id, token.text});
@@ -267,8 +262,11 @@ std::vector<BpeToken> BytePairEncoder::encode(std::string_view text) const {
     is_first = false;
   };
   for (std::size_t at = 0; at < text.size();) {
-    const AddedToken* added = added_at(text.substr(at));
-    if (!added) {
+    const auto begins_here = [&](const AddedToken& token) {
+      return text.substr(at).starts_with(token.text);
+    };
+    const auto added = std::ranges::find_if(settings_.added, begins_here);
+    if (added == settings_.added.end()) {
       ++at;
       continue;
     }

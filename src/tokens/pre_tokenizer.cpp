@@ -234,8 +234,4 @@ std::vector<std::string> PreTokenizer::words(std::string_view text, bool is_firs
   return {pieces.begin(), pieces.end()};
 }
 
-std::string PreTokenizer::with_blanks(std::string_view letters) const {
-  return blank.empty() ? std::string(letters) : replace_all(letters, blank, " ");
-}
-
 }  // namespace qkv::inline tokens

@@ -57,9 +57,6 @@ struct PreTokenizer {
   /// Throws InputError if the text is not UTF-8.
   std::vector<std::string> words(std::string_view text, bool is_first) const;
 
-  /// Replaces the marks in a token's letters by blanks.
-  std::string with_blanks(std::string_view letters) const;
-
  private:
   std::string prepared(std::string_view text, bool is_first) const;
 };
@@ -143,7 +140,6 @@ class BytePairEncoder {
   std::string text_of(const Piece& piece) const;
   void encode_part(std::string_view text, bool is_first, Known& known,
                    std::vector<BpeToken>& tokens) const;
-  const AddedToken* added_at(std::string_view text) const;
 
   std::vector<Piece> pieces_;
   std::unordered_map<std::string, Symbol> symbols_;

@@ -220,7 +220,7 @@ void rebuild_backward(Recipe& recipe, const Lesson& own) {
 }
 
 bool is_model_file(const std::string& name_or_path) {
-  return name_or_path.ends_with(".safetensors") || is_model_index(name_or_path);
+  return name_or_path.ends_with(".safetensors") || name_or_path.ends_with("safetensors.index.json");
 }
 
 bool is_model(const std::string& path) {
