@@ -95,14 +95,6 @@ struct Sides {
   std::optional<LoadedLesson> lesson;  ///< if exactly one side is a lesson
 };
 
-// Gives one side's arrays the names and the layout of the other's.
-void align_names_and_layout(const ComparedSide& other, const CompareOptions& options,
-                            ComparedSide& side) {
-  map_names(names_of(options.names).maps, other, side);
-  adopt_names(other, side);
-  match_layout(other, options.batch, side);
-}
-
 // A lesson is read first: its sizes tell labels from numbers in plain files.
 Sides read_sides(const CompareOptions& options) {
   Sides sides;
@@ -133,7 +125,9 @@ Sides read_sides(const CompareOptions& options) {
   ComparedSide& second = actual_first ? sides.desired : sides.actual;
   first = read(actual_first ? options.actual : options.desired, {});
   second = read(actual_first ? options.desired : options.actual, first);
-  align_names_and_layout(first, options, second);
+  map_names(names_of(options.names).maps, first, second);
+  adopt_names(first, second);
+  match_layout(first, options.batch, second);
   if (sides.actual.is_lesson == sides.desired.is_lesson) sides.lesson.reset();
   if (sides.lesson && sides.lesson->trace.token_layout == TokenLayout::rows) {
     take_last_rows(first, second);

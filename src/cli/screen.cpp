@@ -126,11 +126,6 @@ void on_resize(int) {
   errno = saved;
 }
 
-void on_terminate() {
-  restore_terminal();
-  std::abort();
-}
-
 // A signal, its handler here, and the action to restore.
 struct Handling {
   int signal;
@@ -163,10 +158,6 @@ void install() {
   }
 }
 
-void uninstall() {
-  for (const Handling& one : handlings) sigaction(one.signal, &one.before, nullptr);
-}
-
 std::size_t from_environment(const char* name, std::size_t otherwise) {
   const char* text = std::getenv(name);
   if (!text) return otherwise;
@@ -176,18 +167,14 @@ std::size_t from_environment(const char* name, std::size_t otherwise) {
 
 enum class WaitResult { input, nothing, woken, interrupted };
 
-void drain(int pipe) {
-  char bytes[64];
-  while (read(pipe, bytes, sizeof bytes) > 0) {
-  }
-}
-
 WaitResult wait_for_input(int longest) {
   pollfd ready[] = {{STDIN_FILENO, POLLIN, 0}, {notify_main_loop[0], POLLIN, 0}};
   const int count = poll(ready, std::size(ready), longest);
   if (count == 0) return WaitResult::nothing;
   if (count > 0 && ready[1].revents != 0) {
-    drain(notify_main_loop[0]);
+    char bytes[64];
+    while (read(notify_main_loop[0], bytes, sizeof bytes) > 0) {
+    }
     return WaitResult::woken;
   }
   return count > 0 ? WaitResult::input : WaitResult::interrupted;
@@ -235,13 +222,16 @@ Screen::Screen() {
   if (tcgetattr(STDIN_FILENO, &found) != 0) refuse_terminal();
   flush_output();
   install();
-  std::set_terminate(on_terminate);
+  std::set_terminate([] {
+    restore_terminal();
+    std::abort();
+  });
   take();
 }
 
 Screen::~Screen() {
   restore_terminal();
-  uninstall();
+  for (const Handling& one : handlings) sigaction(one.signal, &one.before, nullptr);
   restore_terminal();  // if the program was continued just then
 }
 

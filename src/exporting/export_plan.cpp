@@ -77,12 +77,6 @@ void export_npy(const FileContext& job, const Sink& sink) {
   tensor.values.for_each_piece([&](auto piece) { sink(bytes_of(piece)); });
 }
 
-void export_npz(const FileContext& job, const Sink& sink) { write_npz(shown(job), sink); }
-
-void export_json(const FileContext& job, const Sink& sink) {
-  write_json(shown(job), job.options.digits, sink);
-}
-
 void export_safetensors(const FileContext& job, const Sink& sink) {
   const bool columns = job.trace->token_layout == TokenLayout::columns;
   write_safetensors(shown(job),
@@ -111,11 +105,12 @@ constexpr ExportFormat known_formats[] = {
      .unit = ExportFormat::Unit::tensor},
     {.name = "npz",
      .help = "all NumPy arrays in one file, by name",
-     .write = export_npz,
+     .write = [](const FileContext& job, const Sink& sink) { write_npz(shown(job), sink); },
      .unit = ExportFormat::Unit::lesson},
     {.name = "json",
      .help = "all numbers as nested lists, by name",
-     .write = export_json,
+     .write = [](const FileContext& job,
+                 const Sink& sink) { write_json(shown(job), job.options.digits, sink); },
      .escape_for_terminal = sanitise_json,
      .unit = ExportFormat::Unit::lesson},
     {.name = "safetensors",

@@ -5,16 +5,6 @@ namespace {
 
 constexpr int max_digits = 17;
 
-// Steps keep their numbers in the whole lesson, though the trace may lack some.
-std::size_t step_index_of_number(const Trace& trace, std::size_t number) {
-  const auto found = std::ranges::find(trace.steps, number, &Step::number);
-  if (found == trace.steps.end()) {
-    throw InputError("there is no step {}; they count from 1 to {}", number,
-                     trace.steps.back().number);
-  }
-  return static_cast<std::size_t>(found - trace.steps.begin());
-}
-
 using SharedLesson = std::shared_ptr<const LoadedLesson>;
 
 std::shared_ptr<const LessonMap> shared_map(const Trace& trace) {
@@ -85,9 +75,13 @@ bool may_be_edited(const Given* given) {
 
 std::size_t step_index(const Trace& trace, std::string_view text) {
   text = trimmed(text);
-  if (const auto number = parse_number<std::size_t>(text))
-    return step_index_of_number(trace, *number);
-  return static_cast<std::size_t>(&trace.step_at(text) - trace.steps.data());
+  const auto number = parse_number<std::size_t>(text);
+  if (!number) return static_cast<std::size_t>(&trace.step_at(text) - trace.steps.data());
+  // Steps keep their numbers in the whole lesson, though the trace may lack some.
+  const auto found = std::ranges::find(trace.steps, *number, &Step::number);
+  if (found != trace.steps.end()) return static_cast<std::size_t>(found - trace.steps.begin());
+  throw InputError("there is no step {}; they count from 1 to {}", *number,
+                   trace.steps.back().number);
 }
 
 Walkthrough walkthrough(LoadedLesson loaded, StepRange step_range, WalkStyle style) {

@@ -8,14 +8,7 @@ namespace {
 
 using Numbers = std::span<const double>;
 
-// The numbers as a matrix of one row.
 Matrix row_of(Numbers numbers) { return view_as<2>(numbers, {std::size_t{1}, numbers.size()}); }
-
-double largest_number(Numbers numbers) { return maxima(row_of(numbers))(0, 0); }
-double smallest(Numbers numbers) { return -maxima(-row_of(numbers))(0, 0); }
-double sum(Numbers numbers) { return total(row_of(numbers)); }
-double mean(Numbers numbers) { return means(row_of(numbers))(0, 0); }
-double spread(Numbers numbers) { return std::sqrt(variances(row_of(numbers))(0, 0)); }
 
 // −Σ p ln p; a weight of 0 adds nothing.
 double entropy(Numbers weights) {
@@ -31,11 +24,11 @@ double slope(Numbers weights) {
 }
 
 constexpr std::array<Statistic, 7> table = {{
-    {.name = "max", .of = largest_number},
-    {.name = "min", .of = smallest},
-    {.name = "sum", .of = sum},
-    {.name = "mean", .of = mean},
-    {.name = "spread", .of = spread},
+    {.name = "max", .of = [](Numbers x) { return maxima(row_of(x))(0, 0); }},
+    {.name = "min", .of = [](Numbers x) { return -maxima(-row_of(x))(0, 0); }},
+    {.name = "sum", .of = [](Numbers x) { return total(row_of(x)); }},
+    {.name = "mean", .of = [](Numbers x) { return means(row_of(x))(0, 0); }},
+    {.name = "spread", .of = [](Numbers x) { return std::sqrt(variances(row_of(x))(0, 0)); }},
     {.name = "entropy", .of = entropy, .by_row = true},
     {.name = "slope", .of = slope},
 }};
@@ -199,7 +192,6 @@ bool is_mark(std::string_view inside) {
   return inside == "any" || inside == "own" || inside.starts_with("own ");
 }
 
-// The names in a mark.
 std::vector<std::string> names_of_mark(std::string_view inside) {
   std::vector<std::string> names;
   inside.remove_prefix(3);  // any, own

@@ -90,13 +90,6 @@ std::vector<CellTrees> trees_of(const Trace& trace, const std::vector<TensorView
   return trees;
 }
 
-// The title of an intermediate has several words, but in arithmetic it stands among others.
-std::string one_word(std::string_view name) {
-  std::string word(name);
-  std::ranges::replace(word, ' ', '_');
-  return word;
-}
-
 // The labels along an axis, for each sentence of a batch; null for an axis without labels.
 Json words_of(const Axis& axis) {
   if (axis.labels.empty() || axis.size == 0) return nullptr;
@@ -168,7 +161,8 @@ void read_itself(const TensorView& view, std::vector<bool>& read) {
 
 Json tensor_data(const Trace& trace, const TensorView& view) {
   const Tensor& tensor = *view.tensor;
-  return {{"name", sanitise(one_word(display_name(view.name)))},
+  // The title of an intermediate has several words, but in arithmetic it stands among others.
+  return {{"name", sanitise(replace_all(display_name(view.name), " ", "_"))},
           {"shape", {tensor.matrices(), tensor.rows(), tensor.columns()}},
           {"rank", tensor.rank()},
           {"turned", is_shown_transposed(tensor, trace.token_layout)},

@@ -99,9 +99,6 @@ struct ShownMatrix {
   std::span<const double> row(std::size_t row) const {
     return tensor.values.part(first + row * columns, columns);
   }
-  double before_at(std::size_t row, std::size_t column) const {
-    return before->values[first + row * columns + column];
-  }
   /// Empty for a large matrix: not all of its numbers may exist.
   std::span<const double> all() const {
     const std::size_t count = rows * columns;
@@ -122,8 +119,8 @@ MatrixText numbers_text(const ShownMatrix& sheet, const std::string& whole, cons
                   .colour = look.colour && look.picture != Picture::numbers};
   if (sheet.before) {
     style.highlight = [&](std::size_t row, std::size_t column) {
-      return differs(sheet.row(row)[column], sheet.before_at(row, column)) ? Highlight::changed
-                                                                           : Highlight::none;
+      const double before = sheet.before->values[sheet.first + row * sheet.columns + column];
+      return differs(sheet.row(row)[column], before) ? Highlight::changed : Highlight::none;
     };
   }
   const RowAt row_at = [&](std::size_t row) { return sheet.row(row); };

@@ -36,7 +36,8 @@ class Visible {
     if (code != bad_byte && belongs_to_emoji(code, next)) {
       append_code(out_, code);
     } else if (code == bad_byte || is_invisible(code)) {
-      append_stand_in(code);
+      out_ += stand_in(code);
+      has_base_ = in_emoji_ = false;
     } else if (is_mark(code)) {
       append_mark(code);
     } else {
@@ -69,11 +70,6 @@ class Visible {
     if (code == joiner) return in_emoji_ && next != bad_byte && is_pictograph(next);
     if (code != emoji_selector || previous_ == bad_byte) return false;
     return (in_emoji_ && is_pictograph(previous_)) || (is_keycap_base(previous_) && next == keycap);
-  }
-
-  void append_stand_in(CodePoint code) {
-    out_ += stand_in(code);
-    has_base_ = in_emoji_ = false;
   }
 
   void append_mark(CodePoint code) {

@@ -96,17 +96,13 @@ bool may_break_between(CodePoint left, CodePoint right) {
          !never_starts_a_line(right);
 }
 
-/// Returns the ASCII letters of a word from `at` on, without the last one if a mark may follow.
-std::string_view plain_letters(std::string_view text, std::size_t at) {
+/// Returns the next cluster, or several that are not divided anyway: the ASCII letters of a word,
+/// without the last one if a mark may follow.
+Grapheme undivided_at(std::string_view text, std::size_t at) {
   std::size_t end = at;
   while (end < text.size() && text[end] != ' ' && is_printable_ascii(text[end])) ++end;
   const bool may_have_mark = end < text.size() && text[end] != ' ' && end > at;
-  return text.substr(at, end - at - (may_have_mark ? 1 : 0));
-}
-
-/// Returns the next cluster, or several that are not divided anyway.
-Grapheme undivided_at(std::string_view text, std::size_t at) {
-  const std::string_view letters = plain_letters(text, at);
+  const std::string_view letters = text.substr(at, end - at - (may_have_mark ? 1 : 0));
   if (letters.empty()) return grapheme_at(text, at);
   return {letters, static_cast<CodePoint>(letters.front()), letters.size()};
 }

@@ -15,7 +15,6 @@ void require_step(const Recipe& recipe, std::string_view name, std::string_view 
                    did_you_mean(name, {recipe.steps, &StepRecipe::name}));
 }
 
-// Returns the backward rule of a step for operand k.
 BackwardRule backward_rule_of(const StepRecipe& step, std::size_t k) {
   if (!step.operation || !step.operation->backward) return {};
   return step.operation->backward({k, step.of.size(), &step.options});
@@ -130,12 +129,6 @@ class BackwardBuilder {
     }
   }
 
-  // The given gradients of a step.
-  std::vector<std::string> given_to(const std::string& name) {
-    const auto is_given_to_it = [&](const auto& one) { return one.first == name; };
-    return filtered(backward_.from, is_given_to_it, [](const auto& one) { return one.second; });
-  }
-
   void add(const std::string& name) {
     const std::string own = gradient_name(name);
     if (name == backward_.of) {
@@ -143,7 +136,10 @@ class BackwardBuilder {
       gradient_of_[name] = own;
       return;
     }
-    std::vector<std::string> parts = given_to(name);
+    std::vector<std::string> parts;
+    for (const auto& [step, given] : backward_.from) {
+      if (step == name) parts.push_back(given);
+    }
     std::vector<UsePosition> uses = uses_[name];
     std::ranges::reverse(uses);  // they were found in reverse order
     const bool alone = uses.size() + parts.size() == 1;

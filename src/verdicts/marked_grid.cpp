@@ -21,14 +21,6 @@ constexpr VerdictSign marks[] = {
     {Verdict::blank, "·", "blank"},
 };
 
-// The text of a cell in the grid: blank, its unreadable text, or its number.
-std::string shown_cell(const StepReport& step, std::size_t i) {
-  const auto found = step.bad_texts.find(i);
-  if (found != step.bad_texts.end()) return shortened(sanitise_label(found->second), 12);
-  if (step.verdicts[i] == Verdict::blank) return "";
-  return learner_number(std::as_const(step.written.values)[i], step.digits);
-}
-
 // Selects at most `most` of the lines: those with errors first, then those at the beginning.
 template <class IsWrong>
 std::vector<std::size_t> selected_lines(std::vector<std::size_t> lines, std::size_t most,
@@ -62,7 +54,7 @@ class MarkedGrid {
       max_rows = std::min<std::size_t>(max_rows, 8);
     const Lines rows = selected_lines(
         asked_rows_, max_rows, [&](std::size_t r) { return wrong_cells({r}, asked_columns_) > 0; });
-    const std::size_t left = label_width(rows);
+    const std::size_t left = max_width(mapped(rows, [&](std::size_t r) { return row_label(r); }));
     const std::size_t cell_width = widest_cell(rows);
     const std::size_t room = width > left + 4 ? width - left - 4 : 1;
     const Lines columns =
@@ -102,17 +94,18 @@ class MarkedGrid {
     }
     return count;
   }
+  // Nothing, an unreadable text or a number, and the sign of the verdict.
   std::string cell(std::size_t r, std::size_t c) const {
     const std::size_t i = place(r, c);
-    return shown_cell(step_, i) + std::string(verdict_sign(step_.verdicts[i]));
+    const std::string sign(verdict_sign(step_.verdicts[i]));
+    const auto found = step_.bad_texts.find(i);
+    if (found != step_.bad_texts.end()) return shortened(sanitise_label(found->second), 12) + sign;
+    if (step_.verdicts[i] == Verdict::blank) return sign;
+    return learner_number(step_.written.values[i], step_.digits) + sign;
   }
 
   std::string row_label(std::size_t r) const { return fitted_label(labels_.rows, r, 12); }
   std::string column_label(std::size_t c) const { return fitted_label(labels_.columns, c, 12); }
-
-  std::size_t label_width(const Lines& rows) const {
-    return max_width(mapped(rows, [&](std::size_t r) { return row_label(r); }));
-  }
 
   std::size_t widest_cell(const Lines& rows) const {
     std::size_t widest = 0;

@@ -193,18 +193,16 @@ std::vector<Given> llama_givens(const LessonSizes& sizes, LessonDice& dice) {
     return sizes.heads == 1 ? Shape{sizes.d_model, sizes.d_k}
                             : Shape{heads, sizes.d_model, sizes.d_k};
   };
-  std::vector<Given> givens;
-  givens.push_back({"X", llama_embeddings(sizes, dice)});
-  givens.push_back({"gain1", gain(sizes, dice)});
-  givens.push_back({"W_Q", drawn_weight(shape(sizes.heads), dice)});
-  givens.push_back({"W_K", drawn_weight(shape(sizes.key_heads), dice)});
-  givens.push_back({"W_V", drawn_weight(shape(sizes.key_heads), dice)});
-  givens.push_back({"W_O", drawn_weight({sizes.heads * sizes.d_k, sizes.d_model}, dice)});
-  givens.push_back({"gain2", gain(sizes, dice)});
-  givens.push_back({"W_gate", drawn_weight({sizes.d_model, sizes.d_ff}, dice)});
-  givens.push_back({"W_up", drawn_weight({sizes.d_model, sizes.d_ff}, dice)});
-  givens.push_back({"W_down", drawn_weight({sizes.d_ff, sizes.d_model}, dice)});
-  return givens;
+  return {{"X", llama_embeddings(sizes, dice)},
+          {"gain1", gain(sizes, dice)},
+          {"W_Q", drawn_weight(shape(sizes.heads), dice)},
+          {"W_K", drawn_weight(shape(sizes.key_heads), dice)},
+          {"W_V", drawn_weight(shape(sizes.key_heads), dice)},
+          {"W_O", drawn_weight({sizes.heads * sizes.d_k, sizes.d_model}, dice)},
+          {"gain2", gain(sizes, dice)},
+          {"W_gate", drawn_weight({sizes.d_model, sizes.d_ff}, dice)},
+          {"W_up", drawn_weight({sizes.d_model, sizes.d_ff}, dice)},
+          {"W_down", drawn_weight({sizes.d_ff, sizes.d_model}, dice)}};
 }
 
 // Penalises the same as `penalty`, and gates that are fully closed or open.
