@@ -52,6 +52,7 @@ class Options {
   std::string_view contents(std::string_view name) const;
   void set_contents(std::string name, std::string bytes);
   const std::map<std::string, OptionValue, std::less<>>& all() const { return values_; }
+  friend bool operator==(const Options&, const Options&) = default;
 
  private:
   template <class T, class Result>

@@ -17,6 +17,7 @@ struct StepRecipe {
   Options options;
   /// A gradient step's result or given whose gradient the first operand is; of a sum, all are.
   std::string through = {};
+  friend bool operator==(const StepRecipe&, const StepRecipe&) = default;
 };
 
 /// Returns an operation's words (what it says, its title, its mistakes) as they hold for a step:
@@ -211,7 +212,10 @@ struct Liveness {
 /// Evaluates every step that can be evaluated and reports the others. Skips large steps on which
 /// nothing requested depends; small ones are cheap, and a lesson's prose may mention them. Unknown
 /// names in `wanted` are ignored. Throws InputError if the givens alone exceed `memory_limit`.
-Evaluation evaluate_all(Recipe recipe, const RequestedSteps& wanted = {});
+/// `like` is the trace of a similar recipe: what is the same there, but for the last bits, is
+/// shared.
+Evaluation evaluate_all(Recipe recipe, const RequestedSteps& wanted = {},
+                        const Trace* like = nullptr);
 
 /// The same, but throws InputError for the first step that fails.
 Trace evaluate(Recipe recipe, const RequestedSteps& wanted = {});

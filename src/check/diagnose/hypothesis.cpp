@@ -249,7 +249,7 @@ std::vector<Hypothesis> hypotheses_of(const Judgement& judgement, const Trace& t
       hypotheses.push_back(std::move(other));
     }
   }
-  if (std::ranges::none_of(std::span(judgement.nodes).first(node), &LearnerNode::tainted)) {
+  if (std::ranges::none_of(std::span(judgement.nodes).first(node), &LearnerNode::is_tainted)) {
     hypotheses.push_back(hypotheses.front().with_truth_before(node));
   }
   return hypotheses;

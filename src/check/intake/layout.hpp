@@ -11,8 +11,6 @@ enum class ColumnOrder { lessons, other_pairing, any };
 struct Layout {
   bool transposed = false;                               ///< every matrix: tokens are columns
   std::set<std::string, std::less<>> heads_inside = {};  ///< of those with as many rows as heads
-  std::vector<std::string> reordered = {};               ///< columns are in the order `columns`
-  ColumnOrder columns = ColumnOrder::lessons;
 };
 
 /// A submitted step or given, laid out like the lesson's tensor.
@@ -47,8 +45,8 @@ void part_stacked(SubmittedFile& file, const Trace& trace);
 /// -) become blanks.
 void arrange_file(SubmittedFile& file, const Trace& trace, std::vector<std::string>& notes);
 
-/// Takes each file that has the size of one head, but fits none, for the head of the other files, if
-/// all of these are of one head.
+/// Takes each file that has the size of one head, but fits none, for the head of the other files,
+/// if all of these are of one head.
 void take_for_head_of_others(std::vector<SubmittedFile>& files, const Trace& trace,
                              std::vector<std::string>& notes);
 

@@ -220,32 +220,50 @@ Rotations rotations_in(const Trace& trace) {
   return all;
 }
 
-// Queries and keys alike: one alone is a mistake. Those before the rotation may have the same
-// order.
-std::vector<Variant> with_other_columns(const Recipe&, const Trace& trace) {
-  Variant rotated{.columns = ColumnOrder::other_pairing, .least = 2};
-  const Rotations found = rotations_in(trace);
-  for (const auto& [name, rope] : found.rotated) rotated.changed.push_back(name);
-  const auto rotated_by = [&](const Step* rope) {
+// Where these steps rotate: queries and keys alike, since one alone is a mistake. Those before the
+// rotation may have the same order.
+std::vector<Variant> with_other_columns_of(const Rotations& found,
+                                           const std::vector<const Step*>& ropes,
+                                           std::span<const std::array<const Step*, 2>> alike) {
+  const auto rotated_by = [](const auto& steps, const auto& these) {
     return filtered(
-        found.rotated, [&](const auto& one) { return one.second == rope; },
+        steps, [&](const auto& one) { return contains(these, one.second); },
         [](const auto& one) { return one.first; });
   };
-  for (const Step& step : trace.steps) {
-    if (step.operation != &score_operation) continue;
-    const auto queries = found.rotated.find(step.of[0]), keys = found.rotated.find(step.of[1]);
-    if (queries == found.rotated.end() || keys == found.rotated.end()) continue;
-    rotated.alike.push_back({rotated_by(queries->second), rotated_by(keys->second)});
+  Variant rotated{.columns = ColumnOrder::other_pairing, .least = 2};
+  for (const auto& [query, key] : alike) {
+    const std::array queries{query}, keys{key};
+    rotated.alike.push_back({rotated_by(found.rotated, queries), rotated_by(found.rotated, keys)});
   }
+  rotated.changed = rotated_by(found.rotated, ropes);
   Variant all = rotated;
   all.deciding = rotated.changed;
-  for (const auto& [name, rope] : found.before) all.companions.push_back(name);
+  all.companions = rotated_by(found.before, ropes);
   all.changed.insert(all.changed.end(), all.companions.begin(), all.companions.end());
   std::vector<Variant> variants = {rotated, all};
   for (const Variant& variant : {rotated, all}) {
     variants.push_back(variant);
     variants.back().columns = ColumnOrder::any;
   }
+  return variants;
+}
+
+// In all layers, or in one.
+std::vector<Variant> with_other_columns(const Recipe&, const Trace& trace) {
+  const Rotations found = rotations_in(trace);
+  std::vector<std::array<const Step*, 2>> alike;
+  for (const Step& step : trace.steps) {
+    if (step.operation != &score_operation) continue;
+    const auto queries = found.rotated.find(step.of[0]), keys = found.rotated.find(step.of[1]);
+    if (queries != found.rotated.end() && keys != found.rotated.end())
+      alike.push_back({queries->second, keys->second});
+  }
+  std::vector<Variant> variants = with_other_columns_of(
+      found, mapped(found.rotated, [](const auto& one) { return one.second; }), alike);
+  for (std::size_t k = 0; alike.size() > 1 && k < alike.size(); ++k)
+    std::ranges::move(with_other_columns_of(found, {alike[k].begin(), alike[k].end()},
+                                            std::span(alike).subspan(k, 1)),
+                      std::back_inserter(variants));
   return variants;
 }
 

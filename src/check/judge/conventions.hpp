@@ -55,13 +55,14 @@ void accept_rope_layout(const Trace& trace, const std::vector<std::string>& name
 
 /// One interpretation of a submission, and its judgement.
 struct Interpretation {
-  std::shared_ptr<const Trace> trace;  ///< the lesson's, or an accepted convention's
+  std::shared_ptr<const Trace> trace;  ///< the lesson's, or with the accepted conventions
+  Recipe recipe = {};                  ///< of the trace
   Layout layout = {};
   std::vector<SubmittedArray> submitted = {};
   Judgement judgement = {};
-  std::string_view convention = {};       ///< the accepted one, if any, of the steps `changed`
-  std::vector<std::string> changed = {};  ///< steps that it lays out or computes otherwise
-  std::size_t wrong = 0;                  ///< number of cells that are wrong or undecided
+  /// The accepted conventions, by the steps that they lay out or compute otherwise.
+  std::map<std::string, std::string_view, std::less<>> conventions = {};
+  std::size_t wrong = 0;  ///< number of cells that are wrong or undecided
 
   /// Returns the id of the convention that a matrix follows; empty if there is none.
   std::string_view convention_of(const LearnerNode& node) const;

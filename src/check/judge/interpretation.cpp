@@ -13,20 +13,37 @@ struct Interpreter {
   CheckOptions options;
 
   // Stops once `too_many` cells are wrong: such an interpretation is not better than a known one.
-  Interpretation operator()(const Layout& layout, std::shared_ptr<const Trace> of,
-                            std::size_t too_many = any_number) const {
-    Interpretation result{.trace = std::move(of), .layout = layout};
-    result.submitted = normalise_layout(submission, *result.trace, layout);
-    if (!options.strict && !layout.transposed)
-      move_heads_first(*result.trace, layout, result.submitted);
-    accept_rope_layout(*result.trace, layout.reordered, layout.columns, result.submitted);
-    result.judgement = judge(*result.trace, result.submitted, options, too_many);
-    if (result.judgement.given_up) {
-      result.wrong = any_number;
-      return result;
-    }
-    for (const LearnerNode& node : result.judgement.nodes) result.wrong += node.unsettled_cells();
+  Interpretation in_layout(const Layout& layout, std::size_t too_many = any_number) const {
+    Interpretation result{.trace = trace, .recipe = lesson.recipe, .layout = layout};
+    result.submitted = normalise_layout(submission, *trace, layout);
+    if (!options.strict && !layout.transposed) move_heads_first(*trace, layout, result.submitted);
+    judge_as(result, [too_many, wrong = std::size_t{0}](const LearnerNode& node) mutable {
+      wrong += node.wrong_cells();
+      return wrong >= too_many;
+    });
     return result;
+  }
+
+  // The same submission by a variant, unless a node makes that hopeless.
+  Interpretation by_variant(const Interpretation& plain, const Variant& variant,
+                            std::shared_ptr<const Trace> of, const IsHopeless& is_hopeless) const {
+    Interpretation result = {.trace = std::move(of),
+                             .recipe = variant.recipe.value_or(plain.recipe),
+                             .layout = plain.layout,
+                             .submitted = plain.submitted,
+                             .conventions = plain.conventions};
+    if (variant.columns != ColumnOrder::lessons)
+      accept_rope_layout(*result.trace, variant.changed, variant.columns, result.submitted);
+    judge_as(result, is_hopeless, &plain.judgement);
+    return result;
+  }
+
+ private:
+  void judge_as(Interpretation& result, const IsHopeless& is_hopeless,
+                const Judgement* known = nullptr) const {
+    result.judgement = judge(*result.trace, result.submitted, options, is_hopeless, known);
+    for (const LearnerNode& node : result.judgement.nodes) result.wrong += node.unsettled_cells();
+    if (result.judgement.given_up) result.wrong = any_number;
   }
 };
 
@@ -45,10 +62,7 @@ struct Evidence {
   std::size_t for_other = 0;  ///< of those: wrong in the plain one, or farther from it
 };
 
-Evidence evidence_in(const Interpretation& plain, const Interpretation& other,
-                     const std::string& name) {
-  const LearnerNode* node = node_of(plain, name);
-  const LearnerNode* another = node_of(other, name);
+Evidence evidence_in(const LearnerNode* node, const LearnerNode* another) {
   Evidence evidence;
   if (!node || !another || !node->submitted || !another->submitted) return evidence;
   for (std::size_t i = 0; i < node->verdicts.size(); ++i) {
@@ -66,11 +80,10 @@ Evidence evidence_in(const Interpretation& plain, const Interpretation& other,
 // True if a step shows the other interpretation: half of its wrong cells are right there, or it has
 // none and is nearer to the other. Most cells that tell the two apart must agree, and of other
 // numbers (`is_moved` is false) there must be some: a single slip is no convention.
-bool favours(const Interpretation& other, const Interpretation& plain, const std::string& name,
-             bool is_moved) {
-  const std::size_t before = wrong_in(plain, name);
-  const std::size_t after = wrong_in(other, name);
-  const Evidence evidence = evidence_in(plain, other, name);
+bool favours(const LearnerNode* other, const LearnerNode* plain, bool is_moved) {
+  const std::size_t before = plain ? plain->unsettled_cells() : 0;
+  const std::size_t after = other ? other->unsettled_cells() : 0;
+  const Evidence evidence = evidence_in(plain, other);
   const bool is_told = evidence.apart > 0 || is_moved;
   if (before > 0) return is_told && 2 * after <= before && 2 * evidence.for_other >= evidence.apart;
   return after == 0 && evidence.apart > 0 && 2 * evidence.for_other > evidence.apart;
@@ -85,12 +98,13 @@ std::size_t wrong_among(const Interpretation& interpretation,
 // Evaluates another recipe with the lesson's givens.
 std::shared_ptr<const Trace> trace_of(Recipe recipe, const Trace& lesson) {
   recipe.givens = lesson.givens;
-  return std::make_shared<const Trace>(evaluate_all(std::move(recipe)).trace);
+  return std::make_shared<const Trace>(evaluate_all(std::move(recipe), {}, &lesson).trace);
 }
 
 bool has_other_numbers(const Trace& now, const Trace& lesson, const std::string& name) {
   constexpr Tolerance rounding{.relative = 1e-9, .absolute = 1e-9};
   const Tensor* tensor = now.find(name);  // nullptr if an earlier step is impossible
+  if (tensor && tensor->values.shares(lesson.at(name).values)) return false;
   return !tensor || difference_of(tensor->values, lesson.at(name).values, rounding).mismatched > 0;
 }
 
@@ -106,38 +120,42 @@ bool is_equivalent(const Trace& now, const Trace& lesson, const std::vector<std:
 // True if a step speaks against a variant. Its deciding steps and companions do so if they have
 // more wrong cells than before, or twice as many where only the order of columns is another. Of the
 // other steps those do that now have twice as many; but a step that was moved away shows nothing.
-bool is_contradicted(const Variant& variant, const Interpretation& other,
-                     const Interpretation& plain) {
-  return std::ranges::any_of(plain.judgement.nodes, [&](const LearnerNode& node) {
-    const std::size_t before = node.unsettled_cells();
-    const std::size_t after = wrong_in(other, node.name);
-    const bool is_own =
-        contains(variant.deciding, node.name) || contains(variant.companions, node.name);
-    if (is_own && variant.recipe) return after > before;
-    return (is_own || !contains(variant.changed, node.name)) && after > 0 && after >= 2 * before;
-  });
+bool contradicts(const Variant& variant, const LearnerNode& node, const Interpretation& plain) {
+  const std::size_t before = wrong_in(plain, node.name);
+  const std::size_t after = node.unsettled_cells();
+  const bool is_own =
+      contains(variant.deciding, node.name) || contains(variant.companions, node.name);
+  if (!node_of(plain, node.name)) return false;
+  if (is_own && variant.recipe) return after > before;
+  return (is_own || !contains(variant.changed, node.name)) && after > 0 && after >= 2 * before;
+}
+
+// True if a step of another interpretation shows the variant.
+bool shows(const Variant& variant, const LearnerNode* node, const Interpretation& plain) {
+  const LearnerNode* before = node ? node_of(plain, node->name) : nullptr;
+  return favours(node, before, !variant.recipe) &&
+         !(before && exchanged_with(plain.judgement, *before));
 }
 
 // The rule for all conventions: enough of the deciding steps show it, and the submission does not
 // speak against it. A program must have another loss, too.
 bool is_accepted(const Variant& variant, const Interpretation& other, const Interpretation& plain,
                  bool needs_loss) {
-  const auto shows = [&](const std::string& name) {
-    const LearnerNode* node = node_of(plain, name);
-    return favours(other, plain, name, !variant.recipe) &&
-           !(node && exchanged_with(plain.judgement, *node));
+  const auto shows_it = [&](const std::string& name) {
+    return shows(variant, node_of(other, name), plain);
   };
   // An order that is fitted to the numbers has to explain them all.
   const bool is_fitted = variant.columns == ColumnOrder::any;
   if (is_fitted && wrong_among(other, variant.deciding) > 0) return false;
-  if (is_contradicted(variant, other, plain)) return false;
   const auto show_it_alike = [&](const auto& sides) {
     return std::ranges::all_of(
-        sides, [&](const auto& names) { return std::ranges::any_of(names, shows); });
+        sides, [&](const auto& names) { return std::ranges::any_of(names, shows_it); });
   };
   if (!variant.alike.empty() && std::ranges::none_of(variant.alike, show_it_alike)) return false;
-  if (needs_loss && variant.recipe && !std::ranges::all_of(variant.companions, shows)) return false;
-  return static_cast<std::size_t>(std::ranges::count_if(variant.deciding, shows)) >= variant.least;
+  if (needs_loss && variant.recipe && !std::ranges::all_of(variant.companions, shows_it))
+    return false;
+  return static_cast<std::size_t>(std::ranges::count_if(variant.deciding, shows_it)) >=
+         variant.least;
 }
 
 // Returns the steps whose numbers the accepted variant explains. A moved step changes none.
@@ -155,24 +173,30 @@ std::vector<std::string> explained_by(Variant variant, const Trace& now, const T
 std::optional<Interpretation> by_convention(const Interpreter& interpret,
                                             const Convention& convention,
                                             const Interpretation& plain) {
-  const Trace& lesson = *interpret.trace;
   std::optional<Interpretation> best;
-  for (Variant& variant : convention.variants(interpret.lesson.recipe, lesson)) {
+  for (Variant& variant : convention.variants(plain.recipe, *plain.trace)) {
     if (variant.deciding.empty()) variant.deciding = variant.changed;
     const std::size_t to_beat = best ? best->wrong : plain.wrong;
-    const std::size_t wrong =
+    const std::size_t wrong_steps =
         wrong_among(plain, variant.deciding) + wrong_among(plain, variant.companions);
-    if (to_beat == 0 || wrong < variant.least) continue;
-    const auto trace = variant.recipe ? trace_of(*variant.recipe, lesson) : interpret.trace;
-    if (!is_equivalent(*trace, lesson, variant.changed)) continue;
-    Layout layout = plain.layout;
-    layout.columns = variant.columns;
-    if (variant.columns != ColumnOrder::lessons) layout.reordered = variant.changed;
-    Interpretation other = interpret(layout, trace, to_beat);
+    if (to_beat == 0 || wrong_steps < variant.least) continue;
+    const auto trace = variant.recipe ? trace_of(*variant.recipe, *plain.trace) : plain.trace;
+    if (!is_equivalent(*trace, *plain.trace, variant.changed)) continue;
+    constexpr std::size_t most_failing =
+        3;  // if none shows it: a whole model is judged for nothing
+    std::size_t wrong = 0, failing = 0, showing = 0;
+    const auto is_hopeless = [&](const LearnerNode& node) {
+      wrong += node.wrong_cells();
+      if (contains(variant.deciding, node.name) && node.submitted)
+        ++(shows(variant, &node, plain) ? showing : failing);
+      return wrong >= to_beat || contradicts(variant, node, plain) ||
+             (showing == 0 && failing >= most_failing);
+    };
+    Interpretation other = interpret.by_variant(plain, variant, trace, is_hopeless);
     if (other.wrong >= to_beat || !is_accepted(variant, other, plain, interpret.options.needs_loss))
       continue;
-    other.convention = convention.id;
-    other.changed = explained_by(std::move(variant), *trace, lesson);
+    for (const std::string& name : explained_by(std::move(variant), *trace, *plain.trace))
+      other.conventions.insert_or_assign(name, convention.id);
     best = std::move(other);
   }
   return best;
@@ -235,7 +259,7 @@ std::optional<Interpretation> as_columns(const Interpreter& interpret,
                                          const Interpretation& plain) {
   const auto& nodes = plain.judgement.nodes;
   if (!interpret.options.allow_columns || !may_be_transposed(nodes)) return {};
-  Interpretation transposed = interpret({.transposed = true}, interpret.trace, plain.wrong);
+  Interpretation transposed = interpret.in_layout({.transposed = true}, plain.wrong);
   if (transposed.wrong >= plain.wrong || wrong_in_forward(transposed) > wrong_in_forward(plain))
     return {};
   const ColumnsEvidence evidence = columns_evidence(transposed, plain);
@@ -249,8 +273,7 @@ std::optional<Interpretation> with_heads_inside(const Interpreter& interpret,
                                                 const Interpretation& plain) {
   auto names = nearer_with_heads_inside(*interpret.trace, plain.submitted);
   if (names.empty()) return {};
-  Interpretation inside =
-      interpret({.heads_inside = std::move(names)}, interpret.trace, plain.wrong);
+  Interpretation inside = interpret.in_layout({.heads_inside = std::move(names)}, plain.wrong);
   if (inside.wrong >= plain.wrong) return {};
   const std::size_t before = plain.judgement.wrong_nodes();
   const std::size_t after = inside.judgement.wrong_nodes();
@@ -264,7 +287,7 @@ Interpretation best_interpretation(const Lesson& lesson, const Trace& lesson_tra
                                    const Submission& submission, CheckOptions options) {
   const std::shared_ptr<const Trace> trace(std::shared_ptr<void>(), &lesson_trace);
   Interpreter interpret{lesson, trace, submission, std::move(options)};
-  Interpretation plain = interpret({}, trace);
+  Interpretation plain = interpret.in_layout({});
   if (plain.judgement.wrong_nodes() == 0 || interpret.options.strict) return plain;
   interpret.options.on_matrix = {};  // progress was already reported
   for (const auto layout_of : {as_columns, with_heads_inside}) {
@@ -274,9 +297,11 @@ Interpretation best_interpretation(const Lesson& lesson, const Trace& lesson_tra
     }
   }
   for (const Convention& convention : all_conventions()) {
-    if (plain.wrong == 0) break;
-    if (!convention.variants) continue;
-    if (auto other = by_convention(interpret, convention, plain)) return std::move(*other);
+    while (convention.variants && plain.wrong > 0) {
+      auto other = by_convention(interpret, convention, plain);
+      if (!other) break;
+      plain = std::move(*other);
+    }
   }
   return plain;
 }
@@ -285,7 +310,8 @@ std::string_view Interpretation::convention_of(const LearnerNode& node) const {
   if (node.finite_mask) return "convention.finite-mask";
   if (node.submitted && node.submitted->heads_inside) return "convention.heads-inside";
   if (!node.rounded_constant.empty()) return "convention.rounded-constant";
-  if (contains(changed, node.name)) return convention;
+  const auto accepted = conventions.find(node.name);
+  if (accepted != conventions.end()) return accepted->second;
   if (layout.transposed && node.truth->rank() >= 2) return "convention.columns";
   return {};
 }

@@ -48,10 +48,10 @@ bool within(double x, double y, double tolerance) {
 
 // Finds the cells of a step that use a wrong or carried cell: those are NaN in the operands, and so
 // is every dependent result. Untainted operands stay as they are.
-Tensor tainted_result(const Judgement& judgement, const Trace& trace, const LearnerNode& node,
-                      const std::vector<Tensor>& planted) {
+Tensor tainted_result(const Judgement& judgement, const Trace& trace, const LearnerNode& node) {
   const auto with_nan = [&](std::size_t k) -> const Tensor& {
-    return planted[k].axes.empty() ? judgement.nodes[k].own : planted[k];
+    const LearnerNode& operand = judgement.nodes[k];
+    return operand.is_tainted() ? operand.planted : operand.own;
   };
   if (auto result = result_of(*node.step, call_with(node, trace, with_nan)))
     return *std::move(result);
@@ -77,24 +77,22 @@ std::size_t cells_off(const LearnerNode& node, const Tensor& computed, double pl
 class Judge {
  public:
   Judge(const Trace& trace, const std::vector<SubmittedArray>& submitted,
-        const CheckOptions& options)
-      : trace_(trace), submitted_(submitted), options_(options) {
+        const CheckOptions& options, const Judgement* known)
+      : trace_(trace), submitted_(submitted), options_(options), known_(known) {
     for (const SubmittedArray& matrix : submitted) {
       const Step* step = trace.find_step(matrix.name);
       rounding_.push_back(decimals_of(matrix, step ? &step->output : nullptr));
     }
   }
 
-  Judgement run(std::size_t too_many) {
-    std::size_t wrong = 0;
+  Judgement run(const IsHopeless& is_hopeless) {
     const auto add_to = [&](const std::string& name, const Tensor& tensor, const Step* step) {
-      if (wrong >= too_many) return;
+      if (judgement_.given_up) return;
       add(name, tensor, step);
-      wrong += judgement_.nodes.back().wrong_cells();
+      judgement_.given_up = is_hopeless && is_hopeless(judgement_.nodes.back());
     };
     for (const Given& given : trace_.givens) add_to(given.name, given.tensor, nullptr);
     for (const Step& step : trace_.steps) add_to(step.name, step.output, &step);
-    judgement_.given_up = wrong >= too_many;
     return std::move(judgement_);
   }
 
@@ -110,8 +108,50 @@ class Judge {
       if (submitted.name == name)
         (submitted.fits ? node.submitted : node.wrong_shape_array) = &submitted;
     }
+    const LearnerNode* known = known_ ? find_by(known_->nodes, name, &LearnerNode::name) : nullptr;
+    const bool is_known = known && asks_the_same(node, *known);
+    if (is_known) {
+      LearnerNode same = *known;
+      std::tie(same.truth, same.step, same.submitted) = std::tie(node.truth, step, node.submitted);
+      same.inputs = std::move(node.inputs);
+      node = std::move(same);
+      submitted_so_far_ += node.submitted ? 1 : 0;
+    } else {
+      judge_node(node);
+    }
+    are_known_.push_back(is_known || (known && says_the_same(node, *known)));
+    index_.emplace(name, judgement_.nodes.size());
+    judgement_.nodes.push_back(std::move(node));
+    if (options_.on_matrix) options_.on_matrix();
+  }
+
+  // True if a node of the known judgement has the same numbers, from the same step and operands.
+  // What was written is judged by its other matrices, too.
+  bool asks_the_same(const LearnerNode& node, const LearnerNode& known) const {
+    const auto holds_the_same = [&] {
+      const SubmittedArray& one = *node.submitted;
+      const SubmittedArray& other = *known.submitted;
+      return one.cells.are_computed() && other.cells.are_computed() && !known.units.are_written() &&
+             one.precision == other.precision && one.cells.values().shares(other.cells.values());
+    };
+    return !node.wrong_shape_array && !known.wrong_shape_array && !node.step == !known.step &&
+           (!node.step || *node.step == *known.step) && !node.submitted == !known.submitted &&
+           node.truth->values.shares(known.truth->values) &&
+           (!node.submitted || holds_the_same()) &&
+           std::ranges::all_of(node.inputs, [&](std::size_t k) { return are_known_[k]; });
+  }
+
+  // True if later nodes can tell it from the known one by the last bits alone.
+  static bool says_the_same(const LearnerNode& node, const LearnerNode& known) {
+    return node.submitted && known.submitted && node.verdicts == known.verdicts &&
+           node.truth->values.shares(known.truth->values) &&
+           node.is_tainted() == known.is_tainted() &&
+           std::ranges::equal(node.own.values, known.own.values);
+  }
+
+  void judge_node(LearnerNode& node) {
     const bool agrees = agrees_with_lesson(node);
-    take_numbers(node, agrees ? truth : from_own(node));
+    take_numbers(node, agrees ? *node.truth : from_own(node));
     if (agrees && node.units.are_written()) take_numbers(node, from_own(node));  // it was rounded
     if (node.submitted) {
       node.is_lessons = false;
@@ -124,7 +164,7 @@ class Judge {
     }
     Tensor taint;  // empty if all earlier cells are right
     if (!node.wrong_shape_array && inherits(node)) {
-      taint = tainted_result(judgement_, trace_, node, tainted_);
+      taint = tainted_result(judgement_, trace_, node);
     }
     if (node.submitted) judge_cells(node, taint);
     if (node.submitted && is_of_a_mistake(node)) {
@@ -134,9 +174,6 @@ class Judge {
       judge_cells(node, taint);
     }
     mark_tainted(node, taint);
-    index_.emplace(name, judgement_.nodes.size());
-    judgement_.nodes.push_back(std::move(node));
-    if (options_.on_matrix) options_.on_matrix();
   }
 
   // True if a program's numbers, in single or double precision, are within a unit of the lesson's,
@@ -366,7 +403,7 @@ class Judge {
 
   bool inherits(const LearnerNode& node) const {
     return std::any_of(node.inputs.begin(), node.inputs.end(),
-                       [&](std::size_t k) { return judgement_.nodes[k].tainted; });
+                       [&](std::size_t k) { return judgement_.nodes[k].is_tainted(); });
   }
 
   // Where no rounding occurs, the result from the learner's own numbers is as right as the
@@ -403,10 +440,9 @@ class Judge {
   }
 
   void mark_tainted(LearnerNode& node, const Tensor& taint) {
-    Tensor& planted = tainted_.emplace_back();
-    node.tainted = node.wrong_shape_array != nullptr;  // then all of it
-    if (!node.tainted && taint.values.empty() && node.wrong_cells() == 0) return;
-    planted = node.own;
+    bool is_tainted = node.wrong_shape_array != nullptr;  // then all of it
+    if (!is_tainted && taint.values.empty() && node.wrong_cells() == 0) return;
+    Tensor planted = node.own;
     for (std::size_t i = 0; i < planted.values.size(); ++i) {
       const bool judged = node.submitted && node.verdicts[i] != Verdict::blank;
       const bool bad =
@@ -414,8 +450,9 @@ class Judge {
                  : node.wrong_shape_array || (!taint.values.empty() && std::isnan(taint.values[i]));
       if (!bad) continue;
       planted.values.mutable_span()[i] = no_bound;
-      node.tainted = true;
+      is_tainted = true;
     }
+    if (is_tainted) node.planted = std::move(planted);
   }
 
   const Trace& trace_;
@@ -424,8 +461,8 @@ class Judge {
   std::vector<OtherDecimals> rounding_;  // of each submitted matrix
   Judgement judgement_;
   Room room_{judgement_, trace_};
-  // Each node's own numbers, NaN where wrong or carried; empty for untainted nodes.
-  std::vector<Tensor> tainted_;
+  const Judgement* known_;
+  std::vector<bool> are_known_;  // nodes that are as in the known judgement, for later nodes
   std::map<std::string, std::size_t, std::less<>> index_;
   std::size_t submitted_so_far_ = 0;
 };
@@ -455,8 +492,9 @@ const LearnerNode* exchanged_with(const Judgement& judgement, const LearnerNode&
 }
 
 Judgement judge(const Trace& trace, const std::vector<SubmittedArray>& submitted,
-                const CheckOptions& options, std::size_t too_many) {
-  return Judge(trace, submitted, options).run(too_many);
+                const CheckOptions& options, const IsHopeless& is_hopeless,
+                const Judgement* known) {
+  return Judge(trace, submitted, options, known).run(is_hopeless);
 }
 
 }  // namespace qkv::inline check

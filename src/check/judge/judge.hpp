@@ -41,8 +41,9 @@ struct LearnerNode {
   /// (for example, an id beyond the table).
   bool has_lessons_inputs = false;
   bool finite_mask = false;  ///< -1e9 or similar was written for -inf
-  bool tainted = false;      ///< some of its cells are wrong or carried
+  Tensor planted = {};       ///< its numbers, NaN where wrong or carried; no axes if no cell is
 
+  bool is_tainted() const { return !planted.axes.empty(); }
   std::size_t wrong_cells() const;           ///< all cells if the shape is wrong
   std::size_t unsettled_cells() const;       ///< wrong or undecided: against an interpretation
   bool has_number(std::size_t cell) const {  ///< true if submitted and readable
@@ -54,7 +55,7 @@ struct LearnerNode {
 /// The whole submission, judged cell by cell.
 struct Judgement {
   std::vector<LearnerNode> nodes;  ///< the givens, then the steps
-  bool given_up = false;           ///< stopped early: too many wrong cells
+  bool given_up = false;           ///< stopped early, at a hopeless node
 
   std::size_t wrong_nodes() const;  ///< with a wrong cell or a wrong shape
 };
@@ -89,10 +90,13 @@ struct CheckOptions {
   std::function<void()> on_matrix = {};
 };
 
-/// Judges the matrices against the lesson; stops when `too_many` cells are wrong. `trace` and
-/// `submitted` must outlive the result.
+using IsHopeless = std::function<bool(const LearnerNode&)>;
+
+/// Judges the matrices against the lesson; gives up after a node that is hopeless. What `known`, a
+/// judgement of the same submission by a similar trace, says of the same numbers from the same
+/// operands is not worked out again. `trace` and `submitted` must outlive the result.
 Judgement judge(const Trace& trace, const std::vector<SubmittedArray>& submitted,
-                const CheckOptions& options,
-                std::size_t too_many = std::numeric_limits<std::size_t>::max());
+                const CheckOptions& options, const IsHopeless& is_hopeless = {},
+                const Judgement* known = nullptr);
 
 }  // namespace qkv::inline check
