@@ -18,12 +18,24 @@ TYPES = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16
          "int16": "I16", "int8": "I8", "uint64": "U64", "uint32": "U32", "uint16": "U16", "uint8": "U8", "bool": "BOOL"}
 
 
+def stacked(array: Any) -> Any:
+    """Lists of PyTorch's tensors, as one for each head, as one tensor; anything else as it is."""
+    if not isinstance(array, (list, tuple)):
+        return array
+    parts = [stacked(one) for one in array]
+    if parts and all(hasattr(one, "detach") for one in parts):
+        import torch
+        return torch.stack(parts)
+    return parts
+
+
 def plain(array: Any) -> Tuple[str, np.ndarray]:
     """The type and the numbers of a tensor of PyTorch (any device), JAX or NumPy, or of nested lists.
 
     Numbers of a type that NumPy lacks (bfloat16) come as their bytes, in an array of two-byte integers. Raises
     QkvError for complex numbers and others that no step has.
     """
+    array = stacked(array)
     if hasattr(array, "detach"):  # PyTorch, also on a GPU
         array = array.detach().cpu()
         if str(array.dtype) == "torch.bfloat16":
@@ -56,6 +68,8 @@ def write(path: PathLike, arrays: Mapping[str, Any]) -> None:
             kind, numbers = plain(array)
         except Exception as error:  # a sparse or quantised tensor, lists of several lengths, an object
             raise QkvError(f"{name} is no array that can be compared: {str(error).splitlines()[0]}") from None
+        if str(name) in header:
+            raise QkvError(f"two arrays are called {name} (as a text and as a number): give each a name of its own")
         shape = list(np.shape(numbers)) or [1]
         header[str(name)] = {"dtype": kind, "shape": shape, "data_offsets": [end, end + numbers.nbytes]}
         pieces.append(numbers)

@@ -61,7 +61,8 @@ def arrays_of_every_library_and_type_are_judged(_folder):
     for scores in (SCORES, SCORES.tolist(), torch.tensor(SCORES), torch.tensor(SCORES).half(),
                    torch.tensor(SCORES).bfloat16(), torch.tensor(SCORES).T.contiguous().T,
                    torch.tensor(SCORES, requires_grad=True), SCORES.astype("f4"), SCORES.astype(">f8"),
-                   SCORES.astype(int), np.asfortranarray(SCORES)):
+                   SCORES.astype(int), np.asfortranarray(SCORES), list(torch.tensor(SCORES)),
+                   [list(torch.tensor(row)) for row in SCORES]):
         verdict = qkv.check(LESSON, {"scores": scores})
         assert verdict and verdict.verdict == "incomplete" and verdict.first_wrong is None, verdict
     try:
@@ -388,6 +389,7 @@ def every_refusal_is_one_line_of_qkv(_folder):
             (lambda: qkv.record(None).__enter__(), "record takes a PyTorch module, not NoneType", None),
             (lambda: qkv.assert_right(LESSON), "this needs arrays", None),
             (lambda: qkv.check(LESSON, {"Q": {"a": 1}}), "Q is no array that can be compared: give numbers, not dict", None),
+            (lambda: qkv.check(LESSON, {"1": [[1]], 1: [[2]]}), "two arrays are called 1", None),
             (lambda: qkv.check(LESSON, {"Q": None}), "give numbers, not NoneType", None),
             (lambda: qkv.check(LESSON, [("Q", [[1]])]), "a dictionary of steps and their arrays, not list", None),
             (lambda: qkv.compare([("Q", [[1]])], LESSON), "arrays are a dictionary", None),

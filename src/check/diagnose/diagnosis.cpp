@@ -169,6 +169,14 @@ bool is_rounded_to(double unit, std::span<const double> right, const Mismatch& m
   return any;
 }
 
+Diagnosis rounded_to(double unit, const LearnerNode& node) {
+  return {.id = "slip.too-few-decimals",
+          .says = unit == 1 ? "The numbers were rounded to whole numbers."
+                            : "The numbers were rounded to one decimal.",
+          .hint = "Keep more decimals.",
+          .cells = node.wrong_cells()};
+}
+
 // Numbers that were rounded to whole ones or to one decimal need no other explanation, unless the
 // learner has more decimals elsewhere. Zeros beside numbers of one decimal were rounded, too.
 std::optional<Diagnosis> too_few_decimals(const LearnerNode& node, const Mismatch& mismatch) {
@@ -178,11 +186,7 @@ std::optional<Diagnosis> too_few_decimals(const LearnerNode& node, const Mismatc
     if (decimals > (unit == 1 ? 0 : 1)) continue;
     for (const Tensor* right : {node.truth, &node.from_yours}) {
       if (!is_rounded_to(unit, right->values, mismatch, is_beside_decimals)) continue;
-      return Diagnosis{.id = "slip.too-few-decimals",
-                       .says = unit == 1 ? "The numbers were rounded to whole numbers."
-                                         : "The numbers were rounded to one decimal.",
-                       .hint = "Keep more decimals.",
-                       .cells = node.wrong_cells()};
+      return rounded_to(unit, node);
     }
   }
   return {};
@@ -411,6 +415,13 @@ NodeDiagnosis diagnose(const Judgement& judgement, const Trace& trace, std::size
   }
   result.mistakes = diagnoses_of(found, candidate_set.candidates(), judgement, trace, index);
   if (coarser) result.mistakes.insert(result.mistakes.begin(), std::move(*coarser));
+  const bool may_round = node.submitted && !mismatch.is_of_program && !result.mistakes.empty() &&
+                         most_decimals(*node.submitted) == 0 &&
+                         is_rounded_to(1, node.truth->values, mismatch, true);
+  if (may_round) {  // zeros alone
+    result.mistakes.insert(result.mistakes.begin(), rounded_to(1, node));
+    for (Diagnosis& one : result.mistakes) one.sure = false;
+  }
   if (auto exchanged = exchanged_file(node, judgement)) {  // beside what makes the same numbers
     std::erase_if(result.mistakes, [&](const auto& one) { return one.cells < exchanged->cells; });
     result.mistakes.insert(result.mistakes.begin(), std::move(*exchanged));

@@ -190,8 +190,7 @@ TEST_CASE("no other number stands for the root") {
 
 namespace {
 
-const Task& rotated() {
-  static const Task task(R"(
+constexpr const char* rotated_text = R"(
 title = "Rotated by halves"
 [[given]]
 name = "Q"
@@ -214,7 +213,10 @@ name = "K_last"
 op = "take"
 of = ["K_rope"]
 rows = [2, 2]
-)");
+)";
+
+const Task& rotated() {
+  static const Task task(rotated_text);
   return task;
 }
 
@@ -269,7 +271,29 @@ TEST_CASE("queries of two layers in the other pairing's columns need keys that a
         .first_wrong;
   };
   CHECK_FALSE(first_wrong(keys));
+  const char* lessons_queries = "1.000,2.000,3.000,4.000\n0.239,-0.030,2.223,3.000";
+  const char* lessons_keys = "0.000,1.000,2.000,5.000\n-1.143,2.990,1.922,1.030";
+  const auto first_wrong_of_one = [&](const char* queries_2, const char* keys_2) {
+    return checked(two, {{"Q_1", queries}, {"K_1", keys}, {"Q_2", queries_2}, {"K_2", keys_2}})
+        .first_wrong;
+  };
+  CHECK_FALSE(first_wrong_of_one(lessons_queries, lessons_keys));
+  CHECK(first_wrong_of_one(queries, lessons_keys) == "Q_2");
   CHECK(first_wrong("1.000,0.000,5.000,2.000\n2.990,-1.143,1.030,1.922") == "Q_1");  // 2, 1, 4, 3
+}
+
+// NumPy: Q_rope · K_ropeᵀ is 28 14.723, 19.416 7; the queries were scaled by 1/2.
+TEST_CASE("two conventions are accepted in one submission") {
+  const Task task(std::string(rotated_text) +
+                  "[[step]]\nname = \"S\"\nop = \"score\"\nof = [\"Q_rope\", \"K_rope\"]\n"
+                  "[[step]]\nname = \"T\"\nop = \"scale\"\nof = [\"S\"]\n");
+  const qkv::CheckReport report = checked(task, {{"Q_rope", queries},
+                                                 {"K_rope", keys},
+                                                 {"S", "14,7.362\n9.708,3.5"},
+                                                 {"T", "14,7.362\n9.708,3.5"}});
+  CHECK(accepted_convention(report, "K_rope") == "convention.rope-layout");
+  CHECK(accepted_convention(report, "S") == "convention.scaled-queries");
+  CHECK_FALSE(report.first_wrong);
 }
 
 TEST_CASE("keys alone in the other pairing's columns are a mistake") {
