@@ -345,7 +345,9 @@ struct CrossEntropy {
                                  : "({r1} * z).sum({keep})";
     const std::string_view reduction = reduction_of(call);
     return fmt::format(
-        "z = {{r0}} - {{np}}.log({{np}}.exp({{r0}}).sum({{keep}})); {{=}}-{}{}", loss,
+        "z = {{r0}} - {{r0}}.{{amax}}({{keep}}); z = z - {{np}}.log({{np}}.exp(z).sum({{keep}})); "
+        "{{=}}-{}{}",
+        loss,
         reduction == "none"
             ? ""
             : fmt::format(".{}(-2).reshape({}1, 1)", reduction, code_leading(*call.inputs[0])));
