@@ -272,15 +272,16 @@ std::size_t place_of(const Recipe& recipe, std::string_view name) {
   return static_cast<std::size_t>(step - recipe.steps.begin());
 }
 
-// Returns the steps from `from` back along first operands to the first one of `stop`, inclusive;
-// empty if there is none.
+// Returns the steps from `from` back along first operands to the first one of `stop`, inclusive. If
+// there is none: empty, or if `may_end` those to a given.
 std::vector<std::size_t> chain_back(const Recipe& recipe, const std::string& from,
-                                    const Operation& stop) {
+                                    const Operation& stop, bool may_end) {
   std::vector<std::size_t> chain;
   std::string name = from;
   while (true) {
     const std::size_t at = place_of(recipe, name);
-    if (at == recipe.steps.size() || recipe.steps[at].of.empty()) return {};
+    if (at == recipe.steps.size() || recipe.steps[at].of.empty())
+      return may_end ? chain : std::vector<std::size_t>();
     chain.push_back(at);
     if (recipe.steps[at].operation == &stop) return chain;
     name = recipe.steps[at].of.front();
@@ -293,9 +294,9 @@ std::vector<std::size_t> places_before(const Recipe& recipe, const StepRecipe& s
   std::vector<std::size_t> places;
   const std::string* from = &step.of.front();
   for (const Operation* stop : equivalent_placement.upstream) {
-    const std::vector<std::size_t> chain = chain_back(recipe, *from, *stop);
-    if (chain.empty()) return places;
     const bool is_first = places.empty();
+    const std::vector<std::size_t> chain = chain_back(recipe, *from, *stop, !is_first);
+    if (chain.empty()) return places;
     places.insert(places.end(), is_first ? chain.end() - 1 : chain.begin(), chain.end());
     from = &recipe.steps[chain.back()].of.front();
   }

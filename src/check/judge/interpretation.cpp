@@ -85,6 +85,11 @@ bool favours(const LearnerNode* other, const LearnerNode* plain, bool is_moved) 
   const std::size_t after = other ? other->unsettled_cells() : 0;
   const Evidence evidence = evidence_in(plain, other);
   const bool is_told = evidence.apart > 0 || is_moved;
+  // At position 0 nothing is rotated: there those after it follow from those before it, too.
+  const auto are_carried = [](const LearnerNode& node) {
+    return contains(node.verdicts, Verdict::carried);
+  };
+  if (is_moved && plain && other && are_carried(*plain) && !are_carried(*other)) return after == 0;
   if (before > 0) return is_told && 2 * after <= before && 2 * evidence.for_other >= evidence.apart;
   return after == 0 && evidence.apart > 0 && 2 * evidence.for_other > evidence.apart;
 }

@@ -294,6 +294,31 @@ TEST_CASE("two conventions are accepted in one submission") {
   CHECK(accepted_convention(report, "K_rope") == "convention.rope-layout");
   CHECK(accepted_convention(report, "S") == "convention.scaled-queries");
   CHECK_FALSE(report.first_wrong);
+  const char* halves = "0.500,1.000,1.500,2.000\n0.120,-0.015,1.111,1.500";  // Q itself is given
+  const char* product = "14,7.362\n9.708,3.5";
+  const qkv::CheckReport scaled =
+      checked(task, {{"Q_rope", halves}, {"S", product}, {"T", product}});
+  CHECK(accepted_convention(scaled, "Q_rope") == "convention.scaled-queries");
+  CHECK_FALSE(scaled.first_wrong);
+}
+
+TEST_CASE("one token is not rotated, and its columns may stand in another order from the start") {
+  std::string text = "title = \"One\"\n[[given]]\nname = \"X\"\nvalue = [[1]]\n";
+  for (const char* of : {"Q", "K"})
+    text += fmt::format(
+        "[[given]]\nname = \"W_{0}\"\nvalue = [{1}]\n"
+        "[[step]]\nname = \"{0}\"\nop = \"project\"\nof = [\"X\", \"W_{0}\"]\n"
+        "[[step]]\nname = \"{0}_rope\"\nop = \"rope\"\nof = [\"{0}\"]\npairing = \"halves\"\n",
+        of, *of == 'Q' ? "[1, 2, 3, 4]" : "[5, 6, 7, 8]");
+  const Task one(text + "[[step]]\nname = \"S\"\nop = \"score\"\nof = [\"Q_rope\", \"K_rope\"]\n");
+  const char* const query = "1,3,2,4";
+  const char* const key = "5,7,6,8";
+  const qkv::CheckReport report =
+      checked(one, {{"Q", query}, {"Q_rope", query}, {"K", key}, {"K_rope", key}});
+  CHECK(accepted_convention(report, "Q") == "convention.rope-layout");
+  CHECK_FALSE(report.first_wrong);
+  CHECK(checked(one, {{"Q", query}, {"Q_rope", query}, {"K", "5,6,7,8"}, {"K_rope", "5,6,7,8"}})
+            .first_wrong == "Q");
 }
 
 TEST_CASE("keys alone in the other pairing's columns are a mistake") {
