@@ -85,7 +85,7 @@ bool favours(const LearnerNode* other, const LearnerNode* plain, bool is_moved) 
   const std::size_t after = other ? other->unsettled_cells() : 0;
   const Evidence evidence = evidence_in(plain, other);
   const bool is_told = evidence.apart > 0 || is_moved;
-  // At position 0 nothing is rotated: there those after it follow from those before it, too.
+  // At position 0 nothing is rotated: a rotated row also follows from the one before it.
   const auto are_carried = [](const LearnerNode& node) {
     return contains(node.verdicts, Verdict::carried);
   };
@@ -187,13 +187,15 @@ std::optional<Interpretation> by_convention(const Interpreter& interpret,
     if (to_beat == 0 || wrong_steps < variant.least) continue;
     const auto trace = variant.recipe ? trace_of(*variant.recipe, *plain.trace) : plain.trace;
     if (!is_equivalent(*trace, *plain.trace, variant.changed)) continue;
-    constexpr std::size_t most_failing =
-        3;  // if none shows it: a whole model is judged for nothing
+    constexpr std::size_t most_failing = 3;  // else a whole model is judged for nothing
     std::size_t wrong = 0, failing = 0, showing = 0;
     const auto is_hopeless = [&](const LearnerNode& node) {
       wrong += node.wrong_cells();
-      if (contains(variant.deciding, node.name) && node.submitted)
-        ++(shows(variant, &node, plain) ? showing : failing);
+      if (contains(variant.deciding, node.name)) {
+        const bool shows_it = shows(variant, &node, plain);
+        showing += shows_it ? 1 : 0;
+        failing += !shows_it && wrong_in(plain, node.name) > 0 ? 1 : 0;
+      }
       return wrong >= to_beat || contradicts(variant, node, plain) ||
              (showing == 0 && failing >= most_failing);
     };
