@@ -58,6 +58,7 @@ struct MidRadius {
       finite = finite && all_finite(piece);
     });
     size = middle;
+    if (middle.values.empty()) return;  // a product over nothing
     size.values = Values::lazy(middle.values, middle.columns(), [](auto, std::span<double> line) {
       for (double& x : line) x = std::abs(x);
     });

@@ -176,6 +176,33 @@ TEST_CASE("zeros beside numbers of one decimal were rounded to it") {
   CHECK(mistakes(report, "P") == "slip.too-few-decimals");
 }
 
+TEST_CASE("zeros where all right numbers round to 0 may be rounded, and prove nothing") {
+  const Task task(
+      lesson_of(given("S", "[[0, 0, 0], [1, 1, 1]]") + step("W", "softmax", "[\"S\"]")));
+  const auto report = checked(task, {{"W", "0,0,0\n0,0,0\n"}});
+  REQUIRE_FALSE(report.steps.front().mistakes.empty());
+  CHECK(report.steps.front().mistakes.front().id == "slip.too-few-decimals");
+  CHECK(std::ranges::none_of(report.steps.front().mistakes, &Diagnosis::sure));
+}
+
+TEST_CASE("a percentage is one cell in a column without labels") {
+  const Task task(
+      lesson_of(given("S", "[[0.25], [0.5]]") + step("H", "scale", "[\"S\"]", "by = 2")));
+  CHECK(verdicts(checked(task, {{"H", "12.5 %\n25 %\n"}}), "H") == "c c");
+}
+
+TEST_CASE("a wrong product over an empty axis is judged") {
+  const Task task(
+      lesson_of("[[given]]\nname = \"A\"\nzeros = [64, 0]\n[[given]]\nname = \"B\"\n"
+                "zeros = [0, 64]\n" +
+                step("C", "matmul", "[\"A\", \"B\"]")));
+  std::string line = "5";
+  for (int k = 1; k < 64; ++k) line += ",0";
+  std::string text;
+  for (int k = 0; k < 64; ++k) text += line + "\n";
+  CHECK(checked(task, {{"C", text}}).first_wrong == "C");
+}
+
 TEST_CASE("one head's numbers, where all heads are due, are those of a head and no mistake") {
   const Task task(lesson_of(given("Q", "[[[1, 2], [3, 1]], [[0, 1], [1, 1]]]") +
                             given("K", "[[[2, 0], [1, 1]], [[1, 0], [0, 3]]]") +
