@@ -4,9 +4,6 @@
 
 namespace qkv::inline check {
 
-/// The order of columns of rotated queries and keys.
-enum class ColumnOrder { lessons, other_pairing, any };
-
 /// How the matrices of a submission are laid out, if not as in the lesson.
 struct Layout {
   bool transposed = false;                               ///< every matrix: tokens are columns

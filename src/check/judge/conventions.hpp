@@ -5,6 +5,9 @@
 
 namespace qkv::inline check {
 
+/// The order of columns of rotated queries and keys.
+enum class ColumnOrder { lessons, other_pairing, any };
+
 /// Another way to lay out or to compute the lesson's results.
 struct Variant {
   std::optional<Recipe> recipe = {};           ///< its givens are ignored; empty: the lesson's own

@@ -90,6 +90,7 @@ struct CheckOptions {
   std::function<void()> on_matrix = {};
 };
 
+/// True for a node after which the judgement is of no use.
 using IsHopeless = std::function<bool(const LearnerNode&)>;
 
 /// Judges the matrices against the lesson; gives up after a node that is hopeless. What `known`, a
