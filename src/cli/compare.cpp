@@ -248,7 +248,8 @@ void declare(CLI::App& app, CompareOptions& options) {
   app.add_option("A", options.actual,
                  "ACTUAL: a lesson, an exported directory, or a file of arrays")
       ->required();
-  app.add_option("B", options.desired, "DESIRED: the same; rtol is relative to its numbers")
+  app.add_option("B", options.desired,
+                 "DESIRED: the same, or left out with --model; rtol is relative to its numbers")
       ->required();
   add_tolerances(app, options);
   add_name_options(app, options.names);

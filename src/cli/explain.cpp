@@ -71,14 +71,14 @@ struct ExplainOptions {
   bool json = false;
 };
 
-std::string plain_text(const Trace& trace, CellArithmetic worked, const CellReference& cell,
+std::string plain_text(const Trace& trace, const CellArithmetic& worked, const CellReference& cell,
                        std::size_t width) {
   const Step* step = trace.find_step(cell.name);
   if (!step) return fmt::format("{} = {} (given)\n", sanitise(worked.cell), worked.lines.front());
-  const std::string remark = std::exchange(worked.remark, {});  // not wrapped
-  std::string text = sanitise(formula_text(formula_of(trace, *step))) + "\n\n" +
-                     arithmetic_text(worked, {.width = width});
-  if (!remark.empty()) text += "  " + sanitise(remark) + "\n";
+  std::string text =
+      indented_lines(wrapped_arithmetic(sanitise(formula_text(formula_of(trace, *step))), width),
+                     0) +
+      "\n" + arithmetic_text(worked, {.width = width});
   if (worked.lines.front().find(" more … + ") != std::string::npos) {
     text += "\nLong sums are shortened; --all prints all terms.\n";
   }

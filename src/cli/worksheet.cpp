@@ -98,7 +98,7 @@ std::string report_text(const WorksheetOptions& options, std::size_t files, std:
   constexpr std::size_t many = 100;
   const std::string directory = sanitise(options.directory);
   std::string text = fmt::format(
-      "{} asks for {} {} ({} files): print worksheet.html, or fill in the CSV files; then\n  {}\n",
+      "{} asks for {} {} ({} files).\nPrint worksheet.html, or fill in the CSV files; then\n  {}\n",
       directory, group_digits(asked), asked == 1 ? "number" : "numbers", files, sanitise(check));
   if (options.answers) text += "The key is answers.html.\n";
   if (asked > many) text += "By hand, ask for a small part: --step, --from, --to, --head, --row.\n";

@@ -174,9 +174,27 @@ class Filler {
   std::size_t used_ = 0;
 };
 
+bool is_sign(std::string_view word) {
+  constexpr std::string_view signs[] = {"=", "≈", "+", "−", "·", "/", "×", "<", ">"};
+  return std::ranges::find(signs, word) != std::end(signs);
+}
+
+/// Joins words to formulas ("2 · 2 + 0 · 0 = 4"), which are divided only where they are longer than
+/// half a line.
 void fill(std::string_view paragraph, std::size_t columns, std::vector<std::string>& lines) {
   Filler filler(columns, lines);
-  for (const Piece& piece : pieces_of(paragraph)) filler.add(piece);
+  const std::vector<Piece> pieces = pieces_of(paragraph);
+  for (std::size_t k = 0, end = 0; k < pieces.size(); k = end) {
+    end = k + 1;
+    while (end + 1 < pieces.size() && is_sign(pieces[end].text)) end += 2;
+    const std::string_view formula{pieces[k].text.begin(), pieces[end - 1].text.end()};
+    const std::size_t columns_of_it = width(formula);
+    if (columns_of_it <= columns / 2) {
+      filler.add({formula, columns_of_it, pieces[k].after_blank});
+    } else {
+      for (std::size_t i = k; i < end; ++i) filler.add(pieces[i]);
+    }
+  }
   filler.end_line();
 }
 
