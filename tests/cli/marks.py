@@ -179,6 +179,23 @@ def a_student_without_a_readable_file_has_a_row(folder):
     assert "sheet.xlsx was not read" in rows[2]["reason"] and done.returncode == 2, done
 
 
+def a_step_in_a_file_of_another_kind_is_missing(folder):
+    """Unless another file has the step. What copies and tables on the web are called is understood."""
+    lesson = folder / "marks.toml"
+    lesson.write_text(LESSON)
+    for other in ("Y.xlsx", "Y.md", "Y (1).docx"):
+        sheet = folder / f"with {other}"
+        submitted(sheet, {"Copy of P": "1,3\n4,2\n"})
+        (sheet / other).write_text("no numbers")
+        (sheet / "notes.md").write_text("no numbers")
+        rows, done = table(lesson, [sheet])
+        assert done.returncode == 2 and f"{other} was not read" in rows[0]["reason"], rows
+        assert "notes.md" not in done.stdout + done.stderr, done
+        (sheet / "Y - Sheet1.csv").write_text("2,6\n8,4\n")
+        rows, done = table(lesson, [sheet])
+        assert done.returncode == 0 and rows[0]["Y"] == "4", (rows, done.stderr)
+
+
 def two_groups_keep_all_their_students(folder):
     lesson, group = folder / "marks.toml", folder / "class"
     lesson.write_text(LESSON)
@@ -319,6 +336,7 @@ def main():
     tests = [weights_and_carried, hidden_cells_count_where_they_are_wrong,
              what_is_unexplained_is_reported_and_may_be_given_in_part, the_reason_names_every_mistake_that_fits,
              a_lone_unreadable_one_has_its_row_and_its_entry, a_student_without_a_readable_file_has_a_row,
+             a_step_in_a_file_of_another_kind_is_missing,
              two_groups_keep_all_their_students, a_folder_of_archives_is_a_class,
              what_is_no_work_earns_nothing,
              zeros_and_ones_at_random_earn_nothing,

@@ -48,12 +48,9 @@ std::string why_unreadable(const ListedFile& file) {
   }
 }
 
-// True for qkv's own files without matrices, and for hidden files of systems and editors.
+// True for qkv's own files without matrices.
 bool is_beside_the_point(const ListedFile& file) {
-  const std::string name = file.path.filename().string();
-  const Format* format = format_of(file.path);
-  const bool only_written = format != nullptr && format->read == nullptr;
-  return name == manifest_name || only_written || file.path.extension() == ".html";
+  return file.path.filename() == manifest_name || file.path.extension() == ".html";
 }
 
 std::vector<ListedFile> files_in(const fs::path& path) {
@@ -119,6 +116,7 @@ class SubmissionReader {
     }
     for (const ListedFile& file : files) add_file(file);
     add_unmatched_files();
+    note_unread_files();
     take_for_head_of_others(submission_.files, trace_, submission_.notes);
     note_nameless();
     refuse_without_numbers();
@@ -361,6 +359,24 @@ class SubmissionReader {
     return wanted;
   }
 
+  // Notes files of a kind that is not read. Those named after a step that is not there otherwise
+  // are submissions of it.
+  void note_unread_files() {
+    for (const fs::path& path : unread_files_) {
+      const std::string file = on_one_line(path.string());
+      std::string why =
+          fmt::format("{} was not read: qkv reads {}", file, fmt::join(readable_extensions(), " "));
+      const auto own = step_name(file_stem(renamed(path.stem().string())).name, trace_, file);
+      const bool is_missing = own && !contains(submission_.files, own->name, &SubmittedFile::name);
+      const bool is_document = format_of(path) != nullptr;  // which qkv writes
+      if (is_missing) {
+        submission_.unreadable.push_back(std::move(why));
+      } else if (own || !is_document) {
+        submission_.notes.push_back(std::move(why));
+      }
+    }
+  }
+
   void adopt_names_of_program(std::vector<NamedArray>& arrays) {
     const auto is_mapped = [](std::string_view) { return false; };
     const auto wanted = submission_.scheme.empty() ? names_.scheme : std::nullopt;
@@ -372,9 +388,7 @@ class SubmissionReader {
     const std::string file = on_one_line(found.path.string());
     if (!found.path.has_filename()) return;  // an empty folder
     if (!found.damage.empty()) return submission_.unreadable.push_back(found.damage);
-    if (!is_readable(found.path)) {
-      return note("{} was not read: qkv reads {}", file, fmt::join(readable_extensions(), " "));
-    }
+    if (!is_readable(found.path)) return unread_files_.push_back(found.path);
     const std::string stem = renamed(found.path.stem().string());
     bool may_be_other = false;  // settings, for example
     std::vector<NamedArray> matrices;
@@ -433,6 +447,7 @@ class SubmissionReader {
   const NameOptions& names_;
   Submission submission_;
   std::set<std::string> disputed_;                  // steps whose files have different numbers
+  std::vector<fs::path> unread_files_;              // of other kinds
   std::vector<const ListedFile*> unmatched_files_;  // tried by their shapes after all others
   std::map<UnmatchedKind, std::vector<std::string>>
       unmatched_places_;  // without a name near theirs

@@ -115,7 +115,8 @@ std::string_view without_digits(std::string_view text) {
   return text.substr(0, text.find_last_not_of("0123456789 ") + 1);
 }
 
-constexpr std::string_view copies[] = {"copy", "Copy", "COPY", "Kopie", "copie", "copia"};
+constexpr std::string_view copies[] = {"copy", "Copy", "COPY", "Kopie", "copie", "copia", "Sheet"};
+constexpr std::string_view copies_of[] = {"Copy of ", "Kopie von ", "Copie de ", "Copia de "};
 
 // "X (1)", "X (copy)", "X (copy 2)"
 std::string_view without_brackets(std::string_view text) {
@@ -339,6 +340,10 @@ std::vector<ListedFile> list_files(const fs::path& place) {
 }
 
 std::string_view strip_copy_suffix(std::string_view text) {
+  // Google's Drive writes "Copy of X", and its Sheets "X - Sheet1".
+  for (const std::string_view start : copies_of) {
+    if (text.starts_with(start)) return strip_copy_suffix(text.substr(start.size()));
+  }
   for (std::string_view last;; text = last) {
     last = without_word(without_brackets(text));
     if (last == text) return text;

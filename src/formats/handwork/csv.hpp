@@ -60,7 +60,7 @@ struct Row {
 struct Table {
   std::vector<Field, HugePages<Field>> fields;
   std::vector<Row> rows;
-  std::deque<std::string> unquoted;  ///< texts of fields with ""; a deque never moves them
+  std::deque<std::string> unquoted;  ///< texts of fields with "" or \; a deque never moves them
   char separator = ',';
 
   std::span<const Field> of(const Row& row) const {

@@ -63,6 +63,23 @@ bool is_divided(std::string_view line) {
                      line.find_first_of(",;\t") == line.npos);
 }
 
+// Returns where the first bar is, or the end. In Markdown "\\|" is no bar.
+std::size_t end_of_field(std::string_view line) {
+  std::size_t bar = line.find('|');
+  while (bar != line.npos && bar > 0 && line[bar - 1] == '\\') bar = line.find('|', bar + 1);
+  return std::min(bar, line.size());
+}
+
+// Returns the text that Markdown shows: a backslash before a mark is left out.
+std::string without_escapes(std::string_view text) {
+  std::string shown;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool is_escape = text[i] == '\\' && i + 1 < text.size() && std::ispunct(text[i + 1]);
+    shown += text[i += is_escape ? 1 : 0];
+  }
+  return shown;
+}
+
 // True if bars divide most lines.
 bool is_ruled(std::string_view text) {
   if (text.find('|') == text.npos) return false;
@@ -148,10 +165,14 @@ class Splitter {
     const auto bars = std::ranges::count(line, '|');
     if (framed && bars == 0) return add_words(trimmed(line));
     for (bool is_last = false; !is_last;) {
-      const std::size_t bar = std::min(line.find('|'), line.size());
+      const std::size_t bar = end_of_field(line);
       is_last = bar == line.size();
       if (is_last && bars == 1 && !framed) return add_words(trimmed(line));
-      add_field({.text = trimmed(line.substr(0, bar))});
+      std::string_view field = trimmed(line.substr(0, bar));
+      if (field.find('\\') != field.npos) {
+        field = table_.unquoted.emplace_back(without_escapes(field));
+      }
+      add_field({.text = field});
       line.remove_prefix(is_last ? bar : bar + 1);
     }
   }
