@@ -351,6 +351,33 @@ std::vector<Variant> with_moved_steps(const Recipe& recipe, const Trace& trace) 
   return alone;
 }
 
+// Where rotated queries were scaled and have another order of columns, neither shows alone.
+std::vector<Variant> with_other_columns_scaled(const Recipe& recipe, const Trace& trace) {
+  std::vector<Variant> both;
+  std::vector<Variant> orders = with_other_columns(recipe, trace);
+  std::erase_if(orders, [&](const Variant& order) {
+    return order.alike.empty() || order.alike.size() < orders.front().alike.size();
+  });
+  for (const Variant& moved : with_moved_steps(recipe, trace)) {
+    for (const Variant& order : orders) {
+      const bool are_scaled = std::ranges::all_of(order.alike, [&](const auto& sides) {
+        return std::ranges::find_first_of(sides[0], moved.changed) != sides[0].end();
+      });
+      if (!are_scaled) continue;
+      Variant& one = both.emplace_back(order);
+      one.recipe = moved.recipe;
+      one.companions.clear();
+      if (one.deciding.empty()) one.deciding = order.changed;
+      for (const std::string& name : moved.changed) {
+        if (contains(order.changed, name)) continue;
+        one.changed.push_back(name);
+        one.scaled.push_back(name);
+      }
+    }
+  }
+  return both;
+}
+
 constexpr Convention conventions[] = {
     {"convention.rope-layout",
      "The columns are in another order, in queries and keys alike: accepted.", with_other_columns},
@@ -365,6 +392,7 @@ constexpr Convention conventions[] = {
      with_other_reductions},
     {"convention.scaled-queries", "The queries were scaled before the product: accepted.",
      with_moved_steps},
+    {"convention.rope-layout", {}, with_other_columns_scaled},
     {"convention.finite-mask", "A very low number stands for -inf: accepted."},
     {"convention.heads-inside", "The heads are the middle axis, or side by side: accepted."},
     {"convention.rounded-constant", "You took {}; one more digit would have done."},
@@ -390,11 +418,11 @@ std::vector<RoundedConstant> rounded_constants(const Step& step, const Call& cal
   return results;
 }
 
-void accept_rope_layout(const Trace& trace, const std::vector<std::string>& names,
-                        ColumnOrder order, std::vector<SubmittedArray>& submitted) {
-  if (names.empty()) return;
+void accept_rope_layout(const Trace& trace, std::vector<std::string> names, ColumnOrder order,
+                        std::vector<SubmittedArray>& submitted) {
   auto [ropes, before] = rotations_in(trace);
   ropes.merge(before);
+  std::erase_if(names, [&](const std::string& name) { return !ropes.contains(name); });
   std::map<std::size_t, std::vector<std::size_t>> nearest;  // of so many columns
   for (SubmittedArray& matrix : submitted) {
     const auto found = ropes.find(matrix.name);

@@ -18,6 +18,7 @@ struct Variant {
   std::size_t least = 1;                       ///< how many of the deciding steps must show it
   /// Of at least one of these pairs, if there are any, a step of each side must show it.
   std::vector<std::array<std::vector<std::string>, 2>> alike = {};
+  std::vector<std::string> scaled = {};  ///< where columns have another order, too
 };
 
 /// Returns the lesson's step that a step of a variant's recipe belongs to. A variant may compute
@@ -53,8 +54,9 @@ std::vector<RoundedConstant> rounded_constants(const Step& step, const Call& cal
 
 /// Puts the columns of these queries and keys, rotated or not yet, in the lesson's order, as if a
 /// program had those of the other pairing, or any order that all share. The scores are the same.
-void accept_rope_layout(const Trace& trace, const std::vector<std::string>& names,
-                        ColumnOrder order, std::vector<SubmittedArray>& submitted);
+/// Names of other steps are passed over.
+void accept_rope_layout(const Trace& trace, std::vector<std::string> names, ColumnOrder order,
+                        std::vector<SubmittedArray>& submitted);
 
 /// One interpretation of a submission, and its judgement.
 struct Interpretation {

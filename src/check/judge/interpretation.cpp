@@ -138,7 +138,7 @@ bool contradicts(const Variant& variant, const LearnerNode& node, const Interpre
 // True if a step of another interpretation shows the variant.
 bool shows(const Variant& variant, const LearnerNode* node, const Interpretation& plain) {
   const LearnerNode* before = node ? node_of(plain, node->name) : nullptr;
-  return favours(node, before, !variant.recipe) &&
+  return favours(node, before, variant.columns != ColumnOrder::lessons) &&
          !(before && exchanged_with(plain.judgement, *before));
 }
 
@@ -150,7 +150,7 @@ bool is_accepted(const Variant& variant, const Interpretation& other, const Inte
     return shows(variant, node_of(other, name), plain);
   };
   // An order that is fitted to the numbers has to explain them all.
-  const bool is_fitted = variant.columns == ColumnOrder::any;
+  const bool is_fitted = variant.columns == ColumnOrder::any || !variant.scaled.empty();
   if (is_fitted && wrong_among(other, variant.deciding) > 0) return false;
   const auto show_it_alike = [&](const auto& sides) {
     return std::ranges::all_of(
@@ -165,7 +165,7 @@ bool is_accepted(const Variant& variant, const Interpretation& other, const Inte
 
 // Returns the steps whose numbers the accepted variant explains. A moved step changes none.
 std::vector<std::string> explained_by(Variant variant, const Trace& now, const Trace& lesson) {
-  if (variant.recipe) {
+  if (variant.columns == ColumnOrder::lessons) {
     std::erase_if(variant.changed, [&](const std::string& name) {
       const bool may_be_moved = lesson.step_at(name).operation->equivalent_placement.has_value();
       return !may_be_moved && !has_other_numbers(now, lesson, name);
@@ -184,6 +184,11 @@ std::optional<Interpretation> by_convention(const Interpreter& interpret,
     const std::size_t to_beat = best ? best->wrong : plain.wrong;
     const std::size_t wrong_steps =
         wrong_among(plain, variant.deciding) + wrong_among(plain, variant.companions);
+    const auto is_right = [&](const std::string& name) {
+      const LearnerNode* node = node_of(plain, name);
+      return node && node->submitted && node->unsettled_cells() == 0;
+    };
+    if (!variant.scaled.empty() && std::ranges::any_of(variant.deciding, is_right)) continue;
     if (to_beat == 0 || wrong_steps < variant.least) continue;
     const auto trace = variant.recipe ? trace_of(*variant.recipe, *plain.trace) : plain.trace;
     if (!is_equivalent(*trace, *plain.trace, variant.changed)) continue;
@@ -202,8 +207,11 @@ std::optional<Interpretation> by_convention(const Interpreter& interpret,
     Interpretation other = interpret.by_variant(plain, variant, trace, is_hopeless);
     if (other.wrong >= to_beat || !is_accepted(variant, other, plain, interpret.options.needs_loss))
       continue;
-    for (const std::string& name : explained_by(std::move(variant), *trace, *plain.trace))
-      other.conventions.insert_or_assign(name, convention.id);
+    const std::vector<std::string> scaled = variant.scaled;
+    for (const std::string& name : explained_by(std::move(variant), *trace, *plain.trace)) {
+      other.conventions.insert_or_assign(
+          name, contains(scaled, name) ? "convention.scaled-queries" : convention.id);
+    }
     best = std::move(other);
   }
   return best;

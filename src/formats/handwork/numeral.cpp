@@ -84,9 +84,17 @@ NumeralResult fraction_or_root(std::string_view text, DecimalMark mark) {
   if (line != std::string_view::npos) {
     std::string_view below = trimmed(text.substr(line + 1));
     const bool negative = take(below, "-") || take(below, typeset_minus);
+    // "1/2·√3" is half of √3, "1/2√3" and "1/(2·√3)" are 1 divided by the product.
+    const bool is_bracketed = take(below, "(") && below.ends_with(')');
+    if (is_bracketed) below.remove_suffix(1);
+    const std::size_t root = is_bracketed ? below.npos : below.find_first_of("\xE2s");
+    const bool is_apart =
+        root != below.npos && root > 0 && !is_digit(below[root - 1]) && below[root - 1] != '.';
+    const auto factor = is_apart ? part_value(below.substr(root), mark) : std::optional(1.0);
+    if (is_apart) below = trimmed(below.substr(0, root), " *\xC2\xB7");
     const auto divisor = part_value(below, mark);
-    if (!divisor || *divisor == 0) return no_number;
-    value = (negative ? -value : value) / *divisor;
+    if (!divisor || *divisor == 0 || !factor) return no_number;
+    value = (negative ? -value : value) / *divisor * *factor;
     decimals = decimals_of_quotient(value, below, mark);
   } else if (text.find(root_sign) == std::string_view::npos &&
              text.find("sqrt(") == std::string_view::npos) {

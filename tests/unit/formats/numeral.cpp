@@ -132,6 +132,11 @@ TEST_CASE("a cell may be a fraction, a root or a percentage") {
   CHECK(number("1/-2") == -0.5);
   CHECK(number("√2") == std::sqrt(2.0));
   CHECK(number("3/√2") == 3 / std::sqrt(2.0));
+  CHECK(number("1/2√3") == 1 / (2 * std::sqrt(3.0)));
+  for (const auto* text : {"1/(2√3)", "1/(2·sqrt(3))", "1 / (2 √(3))"})
+    CHECK(number(text) == 1 / (2 * std::sqrt(3.0)));
+  for (const auto* text : {"1/2*√3", "1/2·√3", "1/2 √3", "1/2 * sqrt(3)", "1/2·√(3)"})
+    CHECK(number(text) == std::sqrt(3.0) / 2);
   CHECK(number("-2√3/3") == -2 * std::sqrt(3.0) / 3);
   CHECK(number("sqrt(2)/2") == std::sqrt(2.0) / 2);
   CHECK(number("80%") == 0.8);
