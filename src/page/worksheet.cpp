@@ -156,19 +156,35 @@ std::string tensor_html(const std::string& title, const std::string& tensor_name
   return text;
 }
 
-std::string rules(const WorksheetStyle& look, std::size_t asked) {
+bool shows_rounded(const Tensor& tensor, int digits) {
+  if (tensor.values.size() > max_printed_cells) return false;
+  const NumberStyle look = style_for(tensor.values, digits);
+  return std::ranges::any_of(tensor.values, [&](double x) {
+    return std::isfinite(x) && parse_numeral(cell_text(x, look)).numeral.value != x;
+  });
+}
+
+std::string rules(const WorksheetStyle& look, const WorksheetCells& cells) {
   const std::string part = look.part.empty() ? "" : fmt::format(" ({})", html_text(look.part));
-  const std::string count = fmt::format(
-      "<p class=\"rules\">Numbers to work out: <b>{}</b>{}.</p>\n", group_digits(asked), part);
+  const bool are_rounded = std::ranges::any_of(cells.trace.givens, [&](const Given& given) {
+    return shows_rounded(given.tensor, look.digits);
+  });
+  // Sums of products with rounded numbers are right in about two decimals less.
+  const std::string decimals =
+      are_rounded ? fmt::format("write {} at most, since some givens are rounded on this page",
+                                std::max(look.digits - 2, 1))
+                  : "four are enough";
+  const std::string count =
+      fmt::format("<p class=\"rules\">Numbers to work out: <b>{}</b>{}.</p>\n",
+                  group_digits(cells.asked), part);
   if (look.kind == SheetKind::key) return count;
   constexpr std::string_view how =
       "<p class=\"rules\">Work the steps out in order, each from the numbers above it. Keep to the "
-      "same number of decimals within a matrix; four are enough. Write -inf for minus infinity, "
-      "and leave blank "
-      "what you have not done. The CSV files beside this page take the same numbers{}; then "
-      "<code>{}</code> says where the first slip is.</p>\n";
-  return count +
-         fmt::format(how, part.empty() ? "" : " (leave a dash as it is)", html_text(look.check));
+      "same number of decimals within a matrix; {}. Write -inf for minus infinity, and "
+      "leave blank what you have not done. The CSV files beside this page take the same numbers{}; "
+      "then <code>{}</code> says where the first slip is.</p>\n";
+  return count + fmt::format(how, decimals, part.empty() ? "" : " (leave a dash as it is)",
+                             html_text(look.check));
 }
 
 std::string map_html(const Trace& trace) {
@@ -195,14 +211,6 @@ std::string words_html(const Trace& trace) {
   }
   if (ids.empty()) return page + "<p>Ids: from 0, in order of appearance.</p>\n";
   return page + fmt::format("<p>Ids: {}</p>\n", ids);
-}
-
-bool shows_rounded(const Tensor& tensor, int digits) {
-  if (tensor.values.size() > max_printed_cells) return false;
-  const NumberStyle look = style_for(tensor.values, digits);
-  return std::ranges::any_of(tensor.values, [&](double x) {
-    return std::isfinite(x) && parse_numeral(cell_text(x, look)).numeral.value != x;
-  });
 }
 
 constexpr ProseBlock::Role worksheet_opening[] = {ProseBlock::Role::summary,
@@ -326,7 +334,7 @@ std::string worksheet_page(const Lesson& lesson, const WorksheetCells& cells,
                       render(lesson_opening(lesson, worksheet_opening), writer),
                       is_key ? "<p class=\"who\"><b>Answers</b></p>\n"
                              : "<p class=\"who\"><span>Name</span><span>Date</span></p>\n");
-  text += rules(look, cells.asked) + words_html(cells.trace) + map_html(cells.trace);
+  text += rules(look, cells) + words_html(cells.trace) + map_html(cells.trace);
   for (const Step& step : cells.trace.steps) {
     text += step_html(
         describe_step(lesson, cells.trace, step, {.topics = worksheet_topics, .unshown = true}),
