@@ -303,6 +303,25 @@ std::vector<std::size_t> places_before(const Recipe& recipe, const StepRecipe& s
   return places;
 }
 
+// Moves a step's gradient, too: that of `at` belongs to the numbers behind the moved step.
+void move_back(const StepRecipe& moved, const std::string& at, const Options& there,
+               Recipe& recipe) {
+  for (std::size_t s = 0; s < recipe.steps.size(); ++s) {
+    StepRecipe& step = recipe.steps[s];
+    if (goes_back_through(step, moved))
+      step.options = moved.operation->equivalent_placement->here();
+    if (step.through != at || step.operation == &accumulate_grad_operation) continue;
+    const std::string gradient = std::exchange(step.of.front(), step.of.front() + " before");
+    std::ranges::replace(step.of, at, at + " before");
+    if (place_of(recipe, step.of.front()) < recipe.steps.size()) continue;
+    recipe.steps.insert(recipe.steps.begin() + static_cast<std::ptrdiff_t>(s++),
+                        {.name = gradient + " before",
+                         .operation = moved.operation,
+                         .of = {gradient},
+                         .options = there});
+  }
+}
+
 // Moves a step behind step `at`, which keeps its name; the old place becomes a no-op. Two steps
 // that are moved to one place are one step there.
 void move_step(const StepRecipe& moved, const std::string& at, const Options& there,
@@ -315,6 +334,7 @@ void move_step(const StepRecipe& moved, const std::string& at, const Options& th
   recipe.steps[place].name = step.of.front();
   recipe.steps.insert(recipe.steps.begin() + static_cast<std::ptrdiff_t>(place) + 1,
                       std::move(step));
+  move_back(moved, at, there, recipe);
 }
 
 // Moves steps to where programs may apply them (`EquivalentPlacement`): all together, as a model of
@@ -341,6 +361,8 @@ std::vector<Variant> with_moved_steps(const Recipe& recipe, const Trace& trace) 
         move_step(step, recipe.steps[places[k]].name, there, *moved->recipe);
         for (const std::size_t i : way) {
           moved->changed.push_back(recipe.steps[i].name);
+          const std::string gradient = gradient_name(recipe.steps[i].name);
+          if (trace.find_step(gradient)) moved->changed.push_back(gradient);
           const bool is_moved = recipe.steps[i].operation->equivalent_placement.has_value();
           if (!is_moved) moved->deciding.push_back(recipe.steps[i].name);
         }
