@@ -326,6 +326,29 @@ double squared_distance(double x, double right) {
   return std::isnan(x - right) ? 0 : std::pow(std::min(std::abs(x - right), far), 2);
 }
 
+void sort_rows(std::vector<double>& cells, std::size_t width) {
+  for (std::size_t i = 0; width > 0 && i < cells.size(); i += width) {
+    std::ranges::sort(std::span(cells).subspan(i, width), [](double a, double b) {
+      return std::strong_order(a, b) < 0;  // nan, too
+    });
+  }
+}
+
+// Returns by how much nearer numbers are to the right ones with heads and rows exchanged: -1 to 1.
+double gain_with_heads_inside(const std::vector<double>& theirs, const std::vector<double>& right,
+                              const Tensor& truth) {
+  const std::size_t width = truth.columns(), heads = truth.rows();
+  double as_it_is = 0, as_inside = 0;  // squared distances
+  for (std::size_t i = 0; i < theirs.size(); ++i) {
+    const std::size_t row = i / width % heads, head = i / width / heads % heads;
+    const std::size_t other = i + (row - head) * (heads - 1) * width;  // unsigned: it may wrap
+    as_it_is += squared_distance(theirs[i], right[i]);
+    as_inside += squared_distance(theirs[i], right[other]);
+  }
+  const double both = as_it_is + as_inside;
+  return both > 0 ? (as_it_is - as_inside) / both : 0;
+}
+
 }  // namespace
 
 Shape shape_with_heads(HeadLayout layout, Shape shape) {
@@ -369,7 +392,7 @@ void move_heads_first(const Trace& trace, const Layout& layout,
 }
 
 std::set<std::string, std::less<>> nearer_with_heads_inside(
-    const Trace& trace, const std::vector<SubmittedArray>& submitted) {
+    const Trace& trace, const std::vector<SubmittedArray>& submitted, double least) {
   const auto without_layer = [](std::string_view name) { return name.substr(name.rfind('.') + 1); };
   std::map<std::string_view, double> gain;  // of each array -1 to 1, however wrong its numbers are
   std::size_t squares = 0;
@@ -380,22 +403,21 @@ std::set<std::string, std::less<>> nearer_with_heads_inside(
     is_shown = is_shown || is_told;
     if (!one.fits || is_told || !one.in_one_file || !may_have_heads_inside(truth)) continue;
     if (std::ranges::any_of(one.cells, &Numeral::is_blank)) continue;  // the last row alone, say
-    const std::size_t width = truth.columns(), heads = truth.rows();
-    double as_it_is = 0, as_inside = 0;                  // squared distances
     squares += truth.axes.back().name == "key" ? 0 : 1;  // scores often have their heads first
-    for (std::size_t i = 0; i < one.cells.size(); ++i) {
-      const std::size_t row = i / width % heads, head = i / width / heads % heads;
-      const std::size_t other = i + (row - head) * (heads - 1) * width;  // unsigned: it may wrap
-      as_it_is += squared_distance(one.cells[i].value, truth.values[i]);
-      as_inside += squared_distance(one.cells[i].value, truth.values[other]);
-    }
-    const double both = as_it_is + as_inside;
-    gain[without_layer(one.name)] += both > 0 ? (as_it_is - as_inside) / both : 0;
+    const Values written = one.cells.values();
+    std::vector<double> theirs(written.begin(), written.end());
+    std::vector<double> right(truth.values.begin(), truth.values.end());
+    const double as_written = gain_with_heads_inside(theirs, right, truth);
+    // The columns may be in another order, too.
+    sort_rows(theirs, truth.columns());
+    sort_rows(right, truth.columns());
+    const double sorted = gain_with_heads_inside(theirs, right, truth);
+    gain[without_layer(one.name)] += std::abs(sorted) > std::abs(as_written) ? sorted : as_written;
   }
   std::set<std::string, std::less<>> names;
   for (const SubmittedArray& one : submitted) {
     const auto found = gain.find(without_layer(one.name));
-    if (found != gain.end() && found->second > 0) names.insert(one.name);
+    if (found != gain.end() && found->second > least) names.insert(one.name);
   }
   if (names.size() == 1 && squares > 1 && !is_shown) names.clear();
   return names;

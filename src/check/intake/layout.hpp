@@ -67,10 +67,11 @@ void move_heads_first(const Trace& trace, const Layout& layout,
                       std::vector<SubmittedArray>& submitted);
 
 /// Returns the matrices with as many rows as heads that are nearer to the lesson's numbers if heads
-/// are their middle axis. All layers of a model are judged together. One among others is a slip,
-/// unless the sizes of another array told that its heads were elsewhere than in front.
+/// are their middle axis, by more than `least`: 0 as near either way, 1 equal for one layer. All
+/// layers of a model are judged together. One among others is a slip, unless the sizes of another
+/// array told that its heads were elsewhere than in front.
 std::set<std::string, std::less<>> nearer_with_heads_inside(
-    const Trace& trace, const std::vector<SubmittedArray>& submitted);
+    const Trace& trace, const std::vector<SubmittedArray>& submitted, double least);
 
 /// Rounds a number to `decimals` decimals, halves away from zero. A number too large to have such
 /// decimals is returned unchanged.

@@ -149,9 +149,14 @@ bool is_accepted(const Variant& variant, const Interpretation& other, const Inte
   const auto shows_it = [&](const std::string& name) {
     return shows(variant, node_of(other, name), plain);
   };
-  // An order that is fitted to the numbers has to explain them all.
+  // An order that is fitted to the numbers has to explain them all, or both sides of a pair.
   const bool is_fitted = variant.columns == ColumnOrder::any || !variant.scaled.empty();
-  if (is_fitted && wrong_among(other, variant.deciding) > 0) return false;
+  const auto are_explained = [&](const auto& sides) {
+    return wrong_among(other, sides[0]) + wrong_among(other, sides[1]) == 0;
+  };
+  if (is_fitted && wrong_among(other, variant.deciding) > 0 &&
+      std::ranges::none_of(variant.alike, are_explained))
+    return false;
   const auto show_it_alike = [&](const auto& sides) {
     return std::ranges::all_of(
         sides, [&](const auto& names) { return std::ranges::any_of(names, shows_it); });
@@ -286,14 +291,17 @@ std::optional<Interpretation> as_columns(const Interpreter& interpret,
 // Interprets the heads as the middle axis where there are as many heads as rows.
 std::optional<Interpretation> with_heads_inside(const Interpreter& interpret,
                                                 const Interpretation& plain) {
-  auto names = nearer_with_heads_inside(*interpret.trace, plain.submitted);
-  if (names.empty()) return {};
-  Interpretation inside = interpret.in_layout({.heads_inside = std::move(names)}, plain.wrong);
-  if (inside.wrong >= plain.wrong) return {};
-  const std::size_t before = plain.judgement.wrong_nodes();
-  const std::size_t after = inside.judgement.wrong_nodes();
-  if (after > before || (after == before && 2 * inside.wrong > plain.wrong)) return {};
-  return inside;
+  constexpr double nearer = 0, clearly = 0.9;  // a wrong matrix may be nearer by chance
+  for (const double least : {nearer, clearly}) {
+    auto names = nearer_with_heads_inside(*interpret.trace, plain.submitted, least);
+    if (names.empty()) return {};
+    Interpretation inside = interpret.in_layout({.heads_inside = std::move(names)}, plain.wrong);
+    if (inside.wrong >= plain.wrong) continue;
+    const std::size_t before = plain.judgement.wrong_nodes();
+    const std::size_t after = inside.judgement.wrong_nodes();
+    if (after < before || (after == before && 2 * inside.wrong <= plain.wrong)) return inside;
+  }
+  return {};
 }
 
 }  // namespace
