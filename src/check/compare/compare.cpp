@@ -242,10 +242,21 @@ void judge_sum(ComparedStep& step) {
   const bool is_actual = step.actual->sum.has_value();
   const double given = *(is_actual ? step.actual : step.desired)->sum;
   const std::span<const double> numbers = (is_actual ? step.desired : step.actual)->tensor.values;
+  const bool is_scaled =
+      step.judged && step.judged->accepted_convention == "convention.scaled-queries";
+  double products = 0, squares = 0;  // of the printed numbers, which tell the scale
+  for (std::size_t i = 0; is_scaled && i < numbers.size(); ++i) {
+    const double product = step.judged->written.values[i] * numbers[i];
+    if (!std::isfinite(product)) continue;
+    products += product;
+    squares += numbers[i] * numbers[i];
+  }
+  const double scale = squares > 0 ? products / squares : 1;
   double sum = 0;
   double tolerances = 0;
   double partial_sums = 0;
-  for (const double x : numbers) {
+  for (const double number : numbers) {
+    const double x = scale * number;
     sum += x;
     tolerances += step.tolerance.absolute + step.tolerance.relative * std::abs(x);
     partial_sums += std::abs(sum);
