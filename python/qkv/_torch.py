@@ -133,7 +133,8 @@ def write_config(folder: Path, config: Dict[str, Any]) -> None:
 
 def is_exact_gelu(module: Any) -> bool:
     """Whether it is nn.GELU with erf, as nanoGPT has it and GPT-2 has not."""
-    return type(module).__name__ == "GELU" and getattr(module, "approximate", "none") == "none"
+    import torch
+    return isinstance(module, torch.nn.GELU) and module.approximate == "none"
 
 
 @contextlib.contextmanager
@@ -226,7 +227,12 @@ def verdict_in(place_of_files: Folder, module: Any, numbers: Any, known: Dict[st
     hint = ""
     if "model_type" not in known and "family" not in options:
         if any(is_exact_gelu(inside) for inside in module.modules()):
-            options = {**options, "family": "nanogpt"}
+            if any(name.endswith("c_attn.weight") and weight.shape[0] < weight.shape[1]
+                   for name, weight in module.state_dict().items()):  # in × out, as in Hugging Face's GPT-2
+                known.setdefault("activation_function", "gelu")
+                write_config(folder, known)
+            else:
+                options = {**options, "family": "nanogpt"}
         else:
             hint = ('No nn.GELU shows which GELU is meant. If it is the exact one, as in F.gelu(x), say '
                     'family="nanogpt"; the one with tanh is family="mingpt".\n')

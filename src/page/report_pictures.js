@@ -33,22 +33,25 @@ const picturesOver = (data, { placesOf, valueOf, worthOf, numbers }, { cellOf, l
 
   // An arrow from the middle, along its own axis and then turned; its words beside the tip, or below
   // the words of others.
-  function arrowPicture({ x, y, rows, words }, kind, unit, name, taken) {
+  function arrowPicture({ x, y, rows, words }, kinds, unit, name, taken) {
     const length = Math.hypot(x, y) * unit;
     const angle = (-Math.atan2(y, x) * 180) / Math.PI;
     const shaft = `M0 0H${length.toFixed(1)}${length > 0 ? "m-7 -4l7 4l-7 4" : ""}`;
     const [right, down] = [x * unit, -y * unit];  // of the middle: the tip
-    const isRow = kind === "row";  // its words are above or right, those of columns on the other side
+    const isRow = kinds[0] === "row";  // its words are above or right, those of columns on the other side
     const all = `${name}: ${[...words].join(", ")}`;
     const wide = 6 * all.length;
     const flat = Math.abs(x) > Math.abs(y);
-    const middle = right + (flat ? 0 : (isRow ? 1 : -1) * (7 + wide / 2));
+    const most = Math.max(0, 128 - wide / 2);  // words stay inside the picture
+    const wish = right + (flat ? 0 : (isRow ? 1 : -1) * (7 + wide / 2));
+    const middle = Math.max(-most, Math.min(wish, most));
     let low = down + (flat ? (isRow ? -7 : 16) : 4);
     while (taken.some((each) => Math.abs(each.low - low) < 11 &&
       Math.abs(each.middle - middle) < (each.wide + wide) / 2)) low += 11;
     taken.push({ middle, low, wide });
     const label = text(middle, low, all, { "text-anchor": "middle" });
-    return draw("g", { class: kind, [`data-${kind}`]: rows.join(" ") },
+    const places = kinds.map((kind) => [`data-${kind}`, rows.join(" ")]);
+    return draw("g", { class: kinds[0], ...Object.fromEntries(places) },
       draw("path", { d: shaft, transform: `rotate(${angle.toFixed(1)})` }), label);
   }
 
@@ -56,21 +59,23 @@ const picturesOver = (data, { placesOf, valueOf, worthOf, numbers }, { cellOf, l
     const cell = cellOf([...table.tBodies[0].rows[0].cells].at(-1));
     const places = cell ? factorsOf(cell) : [];
     if (places.length === 0) return undefined;
-    const [rows, columns] = places.map(arrowsOf);
+    const isOne = places[0].tensor === places[1].tensor;  // a matrix times its own transpose
+    const [rows, columns] = [arrowsOf(places[0]), isOne ? [] : arrowsOf(places[1])];
     const all = [...rows, ...columns];
     const reach = Math.max(...all.flatMap(({ x, y }) => [Math.abs(x), Math.abs(y)]));
     if (!Number.isFinite(reach) || !all.every(({ x, y }) => Number.isFinite(x + y))) return undefined;
     const unit = 84 / (reach || 1);
     const [a, b] = places.map((place) => data.tensors[place.tensor].name);
     const taken = [];  // by the words of arrows
-    const legend = `${a} as solid arrows, ${b} as dashed ones`;
-    return draw("svg", { class: "plane", viewBox: "-130 -110 260 240", role: "img",
-      "aria-label": legend },
+    const legend = isOne ? [`rows of ${a}`] : [`solid: rows of ${a}`, `dashed: rows of ${b}`];
+    return draw("svg", { class: "plane", viewBox: "-130 -110 260 256", role: "img",
+      "aria-label": legend.join(", ") },
     draw("path", { class: "axis", d: "M-100 0H100M0 -100V100M84 -3V3M-3 -84H3" }),
     text(84, 14, numbers.brief(reach), { class: "tick" }),
-    ...columns.map((arrow) => arrowPicture(arrow, "column", unit, b, taken)),
-    ...rows.map((arrow) => arrowPicture(arrow, "row", unit, a, taken)),
-    text(0, 124, legend, { class: "tick", "text-anchor": "middle" }));
+    ...columns.map((arrow) => arrowPicture(arrow, ["column"], unit, b, taken)),
+    ...rows.map((arrow) => arrowPicture(arrow, isOne ? ["row", "column"] : ["row"], unit, a, taken)),
+    ...legend.map((line, k) => text(0, 124 + 16 * k, line,
+      { class: "tick", "text-anchor": "middle" })));
   }
 
   const mostBars = 24;

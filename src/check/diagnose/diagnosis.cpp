@@ -415,8 +415,8 @@ NodeDiagnosis diagnose(const Judgement& judgement, const Trace& trace, std::size
   }
   result.mistakes = diagnoses_of(found, candidate_set.candidates(), judgement, trace, index);
   if (coarser) result.mistakes.insert(result.mistakes.begin(), std::move(*coarser));
-  const bool may_round = node.submitted && !mismatch.is_of_program && !result.mistakes.empty() &&
-                         most_decimals(*node.submitted) == 0 &&
+  const bool may_round = node.submitted && !mismatch.is_of_program && !coarser &&
+                         !result.mistakes.empty() && most_decimals(*node.submitted) == 0 &&
                          is_rounded_to(1, node.truth->values, mismatch, true);
   if (may_round) {  // zeros alone
     result.mistakes.insert(result.mistakes.begin(), rounded_to(1, node));

@@ -404,7 +404,7 @@ class SubmissionReader {
     }
     for (NamedArray& matrix : matrices) matrix.name = renamed(std::move(matrix.name));
     const bool alone = matrices.size() == 1;
-    if (!alone || names_.scheme || !matrices.front().name.empty()) adopt_names_of_program(matrices);
+    if (!alone || !matrices.front().name.empty()) adopt_names_of_program(matrices);
     for (NamedArray& matrix : matrices) {
       try {
         const std::string array = fmt::format("{}, {}", file, printable(matrix.name));

@@ -158,7 +158,7 @@ Versions diagonal(const StepView& step) {
 
 Versions wrong_triangle(const StepView& step) {
   const Pattern seen = pattern_of(call_of(step));
-  if (!seen || seen->kind != MaskPattern::Kind::causal) return {};
+  if (!seen || (seen->kind != MaskPattern::Kind::causal && !is_window(seen))) return {};
   return {by_matrix(step.operand(), [&](const MatrixView& s) -> Matrix {
     const xt::xtensor<bool, 2> all = xt::ones<bool>({s.shape(0), s.shape(1)});
     return xt::where(xt::tril(all, static_cast<int>(seen->first) - 1), -infinity, s);
