@@ -259,6 +259,13 @@ def what_is_not_printed_has_to_have_the_right_sum(folder):
     step = steps_of(model.compared(text_of(wrong), "--json"))["h1.gate"]
     equal(step["verdict"], "differs")
     assert abs(step["expected_sum"] - (float(hidden.sum()) - 1)) < 1e-4, step
+    # Scores of queries that were scaled have a sum of their own.
+    scaled = [(name, op, array * 8 ** -0.5 if name.startswith("kq-") else array) for name, op, array in tensors]
+    equal(model.compared(text_of(scaled)).returncode, 0)
+    hidden = dict((name, array.clone()) for name, _, array in scaled)["kq-1"]
+    hidden[1, 3, 3] += 1
+    wrong_scores = [(name, op, hidden if name == "kq-1" else array) for name, op, array in scaled]
+    equal(json.loads(model.compared(text_of(wrong_scores), "--json").stdout)["first"], "h1.scores")
     # An older program sums what it prints: the difference can't be seen, and is not denied.
     done = model.compared(text_of(wrong, OLD))
     equal(done.returncode, 0, done.stdout)

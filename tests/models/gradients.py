@@ -164,6 +164,31 @@ def every_family_walks_back(folder):
         llama_agrees(folder / str(number), family, **others)
 
 
+def queries_that_were_scaled_early_have_gradients_of_their_own(folder):
+    config = llama.config_of("llama")
+    weights = llama.random_weights(config)
+    llama.write(folder, config, weights)
+    forward, kept = {}, {}
+
+    def run(own):
+        steps = llama.forward(own, IDS, config)
+        forward.update({name: step.detach().numpy() for name, step in steps.items()})
+        return steps
+    _, gradients, of_weights = autograd(run, weights, IDS, "next")
+    by = 8 ** -0.5
+    for scaled in (("Q", "Q_rope", "scores"), ("Q_rope", "scores")):
+        kept = {name: array * by if name.split(".")[-1] in scaled else array for name, array in forward.items()}
+        for name, gradient in gradients.items():
+            kept["d_" + name] = gradient.numpy() / (by if name.split(".")[-1] in scaled else 1)
+        kept |= {"d_" + name: tensor.numpy() for name, tensor in of_llama(of_weights, config).items()}
+        for bug, due in ((None, None), ("d_h1.scores", "d_h1.scores"), ("d_h0.Q_rope", "d_h0.Q_rope")):
+            arrays = {name: array * by if name == bug else array for name, array in kept.items()}
+            np.savez(folder / "d.npz", **arrays)
+            done = qkv("compare", folder / "d.npz", "--model", folder, "--ids", ",".join(map(str, IDS)),
+                       "--targets", "next", "--json")
+            equal(json.loads(done.stdout)["first"], due, (scaled, bug))
+
+
 def a_larger_model_walks_back(folder):
     """Products by BLAS, weights that are read in their file, rows of more than a lesson's numbers."""
     ids = [int(i) for i in torch.randint(700, (260,), generator=torch.Generator().manual_seed(3))]

@@ -151,6 +151,46 @@ def queries_may_be_scaled_early_in_every_layer(folder):
             equal(qkv("check", *own, folder / "d.npz", "--strict").returncode, 1)
 
 
+def scaled_queries_may_have_their_columns_in_another_order(folder):
+    """Neither shows alone. A mistake in one layer leaves the order of the others, and its own."""
+    config, weights, own = model_of(folder, "llama")
+    steps = llama.forward(weights, IDS, config)
+
+    def found(arrays):
+        np.savez(folder / "d.npz", **arrays)
+        said = json.loads(qkv("compare", folder / "d.npz", *own, "--json").stdout)
+        return said["first"], {step["convention"] for step in said["steps"] if step.get("convention")}
+    for order in (np.arange(8).reshape(2, 4).T.reshape(-1), np.random.default_rng(5).permutation(8)):
+        arrays = scaled_early(steps, "Q_rope", (0, 1, 2), 8 ** -0.5)
+        arrays |= {name: array[..., order] for name, array in arrays.items() if name.endswith("_rope")}
+        both = {"convention.rope-layout", "convention.scaled-queries"}
+        equal(found(arrays), (None, both))
+        few = {name: array for name, array in arrays.items() if "scores" not in name}
+        equal(found(few), (None, {"convention.rope-layout"}))
+        equal(found(few | {"h2.K_rope": few["h2.K_rope"] * 1.01})[0], "h2.K_rope")
+        equal(found(few | {"h1.Q_rope": few["h1.Q_rope"] * 8 ** -0.5})[0], "h1.Q_rope")
+
+
+def heads_inside_are_found_beside_a_wrong_matrix(folder):
+    """As many tokens as heads: only the numbers tell; the columns may have another order, too."""
+    config, weights, own = model_of(folder, "llama")
+    ids = IDS[:config["num_attention_heads"]]
+    own = (*own[:-1], ",".join(map(str, ids)))
+    steps = {name: np.asarray(value) for name, value in llama.forward(weights, ids, config).items()}
+    plain = steps["h0.Q"].transpose(1, 0, 2)
+    wrong = np.tril(steps["h0.attention_weights"], -1)  # the token itself is hidden, too
+    wrong /= np.maximum(wrong.sum(-1, keepdims=True), 1e-300)
+    cases = [({"h0.Q": plain, "h0.attention_weights": wrong}, "h0.attention_weights")]
+    for seed in range(8):
+        order = np.random.default_rng(seed).permutation(8)
+        inside = {name: array.transpose(1, 0, 2)[..., order if name[3] in "QK" else slice(None)]
+                  for name, array in steps.items() if name[3:] in ("Q", "K", "V", "Q_rope", "K_rope", "context")}
+        cases.append((steps | inside, None))
+    for arrays, due in cases:
+        np.savez(folder / "d.npz", **arrays)
+        equal(json.loads(qkv("compare", folder / "d.npz", *own, "--json").stdout)["first"], due)
+
+
 def queries_that_are_scaled_wrongly_in_a_layer_are_found(folder):
     config, weights, own = model_of(folder, "llama")
     steps = llama.forward(weights, IDS, config)
