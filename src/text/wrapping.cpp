@@ -186,7 +186,8 @@ void fill(std::string_view paragraph, std::size_t columns, std::vector<std::stri
   const std::vector<Piece> pieces = pieces_of(paragraph);
   for (std::size_t k = 0, end = 0; k < pieces.size(); k = end) {
     end = k + 1;
-    while (end + 1 < pieces.size() && is_sign(pieces[end].text)) end += 2;
+    const bool is_shape = pieces[k].text.starts_with('(') && pieces[k].text.ends_with(')');
+    while (!is_shape && end + 1 < pieces.size() && is_sign(pieces[end].text)) end += 2;
     const std::string_view formula{pieces[k].text.begin(), pieces[end - 1].text.end()};
     const std::size_t columns_of_it = width(formula);
     if (columns_of_it <= columns / 2) {

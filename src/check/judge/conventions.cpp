@@ -442,8 +442,9 @@ std::vector<RoundedConstant> rounded_constants(const Step& step, const Call& cal
 
 void accept_rope_layout(const Trace& trace, std::vector<std::string> names, ColumnOrder order,
                         std::vector<SubmittedArray>& submitted) {
-  auto [ropes, before] = rotations_in(trace);
-  ropes.merge(before);
+  Rotations all = rotations_in(trace);
+  std::map<std::string, const Step*>& ropes = all.rotated;
+  ropes.merge(all.before);
   std::erase_if(names, [&](const std::string& name) { return !ropes.contains(name); });
   std::map<std::size_t, std::vector<std::size_t>> nearest;  // of so many columns
   for (SubmittedArray& matrix : submitted) {
