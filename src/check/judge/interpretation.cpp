@@ -199,14 +199,23 @@ std::optional<Interpretation> by_convention(const Interpreter& interpret,
     if (!is_equivalent(*trace, *plain.trace, variant.changed)) continue;
     constexpr std::size_t most_failing = 3;  // else a whole model is judged for nothing
     std::size_t wrong = 0, failing = 0, showing = 0;
+    std::set<std::string> explained;
+    const auto are_explained = [&](const auto& sides) {
+      return std::ranges::all_of(sides, [&](const auto& names) {
+        return std::ranges::any_of(names, [&](const auto& one) { return explained.contains(one); });
+      });
+    };
     const auto is_hopeless = [&](const LearnerNode& node) {
       wrong += node.wrong_cells();
       if (contains(variant.deciding, node.name)) {
         const bool shows_it = shows(variant, &node, plain);
         showing += shows_it ? 1 : 0;
+        if (shows_it && node.unsettled_cells() == 0) explained.insert(node.name);
         failing += !shows_it && wrong_in(plain, node.name) > 0 ? 1 : 0;
       }
-      return wrong >= to_beat || contradicts(variant, node, plain) ||
+      // An order of columns that a layer confirms is not refuted by another layer's mistake.
+      const bool is_confirmed = std::ranges::any_of(variant.alike, are_explained);
+      return wrong >= to_beat || (!is_confirmed && contradicts(variant, node, plain)) ||
              (showing == 0 && failing >= most_failing);
     };
     Interpretation other = interpret.by_variant(plain, variant, trace, is_hopeless);

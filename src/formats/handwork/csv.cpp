@@ -450,8 +450,10 @@ class TableReader {
 
   // A remark about decimal commas, if rows have twice the expected cells, separated by commas.
   std::string remark_on(const ParsedArray& written) const {
+    const auto has_point = [](const Numeral& cell) { return cell.decimals > 0; };
     if (!expected_ || table_.separator != ',' || written.shape[0] != expected_->rows ||
-        written.shape[1] != 2 * expected_->columns) {
+        written.shape[1] != 2 * expected_->columns ||
+        std::ranges::any_of(written.cells, has_point)) {
       return {};
     }
     return fmt::format("each row has {} cells instead of {}{}", written.shape[1],
