@@ -12,6 +12,7 @@ namespace qkv::inline formats {
 namespace {
 
 constexpr std::string_view root_sign = "\u221A";
+constexpr std::string_view product_signs = " *\u00b7";
 constexpr NumeralResult no_number = {.fault = NumeralError::not_a_number};
 
 bool take(std::string_view& text, std::string_view what) {
@@ -39,9 +40,7 @@ std::optional<double> part_value(std::string_view text, DecimalMark mark) {
     length = std::string_view("sqrt").size();
   }
   if (root == std::string_view::npos) return plain(text, mark);
-  std::string_view times = trimmed(text.substr(0, root));
-  while (times.ends_with('*')) times = trimmed(times.substr(0, times.size() - 1));
-  if (times.ends_with("·")) times = trimmed(times.substr(0, times.size() - 2));
+  const std::string_view times = trimmed(text.substr(0, root), product_signs);
   std::string_view inside = trimmed(text.substr(root + length));
   if (inside.starts_with('(') && inside.ends_with(')')) {
     inside = trimmed(inside.substr(1, inside.size() - 2));
@@ -91,7 +90,7 @@ NumeralResult fraction_or_root(std::string_view text, DecimalMark mark) {
     const bool is_apart =
         root != below.npos && root > 0 && !is_digit(below[root - 1]) && below[root - 1] != '.';
     const auto factor = is_apart ? part_value(below.substr(root), mark) : std::optional(1.0);
-    if (is_apart) below = trimmed(below.substr(0, root), " *\xC2\xB7");
+    if (is_apart) below = trimmed(below.substr(0, root), product_signs);
     const auto divisor = part_value(below, mark);
     if (!divisor || *divisor == 0 || !factor) return no_number;
     value = (negative ? -value : value) / *divisor * *factor;

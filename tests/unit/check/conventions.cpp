@@ -278,7 +278,7 @@ TEST_CASE("queries of two layers in the other pairing's columns need keys that a
         .first_wrong;
   };
   CHECK_FALSE(first_wrong_of_one(lessons_queries, lessons_keys));
-  CHECK(first_wrong_of_one(queries, lessons_keys) == "Q_2");
+  CHECK(first_wrong_of_one(queries, lessons_keys) == "K_2");  // layer 1 shows the order
   CHECK(first_wrong("1.000,0.000,5.000,2.000\n2.990,-1.143,1.030,1.922") == "Q_1");  // 2, 1, 4, 3
 }
 
