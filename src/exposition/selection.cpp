@@ -260,12 +260,11 @@ std::string hidden_text(std::string_view what, const Selection& selection, std::
 }
 
 Selection selected(std::size_t shown, std::size_t count) {
-  Selection selection{.indices = {}, .count = count};
   const std::size_t front = shown - shown / 2;
-  for (std::size_t place = 0; place < shown; ++place) {
-    selection.indices.push_back(place < front ? place : count - shown + place);
-  }
-  return selection;
+  const auto index_at = [&](std::size_t place) {
+    return place < front ? place : count - shown + place;
+  };
+  return {.indices = mapped_places(shown, index_at), .count = count};
 }
 
 Selection first_and_last(std::size_t shown, std::size_t count) {
@@ -275,9 +274,8 @@ Selection first_and_last(std::size_t shown, std::size_t count) {
 }
 
 Selection contiguous_selection(std::size_t first, std::size_t shown, std::size_t count) {
-  Selection selection{.indices = {}, .count = count};
-  for (std::size_t i = 0; i < shown; ++i) selection.indices.push_back(first + i);
-  return selection;
+  const auto index_at = [&](std::size_t place) { return first + place; };
+  return {.indices = mapped_places(shown, index_at), .count = count};
 }
 
 Selection selected_rows(std::size_t rows, std::size_t most) {
@@ -302,11 +300,9 @@ std::vector<CellUse> WorksheetCells::shown_uses(const std::string& name, const T
   const std::size_t size = tensor.rows() * tensor.columns();
   const std::span<const CellUse> own = std::span(uses.at(name)).subspan(matrix * size, size);
   if (!is_shown_transposed(tensor, token_layout)) return {own.begin(), own.end()};
-  std::vector<CellUse> shown;
-  for (std::size_t i = 0; i < size; ++i) {
-    shown.push_back(own[i % tensor.rows() * tensor.columns() + i / tensor.rows()]);
-  }
-  return shown;
+  return mapped_places(size, [&](std::size_t i) {
+    return own[i % tensor.rows() * tensor.columns() + i / tensor.rows()];
+  });
 }
 
 WorksheetCells worksheet_cells(const Trace& trace, const WorksheetRequest& request) {

@@ -74,10 +74,9 @@ double of_part(const Statistic& statistic, std::string_view of, const Trace& tra
   const Tensor& tensor = trace.at(at.name);
   if (rows && columns) return of_matrices(statistic, tensor, at.matrix, 1, of);
   if (is_shown_transposed(tensor, trace.token_layout)) std::swap(rows, columns);
-  std::vector<double> line;
-  for (std::size_t i = 0; i < (rows ? tensor.rows() : tensor.columns()); ++i) {
-    line.push_back(rows ? tensor.at(at.matrix, i, at.column) : tensor.at(at.matrix, at.row, i));
-  }
+  const auto line = mapped_places(rows ? tensor.rows() : tensor.columns(), [&](std::size_t i) {
+    return rows ? tensor.at(at.matrix, i, at.column) : tensor.at(at.matrix, at.row, i);
+  });
   return of_finite(statistic, line, of);
 }
 

@@ -89,12 +89,9 @@ void refuse_doubles(const std::vector<std::string>& words, std::string_view whos
 
 // The letters A, B, C, … if there are enough, else numbers.
 std::vector<std::string> usual_words(std::size_t count) {
-  std::vector<std::string> words;
-  for (std::size_t id = 0; id < count; ++id) {
-    words.push_back(count <= letters ? std::string(1, static_cast<char>('A' + id))
-                                     : std::to_string(id));
-  }
-  return words;
+  return mapped_places(count, [&](std::size_t id) {
+    return count <= letters ? std::string(1, static_cast<char>('A' + id)) : std::to_string(id);
+  });
 }
 
 Tokeniser chosen_tokeniser(const Architecture& model, const Config& config,

@@ -134,9 +134,7 @@ void each_cell(const Cell<N>& first, std::size_t operations, const Use& use) {
 /// Returns the expression of term(0), term(1), …; a single one stays as it is.
 template <class Term>
 Expression expression_of(Expression::Kind kind, std::size_t count, const Term& term) {
-  std::vector<Expression> terms;
-  terms.reserve(count);
-  for (std::size_t t = 0; t < count; ++t) terms.push_back(term(t));
+  const auto terms = mapped_places(count, [&](std::size_t t) -> Expression { return term(t); });
   return terms.size() == 1 ? terms.front() : Expression::of(kind, terms);
 }
 

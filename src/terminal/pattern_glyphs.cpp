@@ -161,15 +161,14 @@ std::string glyphs_beside(const std::string& grid, const PatternGlyphs& glyphs, 
 }
 
 std::string glyphs_below(const PatternGlyphs& glyphs, const std::vector<std::string>& row_labels) {
-  std::size_t widest = 0;
-  for (std::size_t i = 0; i < glyphs.rows.size(); ++i) {
-    widest = std::max(widest, width(fitted_label(row_labels, i, max_glyph_label)));
-  }
+  const auto labels = mapped_places(glyphs.rows.size(), [&](std::size_t i) {
+    return fitted_label(row_labels, i, max_glyph_label);
+  });
+  const std::size_t widest = max_width(labels);
   std::string text;
   put(text, left_edge + widest + column_gap, glyphs.header);
   for (std::size_t i = 0; i < glyphs.rows.size(); ++i) {
-    const std::string label = fitted_label(row_labels, i, max_glyph_label);
-    text.append(left_edge, ' ').append(padded_right(label, widest));
+    text.append(left_edge, ' ').append(padded_right(labels[i], widest));
     put(text, column_gap, glyphs.rows[i]);
   }
   return text;

@@ -71,4 +71,13 @@ std::vector<std::size_t> places_where(std::size_t count, const Predicate& predic
   return places;
 }
 
+/// Returns what the function gives for each number from 0 to `count` - 1.
+template <class Function>
+auto mapped_places(std::size_t count, const Function& function) {
+  std::vector<std::remove_cvref_t<std::invoke_result_t<const Function&, std::size_t>>> results;
+  results.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) results.push_back(function(i));
+  return results;
+}
+
 }  // namespace qkv::inline text

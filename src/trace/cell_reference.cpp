@@ -214,9 +214,7 @@ std::vector<std::size_t> places_of_label(std::string_view label, const Axis& axi
   std::vector<std::size_t> places;
   for (const std::string& text : {std::string(label), as_written(label)}) {
     if (!places.empty() || text.empty()) continue;
-    for (std::size_t i = 0; i < axis.size; ++i) {
-      if (axis.label(i, batch) == text) places.push_back(i);
-    }
+    places = places_where(axis.size, [&](std::size_t i) { return axis.label(i, batch) == text; });
   }
   return places;
 }
@@ -237,11 +235,8 @@ std::vector<std::string> index_words(const Axis& axis, std::size_t batch) {
     ++count;
     counts.push_back(&count);
   }
-  std::vector<std::string> words;
-  for (std::size_t i = 0; i < axis.size; ++i) {
-    words.push_back(word_for(axis.label(i, batch), i, *counts[i]));
-  }
-  return words;
+  return mapped_places(
+      axis.size, [&](std::size_t i) { return word_for(axis.label(i, batch), i, *counts[i]); });
 }
 
 CellReference cell_at(std::string name, const Tensor& tensor, std::size_t index) {

@@ -140,10 +140,8 @@ bool may_have_tokens(const Call& call, const Form& form, std::size_t k) {
 }
 
 std::vector<std::string> labels_of(const Axis& axis, std::size_t batch) {
-  std::vector<std::string> labels;
-  if (axis.labels.empty()) return labels;
-  for (std::size_t i = 0; i < axis.size; ++i) labels.emplace_back(axis.label(i, batch));
-  return labels;
+  if (axis.labels.empty()) return {};
+  return mapped_places(axis.size, [&](std::size_t i) { return std::string(axis.label(i, batch)); });
 }
 
 void fill(std::vector<std::string>& labels, std::size_t count) {

@@ -132,11 +132,9 @@ std::vector<bool> near_wrong(const Mismatch& mismatch, std::size_t at_least) {
     ++in_row[i / columns];
     ++in_column[column_of(i)];
   }
-  std::vector<bool> near(mismatch.wrong.size());
-  for (std::size_t i = 0; i < near.size(); ++i) {
-    near[i] = in_row[i / columns] >= at_least || in_column[column_of(i)] >= at_least;
-  }
-  return near;
+  return mapped_places(mismatch.wrong.size(), [&](std::size_t i) {
+    return in_row[i / columns] >= at_least || in_column[column_of(i)] >= at_least;
+  });
 }
 
 // Marks where a slip within one line can explain anything: lines with a wrong cell or, if these are

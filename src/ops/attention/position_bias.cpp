@@ -226,11 +226,9 @@ struct Distance {
 
 std::vector<double> slopes_of(const Call& call) {
   const std::size_t heads = head_count(*call.inputs[0]);
-  std::vector<double> slopes;
-  for (std::size_t k = 0; k < heads; ++k) {
-    slopes.push_back(are_given(call) ? call.inputs[1]->values[k] : slope_power(k, heads).value());
-  }
-  return slopes;
+  return mapped_places(heads, [&](std::size_t k) {
+    return are_given(call) ? call.inputs[1]->values[k] : slope_power(k, heads).value();
+  });
 }
 
 struct Alibi {

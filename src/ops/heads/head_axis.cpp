@@ -288,12 +288,10 @@ Versions by_heads(const Tensor& tensor, std::size_t heads, Matrix (*formula)(con
 
 Versions one_head_in_all(const Tensor& tensor, std::size_t most) {
   const std::size_t heads = head_count(tensor);
-  Versions results;
-  if (heads < 2 || heads > most_other_heads || tensor.values.empty()) return results;
-  for (std::size_t head = 0; head < std::min(heads, most); ++head) {
-    results.push_back(with_heads(tensor, heads, [head](std::size_t) { return head; }));
-  }
-  return results;
+  if (heads < 2 || heads > most_other_heads || tensor.values.empty()) return {};
+  return mapped_places(std::min(heads, most), [&](std::size_t head) {
+    return with_heads(tensor, heads, [head](std::size_t) { return head; });
+  });
 }
 
 Versions with_other_heads(const StepView& step) {

@@ -180,11 +180,9 @@ Tensor unbroadcast(const Call& call, Tensor whole) {
 Versions only_one_head(const Call& call, const Tensor& whole) {
   const std::size_t own = call.inputs[self]->matrices();
   const std::size_t times = own == 0 ? 0 : whole.matrices() / own;
-  Versions results;
   constexpr std::size_t most = 16;  // heads that are compared
   if (times < 2 || times > most || call.inputs[self]->rows() != whole.rows()) return {};
-  for (std::size_t t = 0; t < times; ++t) results.push_back(only(call, whole, t));
-  return results;
+  return mapped_places(times, [&](std::size_t t) { return only(call, whole, t); });
 }
 
 Versions only_one_row(const Call& call, const Tensor& whole) {

@@ -111,10 +111,7 @@ std::optional<Range> range_of_lines(const Call& call, std::span<const Bounds> op
 
 template <class N>
 std::vector<N> numbers_of(const Line<N>& line) {
-  std::vector<N> numbers;
-  numbers.reserve(line.size());
-  for (std::size_t j = 0; j < line.size(); ++j) numbers.push_back(line(j));
-  return numbers;
+  return mapped_places(line.size(), line);
 }
 
 /// Returns for each number of a line what `combine` makes of all others, from `none` on. Nothing is
@@ -180,9 +177,8 @@ inline std::vector<Interval> largest_of_others(const Line<Interval>& line) {
 
 /// Returns the lower bounds of a line's numbers, or the upper ones.
 inline std::vector<double> bounds_of(const Line<Interval>& line, bool high) {
-  std::vector<double> bounds(line.size());
-  for (std::size_t j = 0; j < bounds.size(); ++j) bounds[j] = high ? line(j).high : line(j).low;
-  return bounds;
+  return mapped_places(line.size(),
+                       [&](std::size_t j) { return high ? line(j).high : line(j).low; });
 }
 
 /// Returns the gradient of a line's maximum to its number `i`: `change`, shared equally among equal

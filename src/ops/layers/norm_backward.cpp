@@ -132,11 +132,9 @@ std::vector<N> by_gain(const Cell<N>& c) {
   const auto change = c(grad_output);
   const auto gain = c(saved_other);
   const double offset = offset_of(*c.call);
-  std::vector<N> cells;
-  for (std::size_t j = 0; j < change.columns; ++j) {
-    cells.push_back(change(c.row, j) * (offset == 0 ? gain(0, j) : N(offset) + gain(0, j)));
-  }
-  return cells;
+  return mapped_places(change.columns, [&](std::size_t j) -> N {
+    return change(c.row, j) * (offset == 0 ? gain(0, j) : N(offset) + gain(0, j));
+  });
 }
 
 // The code of `c`, a row less its mean, and of `r`, the root of its mean square.
