@@ -20,11 +20,6 @@ std::string change_text(double then, double now, int digits) {
   return fmt::format("{} → {}", before, after);
 }
 
-// A shared_ptr to a tensor that the trace owns.
-std::shared_ptr<const Tensor> non_owning(const Tensor& tensor) {
-  return {std::shared_ptr<void>(), &tensor};
-}
-
 // True if the original numbers are comparable and differ.
 bool differs_from(const Tensor* before, const Tensor& now) {
   return before && comparable(now, *before) && differs(now, *before);

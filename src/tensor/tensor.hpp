@@ -232,6 +232,11 @@ Tensor uninitialised(std::vector<Axis> axes);
 /// The same with the axes and the dot width of another tensor.
 Tensor uninitialised_like(const Tensor& other);
 
+/// Returns a pointer to a tensor that outlives all users of the pointer: it owns nothing.
+inline std::shared_ptr<const Tensor> non_owning(const Tensor& tensor) {
+  return {std::shared_ptr<void>(), &tensor};
+}
+
 /// Returns a tensor with unnamed axes. Throws std::logic_error if shape and values do not fit.
 Tensor tensor_of(const Shape& shape, Values values);
 

@@ -25,11 +25,6 @@ class Perturbation {
 
 namespace {
 
-// A pointer to a tensor that outlives all its users.
-std::shared_ptr<const Tensor> alias_of(const Tensor& tensor) {
-  return {std::shared_ptr<void>(), &tensor};
-}
-
 // Returns these rows of each matrix.
 Tensor some_rows(const Tensor& tensor, std::span<const std::size_t> rows) {
   const std::size_t columns = tensor.columns();
@@ -49,7 +44,7 @@ Tensor some_rows(const Tensor& tensor, std::span<const std::size_t> rows) {
 
 Hypothesis::Hypothesis(const Judgement& judgement, const Trace& trace)
     : judgement_(&judgement), trace_(&trace) {
-  for (const LearnerNode& node : judgement.nodes) tensors_.push_back(alias_of(node.own));
+  for (const LearnerNode& node : judgement.nodes) tensors_.push_back(non_owning(node.own));
 }
 
 void Hypothesis::put(std::size_t node, Tensor tensor) {
@@ -58,7 +53,8 @@ void Hypothesis::put(std::size_t node, Tensor tensor) {
 
 Hypothesis Hypothesis::with_truth_before(std::size_t node) const {
   Hypothesis truth = *this;
-  for (std::size_t i = 0; i < node; ++i) truth.tensors_[i] = alias_of(*judgement_->nodes[i].truth);
+  for (std::size_t i = 0; i < node; ++i)
+    truth.tensors_[i] = non_owning(*judgement_->nodes[i].truth);
   return truth;
 }
 
