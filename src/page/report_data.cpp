@@ -63,19 +63,11 @@ NameSet deciding(const std::vector<TensorView>& views, const std::vector<CellTre
   return names;
 }
 
-// The matrices, rows or columns at both ends.
-std::vector<std::size_t> ends(const Selection& selection) {
-  return {selection.indices.front(), selection.indices.back()};
-}
-
-PlaceNames place_names(const Trace& trace, const TensorView& view) {
-  std::vector<CellIndex> corners;
-  for (const std::size_t m : ends(view.matrices)) {
-    for (const std::size_t i : ends(view.rows)) {
-      for (const std::size_t j : ends(view.columns)) corners.push_back({m, i, j});
-    }
-  }
-  return place_names(trace, trace.step_at(view.name), corners);
+// The names of the places that the arithmetic of the cells at all corners reads.
+PlaceNames place_names(const Trace& trace, TensorView view) {
+  for (Selection* shown : {&view.matrices, &view.rows, &view.columns})
+    shown->indices = {shown->indices.front(), shown->indices.back()};
+  return place_names(trace, trace.step_at(view.name), view.cells());
 }
 
 // The trees of each step, empty for givens.
@@ -93,11 +85,9 @@ std::vector<CellTrees> trees_of(const Trace& trace, const std::vector<TensorView
 // The labels along an axis, for each sentence of a batch; null for an axis without labels.
 Json words_of(const Axis& axis) {
   if (axis.labels.empty() || axis.size == 0) return nullptr;
-  Json sentences = Json::array();
-  for (std::size_t sentence = 0; sentence < axis.labels.size() / axis.size; ++sentence) {
-    sentences.push_back(mapped(index_words(axis, sentence), sanitise));
-  }
-  return sentences;
+  return mapped_places(axis.labels.size() / axis.size, [&](std::size_t sentence) {
+    return mapped(index_words(axis, sentence), sanitise);
+  });
 }
 
 Json leading_of(const Tensor& tensor) {
