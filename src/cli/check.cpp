@@ -143,8 +143,7 @@ Rubric rubric_of(const CheckCommandOptions& options, const LoadedLesson& loaded)
   AskedCells asked;
   if (part.is_part()) {
     for (const auto& [name, uses] : worksheet_cells(loaded.trace, part).uses) {
-      std::vector<bool>& cells = asked[name];
-      for (const CellUse use : uses) cells.push_back(use == CellUse::asked);
+      asked[name] = mapped(uses, [](CellUse use) { return use == CellUse::asked; });
     }
   }
   return {loaded.lesson, loaded.trace, options.shares, asked};

@@ -102,18 +102,15 @@ std::string latex_block(const CellArithmetic& worked) {
 }
 
 nlohmann::ordered_json sensitivity_json(const Sensitivity& seen, const Trace& trace) {
-  nlohmann::ordered_json steps = nlohmann::ordered_json::array();
-  for (const StepSensitivity& step : seen.steps) {
-    nlohmann::ordered_json cells = nlohmann::ordered_json::array();
-    for (const CellSensitivity& cell : step.cells) {
-      const Tensor& tensor = trace.at(step.name);
-      nlohmann::ordered_json& one = cells.emplace_back(
-          cell_json(cell_at(step.name, tensor, cell.index), tensor, trace.token_layout));
+  return mapped(seen.steps, [&](const StepSensitivity& step) -> nlohmann::ordered_json {
+    const Tensor& tensor = trace.at(step.name);
+    const auto cells = mapped(step.cells, [&](const CellSensitivity& cell) {
+      auto one = cell_json(cell_at(step.name, tensor, cell.index), tensor, trace.token_layout);
       one["gain"] = json_number(cell.derivative);
-    }
-    steps.push_back({{"step", step.name}, {"cells", std::move(cells)}});
-  }
-  return steps;
+      return one;
+    });
+    return {{"step", step.name}, {"cells", cells}};
+  });
 }
 
 std::string json_text(const Lesson& lesson, const Trace& trace, const CellArithmetic& worked,

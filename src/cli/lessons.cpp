@@ -24,10 +24,6 @@ nlohmann::ordered_json json_of(const Lesson& lesson) {
           {"steps", mapped(lesson.recipe.steps, &StepRecipe::name)}};
 }
 
-std::string json_text(const std::vector<Lesson>& lessons) {
-  return json_document(mapped(lessons, json_of));
-}
-
 std::string paragraph(const std::string& prose, std::size_t width) {
   return hanging_lines("    ", wrapped(prose, width - 4), 4);
 }
@@ -51,8 +47,7 @@ std::string overview() {
 }
 
 std::string steps_of(const Lesson& lesson) {
-  std::size_t widest = 0;
-  for (const StepRecipe& step : lesson.recipe.steps) widest = std::max(widest, width(step.name));
+  const std::size_t widest = max_width(mapped(lesson.recipe.steps, &StepRecipe::name));
   std::string text;
   for (std::size_t s = 0; s < lesson.recipe.steps.size(); ++s) {
     const StepRecipe& step = lesson.recipe.steps[s];
@@ -120,7 +115,7 @@ std::string listing(const LessonsOptions& options, const CommonOptions& common) 
   if (options.lesson.empty() && !options.names && !options.json && !options.all) return overview();
   const std::vector<Lesson> lessons = wanted_lessons(options);
   if (options.names) return names_of(options, lessons);
-  if (options.json) return json_text(lessons);
+  if (options.json) return json_document(mapped(lessons, json_of));
   const Terminal output = output_terminal(common.colour);
   return options.lesson.empty() ? course(lessons, output) : about(lessons.front(), output);
 }

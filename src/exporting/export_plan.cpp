@@ -238,11 +238,9 @@ Json entry_json(const std::string& name, const Tensor& tensor, TokenLayout token
   const auto or_null = [](const std::vector<std::string>& names) {
     return names.empty() ? Json(nullptr) : Json(names);
   };
-  Json json = Json::object();
-  json["shape"] = shape_as_shown(tensor, token_layout);
-  json["labels"] = {{"rows", or_null(labels.rows)}, {"columns", or_null(labels.columns)}};
-  json["file"] = files_json(name, holders);
-  return json;
+  return {{"shape", shape_as_shown(tensor, token_layout)},
+          {"labels", {{"rows", or_null(labels.rows)}, {"columns", or_null(labels.columns)}}},
+          {"file", files_json(name, holders)}};
 }
 
 // A large step that is not wanted was not computed: its shape is unknown.

@@ -357,15 +357,14 @@ std::string StepperKeys::help(std::size_t columns) {
 }
 
 std::string StepperKeys::status(const StatusLine& what, std::size_t columns) {
-  std::vector<std::string_view> own, common;
+  std::vector<std::string_view> own;
   for (const Binding& row : what.in_cell ? of_cell() : of_step()) {
     const bool idle = (row.does == &Stepper::next_matrix && !what.has_heads) ||
                       (row.does == &Stepper::show_answers && !what.has_answers);
     if (!row.brief.empty() && !idle) own.push_back(row.brief);
   }
-  for (const Binding& row : of_both()) {
-    if (!row.brief.empty()) common.push_back(row.brief);
-  }
+  const auto has_brief = [](const Binding& row) { return !row.brief.empty(); };
+  const auto common = filtered(of_both(), has_brief, &Binding::brief);
   if (!what.in_cell && !what.at_end.empty()) own.front() = what.at_end;
   if (!what.in_cell && what.hidden > 0) own.front() = "Enter more";
   // In order of importance: how to go on, how to get help, how to quit.

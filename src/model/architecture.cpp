@@ -404,9 +404,7 @@ std::size_t count_layers(const Weights& weights, const std::string& start,
 void refuse_unknown_tensors(const Weights& weights, const std::string& start, std::string_view kind,
                             std::span<const std::string> known) {
   for (const SafetensorsEntry& entry : weights.tensors()) {
-    if (entry.name.starts_with(start) || contains(known, entry.name)) {
-      continue;
-    }
+    if (entry.name.starts_with(start) || contains(known, entry.name)) continue;
     const auto ends_alike = [&](const std::string& name) {
       return entry.name.ends_with("." + name) || name.ends_with("." + entry.name);
     };

@@ -139,9 +139,7 @@ std::vector<Axis> leading_axes(const Call& call, const Form& form) {
       if (bound.axis.size != own.size || bound.axis.name.empty()) bound = {own, k};
     }
   }
-  std::vector<Axis> axes;
-  for (Bound& bound : met) axes.push_back(std::move(bound.axis));
-  return axes;
+  return mapped(met, &Bound::axis);
 }
 
 }  // namespace

@@ -34,8 +34,8 @@ std::string heading(const Lesson& lesson, const HeadsStyle& look) {
 
 std::string table_text(const std::vector<HeadStats>& habits, const HeadsStyle& look,
                        std::span<const HeadMeasure> measures) {
-  std::size_t name_width = 4;
-  for (const HeadStats& stats : habits) name_width = std::max(name_width, width(short_name(stats)));
+  const std::size_t name_width =
+      std::max<std::size_t>(4, max_width(mapped(habits, short_name<HeadStats>)));
   const std::size_t cells = cell_width(look.digits);
   std::string text = "  " + std::string(name_width, ' ');
   for (const HeadMeasure& measure : measures) text += fmt::format(" {:>{}}", measure.name, cells);
@@ -141,10 +141,8 @@ std::string ablations_text(const Lesson& lesson, const Prediction& answer,
                            const std::vector<Ablation>& ablations, std::optional<double> loss,
                            const HeadsStyle& look) {
   const int digits = look.digits;
-  std::size_t names = width("switched off");
-  for (const Ablation& one : ablations) {
-    names = std::max(names, width(short_name(one)));
-  }
+  const std::size_t names =
+      std::max(width("switched off"), max_width(mapped(ablations, short_name<Ablation>)));
   const std::size_t cells = cell_width(digits);
   std::string text = heading(lesson, look);
   text += fmt::format(

@@ -134,8 +134,7 @@ std::string glyphs_text(const PatternGlyphs& pattern_glyphs,
                         const std::vector<std::string>& row_labels, const WalkStyle& look) {
   if (pattern_glyphs.rows.empty()) return {};
   const std::string text = glyphs_below(pattern_glyphs, row_labels);
-  if (max_width(lines_of(text)) > look.width) return {};
-  return text;
+  return max_width(lines_of(text)) > look.width ? "" : text;
 }
 
 // Whether a matrix has attention weights, which have glyphs of their own.

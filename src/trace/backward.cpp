@@ -136,10 +136,8 @@ class BackwardBuilder {
       gradient_of_[name] = own;
       return;
     }
-    std::vector<std::string> parts;
-    for (const auto& [step, given] : backward_.from) {
-      if (step == name) parts.push_back(given);
-    }
+    const auto is_its_own = [&](const auto& one) { return one.first == name; };
+    auto parts = filtered(backward_.from, is_its_own, [](const auto& one) { return one.second; });
     std::vector<UsePosition> uses = uses_[name];
     std::ranges::reverse(uses);  // they were found in reverse order
     const bool alone = uses.size() + parts.size() == 1;

@@ -21,18 +21,17 @@ constexpr VerdictSign marks[] = {
     {Verdict::blank, "·", "blank"},
 };
 
+using Lines = std::vector<std::size_t>;
+
 // Selects at most `most` of the lines: those with errors first, then those at the beginning.
 template <class IsWrong>
-std::vector<std::size_t> selected_lines(std::vector<std::size_t> lines, std::size_t most,
-                                        const IsWrong& is_wrong) {
+Lines selected_lines(Lines lines, std::size_t most, const IsWrong& is_wrong) {
   if (lines.size() <= most) return lines;
   std::stable_partition(lines.begin(), lines.end(), is_wrong);
   lines.resize(most);
   std::sort(lines.begin(), lines.end());
   return lines;
 }
-
-using Lines = std::vector<std::size_t>;
 
 // Rows and columns are in display order.
 class MarkedGrid {
@@ -77,14 +76,12 @@ class MarkedGrid {
   // All lines; without those that a sheet for a part left blank as a whole.
   template <class Place>
   Lines lines_asked(std::size_t count, std::size_t length, const Place& at) const {
-    Lines lines;
-    for (std::size_t k = 0; k < count; ++k) {
+    return places_where(count, [&](std::size_t k) {
       bool has_number = step_.left_out == 0;
       for (std::size_t n = 0; n < length; ++n)
         has_number = has_number || step_.verdicts[at(k, n)] != Verdict::blank;
-      if (has_number) lines.push_back(k);
-    }
-    return lines;
+      return has_number;
+    });
   }
   std::size_t wrong_cells(const Lines& rows, const Lines& columns) const {
     std::size_t count = 0;

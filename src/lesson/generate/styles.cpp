@@ -100,16 +100,13 @@ Tensor drawn_from(std::initializer_list<double> likely, const Shape& shape, Less
 }
 
 std::vector<Given> drawn_givens(const LessonSizes& sizes, LessonDice& dice) {
-  const auto shape = [&](std::size_t rows, std::size_t columns) {
-    return sizes.heads == 1 ? Shape{rows, columns} : Shape{sizes.heads, rows, columns};
-  };
-  std::vector<Given> givens;
-  givens.push_back({"X", drawn_from({-1, 0, 0, 1, 1, 2, 2}, {sizes.n, sizes.d_model}, dice)});
-  for (const char* name : {"W_Q", "W_K", "W_V"}) {
-    givens.push_back({name, drawn_weight(shape(sizes.d_model, sizes.d_k), dice)});
-  }
-  givens.push_back({"W_O", drawn_weight({sizes.heads * sizes.d_k, sizes.d_model}, dice)});
-  return givens;
+  const Shape of_heads = sizes.heads == 1 ? Shape{sizes.d_model, sizes.d_k}
+                                          : Shape{sizes.heads, sizes.d_model, sizes.d_k};
+  return {{"X", drawn_from({-1, 0, 0, 1, 1, 2, 2}, {sizes.n, sizes.d_model}, dice)},
+          {"W_Q", drawn_weight(of_heads, dice)},
+          {"W_K", drawn_weight(of_heads, dice)},
+          {"W_V", drawn_weight(of_heads, dice)},
+          {"W_O", drawn_weight({sizes.heads * sizes.d_k, sizes.d_model}, dice)}};
 }
 
 std::size_t unfit_rows(const Trace& trace, std::initializer_list<const char*> names) {
