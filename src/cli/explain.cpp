@@ -115,10 +115,7 @@ nlohmann::ordered_json sensitivity_json(const Sensitivity& seen, const Trace& tr
 
 std::string json_text(const Lesson& lesson, const Trace& trace, const CellArithmetic& worked,
                       const CellReference& cell, const std::optional<Sensitivity>& seen) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  json["lesson"] = lesson.name;
-  json["cell"] = worked.cell;
-  json["step"] = cell.name;
+  nlohmann::ordered_json json{{"lesson", lesson.name}, {"cell", worked.cell}, {"step", cell.name}};
   json.update(cell_json(cell, trace.at(cell.name), trace.token_layout));
   json["value"] = json_number(worked.value);
   json["arithmetic"] = worked.lines;

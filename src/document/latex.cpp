@@ -263,12 +263,9 @@ std::string latex_prose(std::string_view text) {
 std::string latex_characters(std::string_view latex) {
   static constexpr std::string_view misrendered = "<>|\"";  // by the default fonts
   return replaced(latex, [](std::string_view character) {
-    for (const Replacement& mark : marks) {
-      if (mark.character == character && misrendered.find(character) != std::string_view::npos) {
-        return mark.latex;
-      }
-    }
-    return character;
+    const Replacement* mark = find_by(marks, character, &Replacement::character);
+    const bool is_misrendered = misrendered.find(character) != std::string_view::npos;
+    return mark && is_misrendered ? mark->latex : character;
   });
 }
 

@@ -115,10 +115,9 @@ void add_coarser_type(const StepReport& step, Json& json) {
 }
 
 Json step_json(const StepReport& step, const Trace& own, Answers answers) {
-  Json json = Json::object();
-  json["step"] = step.step;
-  json["verdict"] = std::string(verdict_name(step.verdict));
-  json["digits"] = step.digits;
+  Json json{{"step", step.step},
+            {"verdict", std::string(verdict_name(step.verdict))},
+            {"digits", step.digits}};
   json["convention"] = step.accepted_convention ? Json(*step.accepted_convention) : Json(nullptr);
   json["cells"] = {{"correct", step.cells.correct}, {"rounding", step.cells.rounding},
                    {"carried", step.cells.carried}, {"undecided", step.cells.undecided},
@@ -255,9 +254,7 @@ std::string checked_json(const std::vector<CheckedPath>& all, const Lesson& less
                          Answers answers) {
   Json list = Json::array();
   for (const CheckedPath& one : all) {
-    Json json = Json::object();
-    json["lesson"] = lesson.name;
-    json["submission"] = one.path;
+    Json json{{"lesson", lesson.name}, {"submission", one.path}};
     if (one.report && !one.report->scheme.empty()) json["names"] = one.report->scheme;
     json.update(one.report ? report_json(*one.report, answers) : unreadable_json(one.failure));
     list.push_back(std::move(json));
@@ -272,8 +269,7 @@ std::string compared_json(const Comparison& comparison, const ComparedSide& actu
   for (const ComparedSide* side : {&actual, &desired}) {
     if (!side->scheme.empty()) json["names"] = side->scheme;
   }
-  json["first"] = nullptr;
-  if (comparison.first) json["first"] = comparison.steps[*comparison.first].name;
+  json["first"] = comparison.first ? Json(comparison.steps[*comparison.first].name) : Json(nullptr);
   const Coverage coverage = coverage_of(comparison, actual);
   json["compared"] = coverage.compared;
   json["missing"] = coverage.missing;
