@@ -70,9 +70,7 @@ ComparedSide side_of_files(const std::string& name, const OptionsOfFile& options
                            const std::optional<LoadedLesson>& lesson,
                            const CompareOptions& options) {
   std::error_code ignored;
-  if (!fs::exists(name, ignored)) {
-    throw InputError("{}: there is no such file or directory", name);
-  }
+  if (!fs::exists(name, ignored)) throw InputError("{}: there is no such file or directory", name);
   ArrayCollection arrays = load_arrays(name, options_of);
   std::string scheme;
   if (lesson) {

@@ -75,9 +75,7 @@ std::string text_and_vocabulary(const Environment& environment, const Terminal& 
 std::string about(const Lesson& lesson, const Terminal& output) {
   std::string text = sanitise(lesson.title) + "\n";
   text += paragraph(lesson.summary, output.width);
-  if (!lesson.source.empty()) {
-    text += paragraph("Source: " + lesson.source, output.width);
-  }
+  if (!lesson.source.empty()) text += paragraph("Source: " + lesson.source, output.width);
   text += text_and_vocabulary(lesson.recipe.environment, output);
   text += "\nSteps:\n" + steps_of(lesson);
   return text + fmt::format("\nWalk it with: qkv run {}\n", sanitise(lesson.where));

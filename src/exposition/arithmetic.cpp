@@ -300,9 +300,7 @@ CellArithmetic arithmetic_of(const Trace& trace, const CellReference& cell,
   }
   const Expression expression = expression_of(trace, *step, cell);
   const Call call = trace.call(*step);
-  if (step->operation->remark) {
-    result.remark = step->operation->remark(place_of(call, *step, cell));
-  }
+  if (step->operation->remark) result.remark = step->operation->remark(place_of(call, *step, cell));
   const CellNotation notation{
       .look = look,
       .weight_first = writes_weight_first(trace, *step),

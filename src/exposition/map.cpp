@@ -117,9 +117,7 @@ Lines drawn_column(const LessonMap& map, const std::vector<std::size_t>& places,
     const MapBox& box = map.boxes[place];
     Lines& lines =
         inside.emplace_back(Lines{box.name + (box.shape.empty() ? "" : " " + box.shape)});
-    if (!box.from.empty() && box.from != before) {
-      lines.push_back("← " + names_of_origins(map, box));
-    }
+    if (!box.from.empty() && box.from != before) lines.push_back("← " + names_of_origins(map, box));
     for (const std::string& line : lines) room = std::max(room, width(line));
   }
   const std::string edge = fmt::format("{:─<{}}", "", room + 2);

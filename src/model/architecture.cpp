@@ -365,9 +365,7 @@ std::span<const Family> families() { return known_families; }
 
 const SafetensorsEntry& matrix_of(const Weights& weights, const std::string& name) {
   const SafetensorsEntry* entry = weights.find(name);
-  if (entry == nullptr) {
-    throw InputError("{}: there is no tensor {}", weights.where(), name);
-  }
+  if (entry == nullptr) throw InputError("{}: there is no tensor {}", weights.where(), name);
   if (entry->shape.size() != 2 || entry->shape[0] == 0 || entry->shape[1] == 0) {
     throw InputError("{}: {} must be a matrix, and is {}", weights.where(), name,
                      entry->shape.empty() ? "a single number" : shape_text(entry->shape));

@@ -90,9 +90,7 @@ void add_config(const std::filesystem::path& path, Config& config) {
            "this is a pointer of Git LFS, which stands for a file that was not fetched: fetch "
            "it with git lfs pull");
   }
-  if (!json.is_object()) {
-    refuse(where, "this is not a JSON object; correct or remove the file");
-  }
+  if (!json.is_object()) refuse(where, "this is not a JSON object; correct or remove the file");
   add_object(json, "", where, config);
 }
 

@@ -66,9 +66,7 @@ Tokeniser from_words(std::vector<std::string> words) {
   const bool is_letters = std::ranges::all_of(
       words, [](const std::string& word) { return characters_of(word).size() == 1; });
   tokeniser.options.set("method", std::string(is_letters ? "characters" : "words"));
-  if (is_letters) {
-    tokeniser.options.set("blanks", contains(words, " "));
-  }
+  if (is_letters) tokeniser.options.set("blanks", contains(words, " "));
   tokeniser.vocabulary = std::move(words);
   return tokeniser;
 }
@@ -77,9 +75,7 @@ Tokeniser from_words(std::vector<std::string> words) {
 void refuse_doubles(const std::vector<std::string>& words, std::string_view whose) {
   std::unordered_map<std::string_view, std::size_t> ids;
   for (std::size_t id = 0; id < words.size(); ++id) {
-    if (words[id].empty()) {
-      throw InputError("{} has an empty word, as id {}", whose, id);
-    }
+    if (words[id].empty()) throw InputError("{} has an empty word, as id {}", whose, id);
     const auto [known, is_new] = ids.emplace(words[id], id);
     if (is_new) continue;
     throw InputError("{} has \"{}\" twice, as id {} and as id {}", whose, printable(words[id]),

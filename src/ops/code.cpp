@@ -91,9 +91,7 @@ class CodeWriter {
   // The template of an operation's record: `{r0}` is operand 0 with tokens as rows, in any layout.
   std::string from_template(std::string text) {
     const auto both = text.find('\n');
-    if (both != text.npos) {
-      text = is_numpy_ ? text.substr(0, both) : text.substr(both + 1);
-    }
+    if (both != text.npos) text = is_numpy_ ? text.substr(0, both) : text.substr(both + 1);
     in_rows_ = text.find("{r") != text.npos;
     return expanded(text);
   }

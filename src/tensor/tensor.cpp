@@ -354,9 +354,7 @@ Difference difference_of(std::span<const double> actual, std::span<const double>
     if (std::isnan(actual[i]) || std::isnan(desired[i])) ++difference.nan_mismatched;
     if (!difference.first) difference.first = i;
   }
-  if (!difference.identical && !some_desired) {
-    difference.largest_relative = infinity;
-  }
+  if (!difference.identical && !some_desired) difference.largest_relative = infinity;
   return difference;
 }
 

@@ -30,7 +30,7 @@ std::string strip_colour(std::string_view line) {
 }  // namespace
 
 std::vector<std::string> wrapped_arithmetic(std::string_view line, std::size_t columns) {
-  // Lines don't end at blanks inside a cell's name or short brackets, nor between name and shape.
+  // Blanks inside a cell's name or short brackets don't break.
   constexpr std::size_t short_brackets = 24;
   std::string held;
   int depth = 0;
@@ -38,13 +38,9 @@ std::vector<std::string> wrapped_arithmetic(std::string_view line, std::size_t c
   for (std::size_t i = 0; i < line.size(); ++i) {
     const char c = line[i];
     depth += c == '[' ? 1 : c == ']' ? -1 : 0;
-    if (c == '(') {
-      const std::size_t next = line.find_first_of("()", i + 1);
-      if (next <= i + short_brackets && line[next] == ')') closing = next;
-    }
-    const bool before_shape =
-        line.substr(i).starts_with(" (") && i + 2 < line.size() && is_digit(line[i + 2]);
-    const bool is_held = c == ' ' && (depth > 0 || i < closing || before_shape);
+    const std::size_t next = c == '(' ? line.find_first_of("()", i + 1) : line.npos;
+    if (next <= i + short_brackets && line[next] == ')') closing = next;
+    const bool is_held = c == ' ' && (depth > 0 || i < closing);
     held += is_held ? std::string(no_break_space) : std::string(1, c);
   }
   held = replace_all(held, " more …", "\u00a0more\u00a0…");

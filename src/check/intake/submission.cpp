@@ -364,16 +364,12 @@ class SubmissionReader {
   void note_unread_files() {
     for (const fs::path& path : unread_files_) {
       const std::string file = on_one_line(path.string());
-      std::string why =
-          fmt::format("{} was not read: qkv reads {}", file, fmt::join(readable_extensions(), " "));
       const auto own = step_name(file_stem(renamed(path.stem().string())).name, trace_, file);
+      if (!own && format_of(path) != nullptr) continue;  // a document that qkv writes
       const bool is_missing = own && !contains(submission_.files, own->name, &SubmittedFile::name);
-      const bool is_document = format_of(path) != nullptr;  // which qkv writes
-      if (is_missing) {
-        submission_.unreadable.push_back(std::move(why));
-      } else if (own || !is_document) {
-        submission_.notes.push_back(std::move(why));
-      }
+      (is_missing ? submission_.unreadable : submission_.notes)
+          .push_back(fmt::format("{} was not read: qkv reads {}", file,
+                                 fmt::join(readable_extensions(), " ")));
     }
   }
 

@@ -375,26 +375,23 @@ std::vector<Variant> with_moved_steps(const Recipe& recipe, const Trace& trace) 
 
 // Where rotated queries were scaled and have another order of columns, neither shows alone.
 std::vector<Variant> with_other_columns_scaled(const Recipe& recipe, const Trace& trace) {
+  constexpr std::size_t of_all_layers = 4;  // the first ones
   std::vector<Variant> both;
   std::vector<Variant> orders = with_other_columns(recipe, trace);
-  std::erase_if(orders, [&](const Variant& order) {
-    return order.alike.empty() || order.alike.size() < orders.front().alike.size();
-  });
+  orders.resize(std::min(of_all_layers, orders.size()));
   for (const Variant& moved : with_moved_steps(recipe, trace)) {
-    for (const Variant& order : orders) {
-      const bool are_scaled = std::ranges::all_of(order.alike, [&](const auto& sides) {
-        return std::ranges::find_first_of(sides[0], moved.changed) != sides[0].end();
-      });
-      if (!are_scaled) continue;
-      Variant& one = both.emplace_back(order);
+    const auto are_scaled = [&](const auto& sides) {
+      return std::ranges::find_first_of(sides[0], moved.changed) != sides[0].end();
+    };
+    for (Variant one : orders) {
+      if (one.alike.empty() || !std::ranges::all_of(one.alike, are_scaled)) continue;
+      if (one.deciding.empty()) one.deciding = one.changed;
       one.recipe = moved.recipe;
       one.companions.clear();
-      if (one.deciding.empty()) one.deciding = order.changed;
-      for (const std::string& name : moved.changed) {
-        if (contains(order.changed, name)) continue;
-        one.changed.push_back(name);
-        one.scaled.push_back(name);
-      }
+      one.scaled =
+          filtered(moved.changed, [&](auto& name) { return !contains(one.changed, name); });
+      one.changed.insert(one.changed.end(), one.scaled.begin(), one.scaled.end());
+      both.push_back(std::move(one));
     }
   }
   return both;

@@ -163,9 +163,7 @@ class Judge {
                            others_than(*node.wrong_shape_array), options_.digits);
     }
     Tensor taint;  // empty if all earlier cells are right
-    if (!node.wrong_shape_array && inherits(node)) {
-      taint = tainted_result(judgement_, trace_, node);
-    }
+    if (!node.wrong_shape_array && inherits(node)) taint = tainted_result(judgement_, trace_, node);
     if (node.submitted) judge_cells(node, taint);
     if (node.submitted && is_of_a_mistake(node)) {
       node.units.of_cell.clear();

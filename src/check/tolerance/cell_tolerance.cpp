@@ -213,9 +213,7 @@ MatrixTolerance copied_tolerance(const SubmittedArray& submitted, std::span<cons
 std::optional<Tolerance> ToleranceChoice::of(std::string_view step) const {
   const auto last = std::find_if(of_steps.rbegin(), of_steps.rend(),
                                  [&](const auto& one) { return matches(one.first, step); });
-  if (last != of_steps.rend()) {
-    return Tolerance{.relative = last->second, .absolute = last->second};
-  }
+  if (last != of_steps.rend()) return Tolerance{.relative = last->second, .absolute = last->second};
   if (!relative && !absolute) return {};
   return Tolerance{.relative = relative.value_or(1e-7), .absolute = absolute.value_or(0)};
 }

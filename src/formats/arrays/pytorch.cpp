@@ -432,9 +432,7 @@ class PytorchFile {
 
   static const Dtype& dtype_of(const std::string& torch, const std::string& place) {
     const StorageType* type = find_by(storage_types, torch, &StorageType::torch);
-    if (!type) {
-      refuse(place, "{} is not read: save it as float, half or bfloat16", dotted(torch));
-    }
+    if (!type) refuse(place, "{} is not read: save it as float, half or bfloat16", dotted(torch));
     return *std::ranges::find(dtypes(), type->safetensors, &Dtype::safetensors);
   }
 

@@ -61,9 +61,7 @@ std::vector<ListedFile> files_of_directory(const fs::path& directory) {
     const bool is_empty = entry->is_directory(ignored) && fs::is_empty(entry->path(), ignored);
     if (is_empty) files.push_back({.path = entry->path() / ""});
   }
-  if (error) {
-    throw InputError("{} can't be read: {}", directory.string(), error.message());
-  }
+  if (error) throw InputError("{} can't be read: {}", directory.string(), error.message());
   return files;
 }
 
@@ -169,9 +167,7 @@ std::vector<fs::path> list_files(const fs::path& directory, const std::optional<
       notes.push_back(fmt::format("{} does not list {}: it was not read", manifest_name, name));
     }
   }
-  if (error) {
-    throw InputError("{} can't be read: {}", directory.string(), error.message());
-  }
+  if (error) throw InputError("{} can't be read: {}", directory.string(), error.message());
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -235,8 +231,7 @@ class ArrayAssembler {
         notes.push_back(name + " was left out: its files differ in shape");
         return {};
       }
-      std::vector<std::size_t> index;
-      for (const auto& [axis, place] : piece.places) index.push_back(place);
+      std::vector<std::size_t> index = mapped(piece.places, &Place::second);
       std::ranges::transform(leading, index, leading.begin(), std::ranges::max);
       if (contains(index, 0U) || !there.insert(std::move(index)).second) {
         notes.push_back(name +

@@ -58,9 +58,7 @@ const Format& readable_format(const std::filesystem::path& path) {
 
 [[noreturn]] void refuse_unknown_key(const std::filesystem::path& path, const std::string& key,
                                      const std::vector<std::string>& names) {
-  if (names.empty()) {
-    refuse(path, "nothing in it is named \"{}\": leave out key", printable(key));
-  }
+  if (names.empty()) refuse(path, "nothing in it is named \"{}\": leave out key", printable(key));
   const std::string near = suggest(key, names);
   const std::string what = near.empty() ? fmt::format("there are {}", abbreviated_list(names))
                                         : fmt::format("did you mean \"{}\"?", printable(near));
@@ -144,13 +142,9 @@ constexpr std::size_t max_manifest_bytes = std::size_t{1} << 24;
 
 // The strings of a value that is a string or a list.
 std::vector<std::string> string_list(const Json& value) {
-  std::vector<std::string> texts;
-  if (value.is_string()) texts.push_back(value.get<std::string>());
-  if (!value.is_array()) return texts;
-  for (const Json& text : value) {
-    if (text.is_string()) texts.push_back(text.get<std::string>());
-  }
-  return texts;
+  const Json list = value.is_string() ? Json::array({value}) : value;
+  if (!list.is_array()) return {};
+  return filtered(list, &Json::is_string, &Json::get<std::string>);
 }
 
 void add_entries(const Json& lesson, const char* key, Manifest& manifest) {

@@ -53,9 +53,7 @@ void set_value(StepRecipe& step, const OptionRule& rule, std::string_view text,
   OptionValue value = value_in(text);
   const std::string wrong =
       rule.file ? fmt::format("{} is a file of the lesson's", rule.name) : complaint(rule, value);
-  if (!wrong.empty()) {
-    throw InputError("--set {}.{}: {}", printable(step.name), rule.name, wrong);
-  }
+  if (!wrong.empty()) throw InputError("--set {}.{}: {}", printable(step.name), rule.name, wrong);
   const Options inside =
       step.operation->options_for_layout(Options::of(rule.name, std::move(value)), token_layout);
   for (const auto& [name, one] : inside.all()) step.options.set(name, one);

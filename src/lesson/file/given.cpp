@@ -213,9 +213,7 @@ fs::path file_of_lesson(const fs::path& directory, const std::string& file) {
   const fs::path named(file);
   if (named.is_absolute())
     refuse_outside(file, "an absolute path leads out of the lesson's directory");
-  if (contains(named, "..")) {
-    refuse_outside(file, "\"..\" leads out of the lesson's directory");
-  }
+  if (contains(named, "..")) refuse_outside(file, "\"..\" leads out of the lesson's directory");
   std::error_code error;
   const fs::path home = fs::canonical(directory.empty() ? fs::path(".") : directory, error);
   const fs::path target = error ? fs::path() : fs::weakly_canonical(home / named, error);

@@ -190,9 +190,7 @@ Options read_step_options(const toml::table& table, const Operation& operation,
   Options options;
   for (const OptionRule& rule : operation.options) {
     const toml::node* node = table.get(rule.name);
-    if (!node && rule.required) {
-      reader.fault(table, "this step needs {}: {}", rule.name, rule.help);
-    }
+    if (!node && rule.required) reader.fault(table, "this step needs {}: {}", rule.name, rule.help);
     if (!node) continue;
     auto value = option_value(*node);
     const std::string wrong =

@@ -217,9 +217,7 @@ Versions by_sqrt_n(const StepView& step) {
   const Tensor& scores = step.operand();
   if (scores.dot_width == 0 && scores.axes.back().name != "key") return {};
   Versions results = by_root_of(step, scores.columns());
-  if (scores.rows() != scores.columns()) {
-    results.push_back(by_root_of(step, scores.rows()).front());
-  }
+  if (scores.rows() != scores.columns()) results.push_back(by_root_of(step, scores.rows()).front());
   return results;
 }
 

@@ -312,9 +312,7 @@ bool goes_on(const Call& call) { return call.inputs.size() > 2; }
 
 struct RunningOutput {
   static Form form(const Call& call) {
-    if (!goes_on(call)) {
-      return {{"query key", "key d_v"}, "query d_v", "{0} · {1}", "{1} · {0}"};
-    }
+    if (!goes_on(call)) return {{"query key", "key d_v"}, "query d_v", "{0} · {1}", "{1} · {0}"};
     const std::string rescaled = "e^({1} − {2}) · {0} + ";
     return {{"query d_v", "query 1", "query 1", "query key", "key d_v"},
             "query d_v",
