@@ -183,11 +183,12 @@ def a_step_in_a_file_of_another_kind_is_missing(folder):
     """Unless another file has the step. What copies and tables on the web are called is understood."""
     lesson = folder / "marks.toml"
     lesson.write_text(LESSON)
-    for other in ("Y.xlsx", "Y.md", "Y (1).docx"):
+    for other in ("Y.xlsx", "Y.md", "Y (1).docx"):  # and one of a head that Y does not have
         sheet = folder / f"with {other}"
         submitted(sheet, {"Copy of P": "1,3\n4,2\n"})
         (sheet / other).write_text("no numbers")
-        (sheet / "notes.md").write_text("no numbers")
+        for beside in ("notes.md", "Y head 9.xlsx"):
+            (sheet / beside).write_text("no numbers")
         rows, done = table(lesson, [sheet])
         assert done.returncode == 2 and f"{other} was not read" in rows[0]["reason"], rows
         assert "notes.md" not in done.stdout + done.stderr, done

@@ -242,8 +242,8 @@ void judge_sum(ComparedStep& step) {
   const bool is_actual = step.actual->sum.has_value();
   const double given = *(is_actual ? step.actual : step.desired)->sum;
   const std::span<const double> numbers = (is_actual ? step.desired : step.actual)->tensor.values;
-  const bool is_scaled =
-      step.judged && step.judged->accepted_convention == "convention.scaled-queries";
+  const bool is_scaled = step.judged && step.judged->written.values.size() == numbers.size() &&
+                         step.judged->accepted_convention == "convention.scaled-queries";
   double products = 0, squares = 0;  // of the printed numbers, which tell the scale
   for (std::size_t i = 0; is_scaled && i < numbers.size(); ++i) {
     const double product = step.judged->written.values[i] * numbers[i];

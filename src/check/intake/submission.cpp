@@ -364,7 +364,11 @@ class SubmissionReader {
   void note_unread_files() {
     for (const fs::path& path : unread_files_) {
       const std::string file = on_one_line(path.string());
-      const auto own = step_name(file_stem(renamed(path.stem().string())).name, trace_, file);
+      std::optional<StepName> own;
+      try {
+        own = step_name(file_stem(renamed(path.stem().string())).name, trace_, file);
+      } catch (const InputError&) {  // a head that the step does not have
+      }
       if (!own && format_of(path) != nullptr) continue;  // a document that qkv writes
       const bool is_missing = own && !contains(submission_.files, own->name, &SubmittedFile::name);
       (is_missing ? submission_.unreadable : submission_.notes)

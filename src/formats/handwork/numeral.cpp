@@ -84,8 +84,8 @@ NumeralResult fraction_or_root(std::string_view text, DecimalMark mark) {
     std::string_view below = trimmed(text.substr(line + 1));
     const bool negative = take(below, "-") || take(below, typeset_minus);
     // "1/2·√3" is half of √3, "1/2√3" and "1/(2·√3)" are 1 divided by the product.
-    const bool is_bracketed = take(below, "(") && below.ends_with(')');
-    if (is_bracketed) below.remove_suffix(1);
+    const bool is_bracketed = below.starts_with('(') && below.ends_with(')');
+    if (is_bracketed) below = below.substr(1, below.size() - 2);
     const std::size_t root = is_bracketed ? below.npos : below.find_first_of("\xE2s");
     const bool is_apart =
         root != below.npos && root > 0 && !is_digit(below[root - 1]) && below[root - 1] != '.';

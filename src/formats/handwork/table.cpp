@@ -74,7 +74,8 @@ std::size_t end_of_field(std::string_view line) {
 std::string without_escapes(std::string_view text) {
   std::string shown;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool is_escape = text[i] == '\\' && i + 1 < text.size() && std::ispunct(text[i + 1]);
+    const bool is_escape = text[i] == '\\' && i + 1 < text.size() &&
+                           std::ispunct(static_cast<unsigned char>(text[i + 1]));
     shown += text[i += is_escape ? 1 : 0];
   }
   return shown;
