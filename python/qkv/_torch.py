@@ -134,7 +134,7 @@ def write_config(folder: Path, config: Dict[str, Any]) -> None:
 def is_exact_gelu(module: Any) -> bool:
     """Whether it is nn.GELU with erf, as nanoGPT has it and GPT-2 has not."""
     import torch
-    return isinstance(module, torch.nn.GELU) and module.approximate == "none"
+    return isinstance(module, torch.nn.GELU) and getattr(module, "approximate", "none") == "none"
 
 
 @contextlib.contextmanager

@@ -172,7 +172,7 @@ std::string rules(const WorksheetStyle& look, const WorksheetCells& cells) {
   // Sums of products with rounded numbers are right in about two decimals less.
   const std::string decimals =
       are_rounded ? fmt::format("write {} at most, since some givens are rounded on this page",
-                                std::max(look.digits - 2, 1))
+                                std::max(look.digits - 2, 0))
                   : "four are enough";
   const std::string count =
       fmt::format("<p class=\"rules\">Numbers to work out: <b>{}</b>{}.</p>\n",

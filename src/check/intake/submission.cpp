@@ -404,7 +404,8 @@ class SubmissionReader {
     }
     for (NamedArray& matrix : matrices) matrix.name = renamed(std::move(matrix.name));
     const bool alone = matrices.size() == 1;
-    if (!alone || !matrices.front().name.empty()) adopt_names_of_program(matrices);
+    const bool is_asked = names_.scheme && found.path == path_;
+    if (!alone || is_asked || !matrices.front().name.empty()) adopt_names_of_program(matrices);
     for (NamedArray& matrix : matrices) {
       try {
         const std::string array = fmt::format("{}, {}", file, printable(matrix.name));

@@ -445,8 +445,9 @@ void accept_rope_layout(const Trace& trace, std::vector<std::string> names, Colu
   std::erase_if(names, [&](const std::string& name) { return !ropes.contains(name); });
   std::map<std::size_t, std::vector<std::size_t>> nearest;  // of so many columns
   for (SubmittedArray& matrix : submitted) {
-    const auto found = ropes.find(matrix.name);
-    if (!matrix.fits || !contains(names, matrix.name)) continue;
+    const bool goes_back = matrix.name.starts_with("d_");  // a gradient has its matrix's order
+    const auto found = ropes.find(matrix.name.substr(goes_back ? 2 : 0));
+    if (!matrix.fits || found == ropes.end() || !contains(names, found->first)) continue;
     const std::size_t columns = trace.at(matrix.name).columns();
     if (order == ColumnOrder::any && !nearest.contains(columns))
       nearest[columns] = nearest_places(trace, names, submitted, columns);

@@ -198,7 +198,7 @@ std::optional<Interpretation> by_convention(const Interpreter& interpret,
     const auto trace = variant.recipe ? trace_of(*variant.recipe, *plain.trace) : plain.trace;
     if (!is_equivalent(*trace, *plain.trace, variant.changed)) continue;
     constexpr std::size_t most_failing = 3;  // else a whole model is judged for nothing
-    std::size_t wrong = 0, failing = 0, showing = 0;
+    std::size_t wrong = 0, failing = 0, showing = 0, contradicting = 0;
     std::set<std::string> explained;
     const auto are_explained = [&](const auto& sides) {
       return std::ranges::all_of(sides, [&](const auto& names) {
@@ -213,9 +213,10 @@ std::optional<Interpretation> by_convention(const Interpreter& interpret,
         if (shows_it && node.unsettled_cells() == 0) explained.insert(node.name);
         failing += !shows_it && wrong_in(plain, node.name) > 0 ? 1 : 0;
       }
-      // An order of columns that a layer confirms is not refuted by another layer's mistake.
+      // An order of columns that a layer confirms is not refuted by one mistake in another layer.
       const bool is_confirmed = std::ranges::any_of(variant.alike, are_explained);
-      return wrong >= to_beat || (!is_confirmed && contradicts(variant, node, plain)) ||
+      contradicting += contradicts(variant, node, plain) ? 1 : 0;
+      return wrong >= to_beat || contradicting > (is_confirmed ? 1 : 0) ||
              (showing == 0 && failing >= most_failing);
     };
     Interpretation other = interpret.by_variant(plain, variant, trace, is_hopeless);

@@ -12,13 +12,21 @@ namespace qkv::inline formats {
 namespace {
 
 constexpr std::string_view root_sign = "\u221A";
-constexpr std::string_view product_signs = " *\u00b7";
 constexpr NumeralResult no_number = {.fault = NumeralError::not_a_number};
 
 bool take(std::string_view& text, std::string_view what) {
   if (!text.starts_with(what)) return false;
   text = trimmed(text.substr(what.size()));
   return true;
+}
+
+/// The factor before a root, without the sign of the product.
+std::string_view without_sign(std::string_view times) {
+  times = trimmed(times);
+  for (const std::string_view sign : {"*", "\u00b7"}) {
+    if (times.ends_with(sign)) return trimmed(times.substr(0, times.size() - sign.size()));
+  }
+  return times;
 }
 
 /// A number without a sign, 0.5 or 1e-3; nothing if it is none.
@@ -40,7 +48,7 @@ std::optional<double> part_value(std::string_view text, DecimalMark mark) {
     length = std::string_view("sqrt").size();
   }
   if (root == std::string_view::npos) return plain(text, mark);
-  const std::string_view times = trimmed(text.substr(0, root), product_signs);
+  const std::string_view times = without_sign(text.substr(0, root));
   std::string_view inside = trimmed(text.substr(root + length));
   if (inside.starts_with('(') && inside.ends_with(')')) {
     inside = trimmed(inside.substr(1, inside.size() - 2));
@@ -87,10 +95,10 @@ NumeralResult fraction_or_root(std::string_view text, DecimalMark mark) {
     const bool is_bracketed = below.starts_with('(') && below.ends_with(')');
     if (is_bracketed) below = below.substr(1, below.size() - 2);
     const std::size_t root = is_bracketed ? below.npos : below.find_first_of("\xE2s");
-    const bool is_apart =
-        root != below.npos && root > 0 && !is_digit(below[root - 1]) && below[root - 1] != '.';
+    const std::string_view before = below.substr(0, root);
+    const bool is_apart = root != below.npos && without_sign(before) != before;
     const auto factor = is_apart ? part_value(below.substr(root), mark) : std::optional(1.0);
-    if (is_apart) below = trimmed(below.substr(0, root), product_signs);
+    if (is_apart) below = without_sign(before);
     const auto divisor = part_value(below, mark);
     if (!divisor || *divisor == 0 || !factor) return no_number;
     value = (negative ? -value : value) / *divisor * *factor;
