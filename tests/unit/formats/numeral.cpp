@@ -147,8 +147,9 @@ TEST_CASE("a cell may be a fraction, a root or a percentage") {
   CHECK(number("\u20131.5") == -1.5);
   CHECK(number("\u2013inf") == -std::numeric_limits<double>::infinity());
   CHECK(number("1\u00A0000") == -99);
-  for (const char* text : {"1/0", "1/", "/3", "a/b", "%", "inf%", "√", "√-1", "1/2/3", "1 1/2",
-                           "3-2", "1/(2", "1/2)", "1/()", "1/(", "*3√2", "1/·2√3", "1/2··√3", "1/2,√3"}) {
+  for (const char* text :
+       {"1/0", "1/", "/3", "a/b", "%", "inf%", "√", "√-1", "1/2/3", "1 1/2", "3-2", "1/(2", "1/2)",
+        "1/()", "1/(", "*3√2", "1/·2√3", "1/2··√3", "1/2,√3"}) {
     INFO(text);
     CHECK(number(text) == -99);
   }
