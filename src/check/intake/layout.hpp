@@ -67,9 +67,10 @@ void move_heads_first(const Trace& trace, const Layout& layout,
                       std::vector<SubmittedArray>& submitted);
 
 /// Returns the matrices with as many rows as heads that are nearer to the lesson's numbers if heads
-/// are their middle axis, by more than `least`: 0 as near either way, 1 equal for one layer. All
-/// layers of a model are judged together. One among others is a slip, unless the sizes of another
-/// array told that its heads were elsewhere than in front.
+/// are their middle axis. The gain, from -1 to 1 in each layer, must be more than `least`: it is 1
+/// if the numbers are then equal, and 0 if they are as far as before. All layers of a model are
+/// judged together. One among others is a slip, unless the sizes of another array told that its
+/// heads were elsewhere than in front.
 std::set<std::string, std::less<>> nearer_with_heads_inside(
     const Trace& trace, const std::vector<SubmittedArray>& submitted, double least);
 

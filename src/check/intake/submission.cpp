@@ -448,7 +448,7 @@ class SubmissionReader {
   const NameOptions& names_;
   Submission submission_;
   std::set<std::string> disputed_;                  // steps whose files have different numbers
-  std::vector<fs::path> unread_files_;              // of other kinds
+  std::vector<fs::path> unread_files_;              // of kinds that qkv does not read
   std::vector<const ListedFile*> unmatched_files_;  // tried by their shapes after all others
   std::map<UnmatchedKind, std::vector<std::string>>
       unmatched_places_;  // without a name near theirs

@@ -388,9 +388,10 @@ std::vector<Variant> with_other_columns_scaled(const Recipe& recipe, const Trace
       if (one.deciding.empty()) one.deciding = one.changed;
       one.recipe = moved.recipe;
       one.companions.clear();
-      one.scaled =
-          filtered(moved.changed, [&](auto& name) { return !contains(one.changed, name); });
-      one.changed.insert(one.changed.end(), one.scaled.begin(), one.scaled.end());
+      for (const std::string& name : moved.changed) {
+        if (!contains(one.changed, name)) one.others[name] = "convention.scaled-queries";
+      }
+      for (const auto& [name, id] : one.others) one.changed.push_back(name);
       both.push_back(std::move(one));
     }
   }
@@ -411,7 +412,7 @@ constexpr Convention conventions[] = {
      with_other_reductions},
     {"convention.scaled-queries", "The queries were scaled before the product: accepted.",
      with_moved_steps},
-    {"convention.rope-layout", {}, with_other_columns_scaled},
+    {"convention.rope-layout", {}, with_other_columns_scaled},  // its words stand above
     {"convention.finite-mask", "A very low number stands for -inf: accepted."},
     {"convention.heads-inside", "The heads are the middle axis, or side by side: accepted."},
     {"convention.rounded-constant", "You took {}; one more digit would have done."},

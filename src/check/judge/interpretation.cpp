@@ -150,7 +150,7 @@ bool is_accepted(const Variant& variant, const Interpretation& other, const Inte
     return shows(variant, node_of(other, name), plain);
   };
   // An order that is fitted to the numbers has to explain them all, or both sides of a pair.
-  const bool is_fitted = variant.columns == ColumnOrder::any || !variant.scaled.empty();
+  const bool is_fitted = variant.columns == ColumnOrder::any || !variant.others.empty();
   const auto are_explained = [&](const auto& sides) {
     return wrong_among(other, sides[0]) + wrong_among(other, sides[1]) == 0;
   };
@@ -193,7 +193,7 @@ std::optional<Interpretation> by_convention(const Interpreter& interpret,
       const LearnerNode* node = node_of(plain, name);
       return node && node->submitted && node->unsettled_cells() == 0;
     };
-    if (!variant.scaled.empty() && std::ranges::any_of(variant.deciding, is_right)) continue;
+    if (!variant.others.empty() && std::ranges::any_of(variant.deciding, is_right)) continue;
     if (to_beat == 0 || wrong_steps < variant.least) continue;
     const auto trace = variant.recipe ? trace_of(*variant.recipe, *plain.trace) : plain.trace;
     if (!is_equivalent(*trace, *plain.trace, variant.changed)) continue;
@@ -222,10 +222,11 @@ std::optional<Interpretation> by_convention(const Interpreter& interpret,
     Interpretation other = interpret.by_variant(plain, variant, trace, is_hopeless);
     if (other.wrong >= to_beat || !is_accepted(variant, other, plain, interpret.options.needs_loss))
       continue;
-    const std::vector<std::string> scaled = variant.scaled;
+    const std::map<std::string, std::string_view> others = variant.others;
     for (const std::string& name : explained_by(std::move(variant), *trace, *plain.trace)) {
+      const auto of_other = others.find(name);
       other.conventions.insert_or_assign(
-          name, contains(scaled, name) ? "convention.scaled-queries" : convention.id);
+          name, of_other == others.end() ? convention.id : of_other->second);
     }
     best = std::move(other);
   }
