@@ -20,6 +20,11 @@ bool take(std::string_view& text, std::string_view what) {
   return true;
 }
 
+/// Where the first root is, "√" or "sqrt("; npos if there is none.
+std::size_t root_in(std::string_view text) {
+  return std::min(text.find(root_sign), text.find("sqrt("));
+}
+
 /// The factor before a root, without the sign of the product.
 std::string_view without_sign(std::string_view times) {
   times = trimmed(times);
@@ -41,13 +46,10 @@ std::optional<double> plain(std::string_view text, DecimalMark mark) {
 /// The value of a numerator or denominator: 3, √2, 2√3, √(2), sqrt(2).
 std::optional<double> part_value(std::string_view text, DecimalMark mark) {
   text = trimmed(text);
-  std::size_t root = text.find(root_sign);
-  std::size_t length = root_sign.size();
-  if (root == std::string_view::npos) {
-    root = text.find("sqrt(");
-    length = std::string_view("sqrt").size();
-  }
-  if (root == std::string_view::npos) return plain(text, mark);
+  const std::size_t root = root_in(text);
+  if (root == text.npos) return plain(text, mark);
+  const bool is_typeset = text.substr(root).starts_with(root_sign);
+  const std::size_t length = is_typeset ? root_sign.size() : std::string_view("sqrt").size();
   const std::string_view times = without_sign(text.substr(0, root));
   std::string_view inside = trimmed(text.substr(root + length));
   if (inside.starts_with('(') && inside.ends_with(')')) {
@@ -94,7 +96,7 @@ NumeralResult fraction_or_root(std::string_view text, DecimalMark mark) {
     // "1/2·√3" is half of √3, "1/2√3" and "1/(2·√3)" are 1 divided by the product.
     const bool is_bracketed = below.starts_with('(') && below.ends_with(')');
     if (is_bracketed) below = below.substr(1, below.size() - 2);
-    const std::size_t root = is_bracketed ? below.npos : below.find_first_of("\xE2s");
+    const std::size_t root = is_bracketed ? below.npos : root_in(below);
     const std::string_view before = below.substr(0, root);
     const bool is_apart = root != below.npos && without_sign(before) != before;
     const auto factor = is_apart ? part_value(below.substr(root), mark) : std::optional(1.0);
@@ -103,8 +105,7 @@ NumeralResult fraction_or_root(std::string_view text, DecimalMark mark) {
     if (!divisor || *divisor == 0 || !factor) return no_number;
     value = (negative ? -value : value) / *divisor * *factor;
     decimals = decimals_of_quotient(value, below, mark);
-  } else if (text.find(root_sign) == std::string_view::npos &&
-             text.find("sqrt(") == std::string_view::npos) {
+  } else if (root_in(text) == text.npos) {
     return no_number;
   }
   if (!std::isfinite(value)) return no_number;
