@@ -169,7 +169,7 @@ std::string rules(const WorksheetStyle& look, const WorksheetCells& cells) {
   const bool are_rounded = std::ranges::any_of(cells.trace.givens, [&](const Given& given) {
     return shows_rounded(given.tensor, look.digits);
   });
-  // Sums of products with rounded numbers are right in about two decimals less.
+  // A sum of products of rounded numbers loses about two decimals.
   const std::string decimals =
       are_rounded ? fmt::format("write {} at most, since some givens are rounded on this page",
                                 std::max(look.digits - 2, 0))

@@ -30,7 +30,7 @@ std::string strip_colour(std::string_view line) {
 }  // namespace
 
 std::vector<std::string> wrapped_arithmetic(std::string_view line, std::size_t columns) {
-  // Blanks inside a cell's name or short brackets don't break.
+  // Lines don't end inside a cell's name, short brackets or "508 more …".
   constexpr std::size_t short_brackets = 24;
   std::string held;
   int depth = 0;

@@ -176,7 +176,7 @@ class Filler {
 
 bool is_sign(std::string_view word) {
   constexpr std::string_view signs[] = {"=", "≈", "+", "−", "·", "/", "×", "<", ">"};
-  return std::ranges::find(signs, word) != std::end(signs);
+  return contains(signs, word);
 }
 
 /// Joins words to formulas ("2 · 2 + 0 · 0 = 4"), which are divided only where they are longer than
@@ -190,7 +190,8 @@ void fill(std::string_view paragraph, std::size_t columns, std::vector<std::stri
     while (!is_shape && end + 1 < pieces.size() && is_sign(pieces[end].text)) end += 2;
     const std::string_view formula{pieces[k].text.begin(), pieces[end - 1].text.end()};
     const std::size_t columns_of_it = width(formula);
-    if (columns_of_it <= columns / 2) {
+    const bool is_plain = formula.find("  ") == formula.npos;  // of words with one blank between
+    if (is_plain && columns_of_it <= columns / 2) {
       filler.add({formula, columns_of_it, pieces[k].after_blank});
     } else {
       for (std::size_t i = k; i < end; ++i) filler.add(pieces[i]);
