@@ -191,6 +191,17 @@ def heads_inside_are_found_beside_a_wrong_matrix(folder):
         equal(json.loads(qkv("compare", folder / "d.npz", *own, "--json").stdout)["first"], due)
 
 
+def the_wrong_triangle_has_its_name_under_a_window(folder):
+    config, weights, own = model_of(folder, "mistral", sliding_window=100)
+    steps = {name: np.asarray(value) for name, value in llama.forward(weights, IDS, config).items()}
+    seen = np.triu(np.ones((len(IDS), len(IDS)), bool))
+    wrong = np.where(seen, steps["h1.scaled_scores"], -np.inf)
+    np.savez(folder / "d.npz", **(steps | {"h1.masked_scores": wrong}))
+    said = json.loads(qkv("compare", folder / "d.npz", *own, "--json").stdout)
+    step = next(one for one in said["steps"] if one["step"] == "h1.masked_scores")
+    equal((said["first"], [one["id"] for one in step["mistakes"]]), ("h1.masked_scores", ["mask.wrong-triangle"]))
+
+
 def queries_that_are_scaled_wrongly_in_a_layer_are_found(folder):
     config, weights, own = model_of(folder, "llama")
     steps = llama.forward(weights, IDS, config)
