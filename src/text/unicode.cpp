@@ -220,6 +220,17 @@ bool is_printable_ascii(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return is_printable_ascii(c); });
 }
 
+std::string composed(std::string_view text) {
+  utf8proc_uint8_t* made = nullptr;
+  const auto size =
+      utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                   static_cast<utf8proc_ssize_t>(text.size()), &made,
+                   static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
+  if (size < 0) return std::string(text);
+  const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(made, &std::free);
+  return {reinterpret_cast<const char*>(made), static_cast<std::size_t>(size)};
+}
+
 std::string sanitise(std::string_view text) { return made_visible(text, Layout::none); }
 
 std::string sanitise_json(std::string_view json) {

@@ -89,6 +89,10 @@ std::string ascii_lowercase(std::string text);
 /// that are not UTF-8 are unchanged.
 std::string lowercase(std::string_view text);
 
+/// Returns the text in Unicode's NFC: a letter and its accents become one character. Text that is
+/// not UTF-8 is unchanged.
+std::string composed(std::string_view text);
+
 /// Returns a label or name that is safe on a terminal: it can't move the cursor, reverse the text
 /// direction or hide. Control characters become their pictures (␛, ␊), bytes that are not UTF-8
 /// become `�`. A combining mark without a base gets a `◌`; other invisible code points become

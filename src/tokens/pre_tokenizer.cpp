@@ -130,17 +130,6 @@ void require_utf8(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) at += text_character(text, at).bytes;
 }
 
-std::string composed(std::string_view text) {
-  utf8proc_uint8_t* made = nullptr;
-  const auto size =
-      utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                   static_cast<utf8proc_ssize_t>(text.size()), &made,
-                   static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
-  if (size < 0) throw InputError("the text is not UTF-8; save it as UTF-8 and try again");
-  const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(made, &std::free);
-  return {reinterpret_cast<const char*>(made), static_cast<std::size_t>(size)};
-}
-
 std::vector<std::string> cut_before(std::string_view text, std::string_view mark) {
   std::vector<std::string> words;
   std::size_t begin = 0;

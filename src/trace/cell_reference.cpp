@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "text/number.hpp"
+#include "text/unicode.hpp"
 
 namespace qkv::inline trace {
 namespace {
@@ -212,7 +213,7 @@ std::vector<CellReference> resolve_all(const ReferenceText& text, const Trace& t
 std::vector<std::size_t> places_of_label(std::string_view label, const Axis& axis,
                                          std::size_t batch) {
   std::vector<std::size_t> places;
-  for (const std::string& text : {std::string(label), as_written(label)}) {
+  for (const std::string& text : {composed(label), composed(as_written(label))}) {
     if (!places.empty() || text.empty()) continue;
     places = places_where(axis.size, [&](std::size_t i) { return axis.label(i, batch) == text; });
   }

@@ -106,7 +106,7 @@ std::string label_cell(std::string_view label) {
 
 std::string label_of(std::string_view cell) {
   const bool guarded = cell.starts_with('\'') && needs_guard(cell);
-  return std::string(cell.substr(guarded ? 1 : 0));
+  return composed(cell.substr(guarded ? 1 : 0));
 }
 
 }  // namespace csv

@@ -3,6 +3,8 @@
 #include <atomic>
 #include <cctype>
 
+#include "text/unicode.hpp"
+
 namespace qkv::inline lesson {
 namespace {
 
@@ -200,7 +202,7 @@ bool label_axis(Axis& axis, const toml::table& table, std::string_view key,
     reader.fault(at, "{}: {} has {} labels for {} {}", name, key, from_file.size(), axis.size, key);
     return false;
   }
-  axis.labels = std::move(from_file);
+  axis.labels = mapped(from_file, composed);
   return true;
 }
 

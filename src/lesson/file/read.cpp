@@ -1,5 +1,6 @@
 #include "lesson/file/tables.hpp"
 #include "lesson/model/model_lesson.hpp"
+#include "text/unicode.hpp"
 
 namespace qkv::inline lesson {
 namespace {
@@ -67,7 +68,8 @@ class LessonFile {
     }
     environment.vocabulary =
         reader_.texts(document_, "vocabulary").value_or(std::vector<std::string>{});
-    lesson_.recipe.tokens = reader_.texts(document_, "tokens").value_or(std::vector<std::string>{});
+    lesson_.recipe.tokens =
+        mapped(reader_.texts(document_, "tokens").value_or(std::vector<std::string>{}), composed);
   }
 
   void read_convention() {

@@ -48,7 +48,7 @@ void refuse_empty(bool is_empty, const Call& call) {
 std::vector<Tokens> tokens_of(const Call& call) {
   std::vector<Tokens> sentences;
   for (const std::string& text : call.environment->texts) {
-    const std::string read = text_to_read(call, text);
+    const std::string read = composed(text_to_read(call, text));
     const bool by_character = call.options->word("method", "words") == "characters";
     sentences.push_back(by_character ? characters_of(read) : words_of(read));
     if (by_character && !call.options->flag("blanks", true)) {
@@ -84,7 +84,7 @@ struct Vocabulary {
 // The lesson's vocabulary, or the distinct tokens in order of appearance and the padding last.
 Vocabulary vocabulary_of(const Call& call, const std::vector<Tokens>& sentences) {
   Vocabulary vocabulary;
-  for (const std::string& token : call.environment->vocabulary) vocabulary.add(token);
+  for (const std::string& token : call.environment->vocabulary) vocabulary.add(composed(token));
   if (!vocabulary.tokens.empty()) return vocabulary;
   const auto meet = [&](const std::string& token) {
     if (!vocabulary.ids.contains(token)) vocabulary.add(token);
@@ -191,7 +191,7 @@ struct Tokenise {
         labels.push_back(there ? sentence.tokens[i] : pad_label(call));
       }
     }
-    Axis token{.name = "token", .size = longest, .labels = std::move(labels)};
+    Axis token{.name = "token", .size = longest, .labels = mapped(labels, composed)};
     if (!call.environment->batch) return {.axes = {std::move(token)}, .values = ids};
     return {.axes = {Axis{.name = "batch", .size = sentences.size()}, std::move(token)},
             .values = ids};

@@ -239,6 +239,24 @@ TEST_CASE("rows and columns are put in the order of their labels") {
   CHECK(submission.notes.size() == 2);
 }
 
+TEST_CASE("a label is the same however its accents are encoded") {
+  static const Task task(R"(
+title = "Accents"
+tokens = ["K\u00f6nig", "Fu\u0308rst"]
+[[given]]
+name = "X"
+value = [[1, 0], [0, 1]]
+[[step]]
+name = "Q"
+op = "add"
+of = ["X", "X"]
+)");
+  const Directory directory(Files{{"Q.csv", ",1,2\nF\u00fcrst,1,2\nKo\u0308nig,3,4\n"}});
+  const Submission submission = read_submission(directory.path(), task.trace);
+  CHECK(numbers(submission.files.front()) == std::vector<double>{3, 4, 1, 2});
+  CHECK(find_cell("Q[Ko\u0308nig,1]", task.trace).row == 0);
+}
+
 TEST_CASE("columns that the lesson does not name go by their numbers") {
   const auto read = [](const std::string& heading) {
     const Directory directory(Files{{"Q.csv", heading + "\n1,1,2\n2,3,4\n"}});

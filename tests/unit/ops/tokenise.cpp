@@ -26,6 +26,11 @@ TEST_CASE("an accent is part of its word, however it is encoded") {
   CHECK(qkv::words_of("देवनागरी लिपि") == Tokens{"देवनागरी", "लिपि"});
 }
 
+TEST_CASE("a word is one token, however its accents are encoded") {
+  const auto ids = apply("tokenise", {}, {}, text_environment("caf\u00e9 cafe\u0301"));
+  CHECK(ids.values == std::vector<double>{0, 0});
+}
+
 TEST_CASE("characters are what a person counts, blanks included") {
   CHECK(qkv::characters_of("a b") == Tokens{"a", " ", "b"});
   CHECK(qkv::characters_of("e\u0301!") == Tokens{"e\u0301", "!"});
