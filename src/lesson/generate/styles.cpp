@@ -84,12 +84,12 @@ std::size_t lopsided_weights(const Tensor& weights) {
   }));
 }
 
-// Chooses d_k near d_model's share per head, but so that √d_k, d_k and √d_model are three different
-// divisors, and a weight's shape shows whether it is transposed.
+// Chooses d_k near d_model's share per head, but so that √d_k, d_k, √d_model and √n are four
+// different divisors, and a weight's shape shows whether it is transposed.
 LessonSizes sizes_of(const NewLesson& request) {
   const std::size_t share = request.d_model / std::max<std::size_t>(request.heads, 2);
   std::size_t d_k = std::max<std::size_t>(2, share);
-  while (d_k == request.d_model || d_k * d_k == request.d_model) ++d_k;
+  while (d_k == request.tokens || d_k == request.d_model || d_k * d_k == request.d_model) ++d_k;
   return {request.tokens, request.d_model, request.heads, request.heads, d_k};
 }
 
