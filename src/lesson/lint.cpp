@@ -63,6 +63,21 @@ void lint_titles(const Lesson& lesson, std::vector<Fault>& faults) {
   }
 }
 
+// The names of tokens must fit the rows of a matrix; otherwise they are shown nowhere.
+void lint_tokens(const AxisLabels& tokens, const Trace& trace, std::vector<Fault>& faults) {
+  const auto has_them = [&](const Tensor& tensor) {
+    return std::ranges::find(tensor.axes, tokens, &Axis::labels) != tensor.axes.end();
+  };
+  if (tokens.empty() || std::ranges::any_of(trace.givens, has_them, &Given::tensor) ||
+      std::ranges::any_of(trace.steps, has_them, &Step::output)) {
+    return;
+  }
+  faults.push_back({{},
+                    fmt::format("tokens has {} names, but no matrix has {} rows of tokens; "
+                                "write a name for each row",
+                                tokens.size(), tokens.size())});
+}
+
 // The cell to explain must belong to its step.
 void lint_cell(const Prose& cell, const std::string& step, const Trace& trace,
                std::vector<Fault>& faults) {
@@ -117,7 +132,10 @@ std::vector<Fault> lint(const ParsedLesson& reading) {
                         Fault::Kind::advice});
     }
   }
-  if (whole) lint_titles(lesson, faults);
+  if (whole) {
+    lint_titles(lesson, faults);
+    lint_tokens(lesson.recipe.tokens, evaluation.trace, faults);
+  }
   for (const Expectation& expectation : lesson.expectations) {
     if (!evaluation.trace.find(expectation.of)) continue;  // its step's own fault is reported
     const std::string wrong = disagreement(expectation, evaluation.trace);
