@@ -176,7 +176,7 @@ struct GradSinks
     const Tensor& weights = *call.inputs[saved_output];
     return fmt::format(
         "-((1 - {{2}}.sum({{keep}})) * ({{2}} * {{0}}).sum({{keep}})).reshape(-1, {}, {})"
-        ".sum((0, 2)).reshape({{1}}.shape)",
+        ".sum((0, 2)).reshape(1, -1)",
         head_count(weights), is_columnwise(call) ? weights.columns() : weights.rows());
   }
 
