@@ -46,6 +46,33 @@ TEST_CASE("a hidden cell counts only where it is wrong") {
   CHECK(marks_of(with_mask("2,-1e9\n8,4\n")).steps[2].marks == 6);
 }
 
+TEST_CASE("a 0 made of zeros earns its mark on a correct sheet alone") {
+  const Task task(R"(
+title = "t"
+[[given]]
+name = "S"
+value = [[7.8, 0], [0, 1]]
+[[given]]
+name = "V"
+value = [[1, 0], [1, 5]]
+[[step]]
+name = "A"
+op = "softmax"
+of = ["S"]
+[[step]]
+name = "C"
+op = "weighted_sum"
+of = ["A", "V"]
+)");
+  // softmax(7.8, 0) is 0.9996 and 0.0004, so C[1,2] is 0.002; 0.000 follows from the written 0.000.
+  const auto marks_of = [&](const std::string& last) {
+    const Texts texts = {{"A", "1.000,0.000\n0.269,0.731\n"}, {"C", "1.000,0.000\n1.000," + last}};
+    return Rubric(task.lesson, task.trace).of(checked(task, texts)).total.marks;
+  };
+  CHECK(marks_of("3.655\n") == 8);
+  CHECK(marks_of("9.999\n") == 6);
+}
+
 TEST_CASE("an undecided cell earns nothing") {
   CheckReport report = checked(masked(), right_until_mask);
   report.steps[1].verdicts[0] = Verdict::undecided;
