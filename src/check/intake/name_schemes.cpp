@@ -271,7 +271,8 @@ std::vector<ParsedArray> cut(const ParsedArray& whole, std::size_t axis,
 }
 
 // Cuts an array that holds several steps side by side: along its last axis, or along its first if
-// it is a weight as PyTorch stores it, out × in. Empty if its size is not the sum of theirs.
+// it is a weight as PyTorch stores it, out × in, and a square one is: in × out is wider than high.
+// Empty if its size is not the sum of theirs.
 std::vector<ParsedArray> cut_into(const std::vector<std::string>& names, const Trace& trace,
                                   const ParsedArray& whole) {
   const auto sizes = mapped(names, [&](const std::string& name) {
@@ -279,9 +280,10 @@ std::vector<ParsedArray> cut_into(const std::vector<std::string>& names, const T
   });
   const std::size_t total = std::accumulate(sizes.begin(), sizes.end(), std::size_t{0});
   if (whole.shape.empty()) return {};
+  const bool is_out_in = whole.shape.size() == 2 && whole.shape.front() == total;
+  if (is_out_in && is_of_given(names.front(), trace)) return cut(whole, 0, sizes);
   if (whole.shape.back() == total) return cut(whole, whole.shape.size() - 1, sizes);
-  if (whole.shape.size() == 2 && whole.shape.front() == total) return cut(whole, 0, sizes);
-  return {};
+  return is_out_in ? cut(whole, 0, sizes) : std::vector<ParsedArray>();
 }
 
 // What each array of a program stands for by a scheme; empty for those that keep their names.

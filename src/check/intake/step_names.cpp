@@ -205,6 +205,10 @@ std::optional<std::string_view> name_of_gradient(std::string_view name, const Tr
   return {};
 }
 
+bool is_of_given(std::string_view name, const Trace& trace) {
+  return trace.given_names.contains(name_of_gradient(name, trace).value_or(name));
+}
+
 std::vector<std::string_view> names_in(const Trace& trace) {
   NameViews names(trace.givens, &Given::name);
   names.add(trace.steps, &Step::name);

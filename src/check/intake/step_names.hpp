@@ -25,6 +25,9 @@ std::optional<StepName> step_name(std::string_view stem, const Trace& trace,
 /// Returns the given or step whose gradient has this name: "K" for "dK", "grad_K" or "K.grad".
 std::optional<std::string_view> name_of_gradient(std::string_view name, const Trace& trace);
 
+/// True if the name is of a given, such as a weight, or of its gradient.
+bool is_of_given(std::string_view name, const Trace& trace);
+
 /// Returns the names of all givens and steps, in order.
 std::vector<std::string_view> names_in(const Trace& trace);
 

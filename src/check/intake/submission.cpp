@@ -290,7 +290,7 @@ class SubmissionReader {
 
   void take_matrix(SubmittedFile file) {
     if (is_too_large(file, trace_.at(file.name))) return;
-    const bool is_of_program = !submission_.scheme.empty() && !trace_.find_step(file.name);
+    const bool is_of_program = !submission_.scheme.empty() && is_of_given(file.name, trace_);
     if (!is_of_program) part_stacked(file, trace_);  // a program's weight may be out × in
     arrange_file(file, trace_, submission_.notes);
     if (!file.written.remark.empty()) note("{}: {}", file.file, file.written.remark);
