@@ -192,6 +192,30 @@ def queries_that_were_scaled_early_have_gradients_of_their_own(folder):
             equal(json.loads(done.stdout)["first"], bug, scaled)
 
 
+def weights_gradients_of_ambiguous_sizes_stand_out_in(folder):
+    """A head as wide as the model, whose rows could be heads, and a fused gradient that is square."""
+    for number, sizes in enumerate(({"head_dim": 20}, {"hidden_size": 80})):  # qkv: (6 + 2 + 2) · 8 = 80 rows
+        config = llama.config_of("llama", **sizes)
+        weights = llama.random_weights(config)
+        (folder / str(number)).mkdir()
+        llama.write(folder / str(number), config, weights)
+        _, _, gradients = autograd(lambda w, c=config: llama.forward(w, IDS, c), weights, IDS, "next")
+        right = {name + ".grad": tensor.numpy() for name, tensor in gradients.items()}
+        own = ("--model", folder / str(number), "--ids", ",".join(map(str, IDS)), "--targets", "next")
+        for wrong in (None, "model.layers.1.self_attn.k_proj.weight.grad"):
+            arrays = {name: array * (1.01 if name == wrong else 1) for name, array in right.items()}
+            fused = {name: array for name, array in arrays.items()
+                     if name.split(".")[-3] not in ("q_proj", "k_proj", "v_proj")}
+            for layer in range(config["num_hidden_layers"]):
+                start = f"model.layers.{layer}.self_attn."
+                fused[start + "qkv_proj.weight.grad"] = np.concatenate(
+                    [arrays[f"{start}{one}_proj.weight.grad"] for one in "qkv"])
+            for dump in (arrays, fused):
+                np.savez(folder / "d.npz", **dump)
+                for command in (("check", *own, folder / "d.npz"), ("compare", folder / "d.npz", *own)):
+                    equal(qkv(*command).returncode, int(wrong is not None), f"{sizes} {wrong} {command[0]}")
+
+
 def a_larger_model_walks_back(folder):
     """Products by BLAS, weights that are read in their file, rows of more than a lesson's numbers."""
     ids = [int(i) for i in torch.randint(700, (260,), generator=torch.Generator().manual_seed(3))]

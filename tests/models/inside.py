@@ -173,7 +173,7 @@ def scaled_queries_may_have_their_columns_in_another_order(folder):
 
 def heads_inside_are_found_beside_a_wrong_matrix(folder):
     """As many tokens as heads: only the numbers tell; the columns may have another order, too."""
-    config, weights, own = model_of(folder, "llama")
+    config, weights, own = model_of(folder, "llama", num_key_value_heads=6)
     ids = IDS[:config["num_attention_heads"]]
     own = (*own[:-1], ",".join(map(str, ids)))
     steps = {name: np.asarray(value) for name, value in llama.forward(weights, ids, config).items()}
@@ -186,6 +186,8 @@ def heads_inside_are_found_beside_a_wrong_matrix(folder):
         inside = {name: array.transpose(1, 0, 2)[..., order if name[3] in "QK" else slice(None)]
                   for name, array in steps.items() if name[3:] in ("Q", "K", "V", "Q_rope", "K_rope", "context")}
         cases.append((steps | inside, None))
+    flat = {"h1.V": steps["h1.V"].transpose(1, 0, 2).reshape(len(ids), -1)}  # another layer may be told by its shape
+    cases.append(({name: steps[name].transpose(1, 0, 2) for name in ("h0.K", "h0.V")} | flat, None))
     for arrays, due in cases:
         np.savez(folder / "d.npz", **arrays)
         equal(json.loads(qkv("compare", folder / "d.npz", *own, "--json").stdout)["first"], due)

@@ -417,7 +417,7 @@ std::set<std::string, std::less<>> nearer_with_heads_inside(
   std::set<std::string, std::less<>> names;
   for (const SubmittedArray& one : submitted) {
     const auto found = gain.find(without_layer(one.name));
-    if (found != gain.end() && found->second > least) names.insert(one.name);
+    if (found != gain.end() && found->second > least && !one.is_arranged) names.insert(one.name);
   }
   if (names.size() == 1 && squares > 1 && !is_shown) names.clear();
   return names;
