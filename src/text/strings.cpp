@@ -180,7 +180,11 @@ std::string suggest(std::string_view wanted, const NameViews& names) {
   const auto few = std::span(names).first(std::min(most, names.size()));
   const std::u32string letters = small_letters(wanted);
   std::string name = suggest_by_edit_distance(letters, few);
-  return name.empty() ? only_name_with(letters, few) : name;
+  if (name.empty()) name = only_name_with(letters, few);
+  if (!name.empty()) return name;
+  std::vector<std::string_view> words;
+  for (const std::string_view one : few) std::ranges::copy(split(one, '_'), back_inserter(words));
+  return only_name_with(small_letters(suggest_by_edit_distance(letters, words)), few);
 }
 
 std::string did_you_mean(std::string_view wanted, const NameViews& names,

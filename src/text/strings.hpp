@@ -101,9 +101,10 @@ struct NameViews : std::vector<std::string_view> {
 };
 
 /// Returns the known name that `wanted` probably means, or an empty string. It is equal but for
-/// capitals, about one edit per three characters away, or the only name that contains `wanted`. An
-/// edit is a wrong, missing or extra letter, or two swapped. Searches the first 500 names, and only
-/// for up to 500 bytes. Example: among "softmax" and "score", "sofmtax" means "softmax".
+/// capitals, about one edit per three characters away, or the only name that contains `wanted`, or
+/// a word so near to it. An edit is a wrong, missing or extra letter, or two swapped. Searches the
+/// first 500 names, and only for up to 500 bytes. Example: among "softmax" and "score", "sofmtax"
+/// means "softmax".
 std::string suggest(std::string_view wanted, const NameViews& names);
 
 /// Returns the remedy for an unknown name: `did you mean "softmax"?`. If no name is close, returns

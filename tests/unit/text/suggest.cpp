@@ -40,6 +40,13 @@ TEST_CASE("a part of exactly one name leads to it") {
   CHECK(suggest("attention", steps) == "attention_weights");
 }
 
+TEST_CASE("a word of exactly one name leads to it, with a slip too") {
+  CHECK(suggest("atention", steps) == "attention_weights");
+  CHECK(suggest("wieghts", steps) == "attention_weights");
+  CHECK(suggest("scaled", steps) == "scaled_scores");
+  CHECK(suggest("nrom", std::vector<std::string>{"first_norm", "second_norm"}) == "");
+}
+
 TEST_CASE("a part of several names leads to none") {
   const std::array<std::string_view, 2> norms = {"first_layer_norm", "second_layer_norm"};
   CHECK(suggest("norm", norms) == "");
