@@ -444,6 +444,13 @@ def a_scheme_may_be_named_and_must_fit(folder):
     done = compared(arrays, place, options, "--names", "llama.cpp")
     equal(done.returncode, 2)
     assert "no array has a name of llama.cpp's tensors" in done.stderr, done.stderr
+    files = place / "files"  # one of which has a name of qkv's own
+    files.mkdir()
+    for name, array in (arrays | {"norm": steps["norm"][None]}).items():
+        np.save(files / f"{name}.npy", array.numpy())
+    own = ("--model", place, "--ids", ",".join(map(str, IDS)), *options)
+    equal(qkv("check", *own, "--names", "gpt2", files).returncode, 0, "a directory under a named scheme")
+    equal(qkv("check", *own, "--names", "llama.cpp", files).returncode, 2)
     done = compared(arrays, place, options, "--names", "gtp2")
     equal((done.returncode, done.stderr), (2, 'qkv: --names: "gtp2" is not possible; did you mean "gpt2"? (qkv compare --help shows examples)\n'))
 

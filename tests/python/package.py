@@ -442,6 +442,40 @@ def entries_of_a_config_are_used_or_refused(_folder):
     assert report and "entry learning_rate of" in str(report) and "entry device of" in str(report), report
 
 
+def a_class_called_gelu_is_known_by_its_kind_and_not_by_its_name(_folder):
+    """nn.GELU is the exact one; a class of one's own with this name may be the other. GPT-2's weights are in × out."""
+    from nanogpt_test import GPT
+
+    class Conv1D(torch.nn.Module):
+        def __init__(self, linear):
+            super().__init__()
+            self.weight, self.bias = torch.nn.Parameter(linear.weight.T.contiguous()), linear.bias
+
+        def forward(self, x):
+            return x @ self.weight + self.bias
+
+    def tanh_form(_self, x):
+        return torch.nn.functional.gelu(x, approximate="tanh")
+
+    GELU = type("GELU", (torch.nn.Module,), {"forward": tanh_form})
+    for act, in_out, config in ((torch.nn.GELU(), False, None), (GELU(), False, None), (torch.nn.GELU(), True, None),
+                                (torch.nn.GELU(), True, {"n_head": 4, "activation_function": "gelu"}),
+                                (torch.nn.GELU("tanh"), True, None)):
+        for bug in (False, True):
+            torch.manual_seed(4)
+            model = GPT()
+            for block in model.transformer["h"]:
+                block.mlp.gelu = act
+                for part, name in ((block.attn, "c_attn"), (block.attn, "c_proj"),
+                                   (block.mlp, "c_fc"), (block.mlp, "c_proj")):
+                    if in_out:
+                        setattr(part, name, Conv1D(getattr(part, name)))
+            if bug:
+                model.transformer["h"][1].mlp.gelu = torch.nn.ReLU()
+            verdict = qkv.verify(model, ids=[1, 4, 2], **({"config": config} if config else {}))
+            equal(bool(verdict), not bug, f"{act} {in_out} {config} {verdict}")
+
+
 def files_go_quietly(_folder):
     """With every warning an error: when a verdict goes, when Python ends, and when a signal ends a call."""
     ended = "model.forward = lambda ids: os.kill(os.getpid(), signal.SIGTERM)\nqkv.verify(model, ids=[1, 2])"
@@ -474,7 +508,7 @@ CLAIMS = [
     a_trace_has_every_matrix,
     arrays_of_every_library_and_type_are_judged,
     a_wrong_array_is_false_and_says_why,
-             an_array_that_was_not_judged_is_in_the_report,
+    an_array_that_was_not_judged_is_in_the_report,
     dictionaries_are_compared,
     what_is_refused_is_an_error,
     a_module_s_outputs_and_gradients_are_recorded,
@@ -487,6 +521,7 @@ CLAIMS = [
     what_verify_cannot_take_is_refused,
     every_refusal_is_one_line_of_qkv,
     entries_of_a_config_are_used_or_refused,
+    a_class_called_gelu_is_known_by_its_kind_and_not_by_its_name,
     files_go_quietly,
     several_threads_may_verify,
 ]
