@@ -168,6 +168,21 @@ TEST_CASE("rounding to whole numbers is told before any mistake") {
   CHECK(mistakes(other, "W").find("slip.too-few-decimals") == std::string::npos);
 }
 
+TEST_CASE("rounding to whole numbers is told once, and surely") {
+  const Task task(lesson_of(given("X", "[[1.12, 2.37], [3.41, 4.28], [5.17, 1.39]]") +
+                            given("W", "[[1, 0.5], [0.5, 1]]") +
+                            step("Q", "project", "[\"X\", \"W\"]") +
+                            step("S", "score", "[\"Q\", \"X\"]")));
+  const CheckReport report = checked(
+      task,
+      {{"Q", "2,3\n6,6\n6,4\n"},  // 2.305,2.93 5.55,5.985 5.865,3.975
+       {"S",
+        "9.52570,20.40045,15.98955\n20.40045,44.54130,37.01265\n15.98955,37.01265,35.84730\n"}});
+  REQUIRE(found_at(report, "Q").size() == 1);
+  CHECK(found_at(report, "Q").front().id == "slip.too-few-decimals");
+  CHECK(found_at(report, "Q").front().sure);
+}
+
 TEST_CASE("zeros beside numbers of one decimal were rounded to it") {
   const Task task(lesson_of(given("S", "[[-3], [-4]]") + step("P", "exp", "[\"S\"]") +
                             step("N", "scale", "[\"S\"]", "by = 10")));

@@ -104,6 +104,16 @@ op   = "score"
 of   = ["Q", "K"]
 )";
 
+TEST_CASE("a worksheet says how many decimals its printed givens allow") {
+  const auto page = [](const std::string& value) {
+    return page_of(load("[[given]]\nname = \"S\"\nvalue = [[" + value +
+                        ", 2]]\n[[step]]\nname = \"A\"\nop = \"exp\"\nof = [\"S\"]\n"));
+  };
+  CHECK_THAT(page("0.125"), Contains("within a matrix; four are enough"));
+  CHECK_THAT(page("0.123456"),
+             Contains("within a matrix; write 2 at most, since some givens are rounded"));
+}
+
 TEST_CASE("of one row a worksheet asks for its numbers and gives what they are made of") {
   const LoadedSheet loaded = load(attention);
   const auto files = files_of(loaded, {.row = "cat"});
