@@ -37,6 +37,14 @@ def tensor_of(output: Any) -> Any:
     return None
 
 
+TABLES = ("wte.weight", "embed_tokens.weight")  # what the names of a table of token embeddings end in
+
+
+def unwrapped(path: str) -> str:
+    """A module's path without what torch.compile and DataParallel put before it."""
+    return re.sub(r"^module\.|\b_orig_mod\.", "", path)
+
+
 @contextlib.contextmanager
 def record(module: Any, gradients: bool = False) -> Iterator[Dict[str, Any]]:
     """Records what each module inside returns, while the module is used.
@@ -78,14 +86,14 @@ def record(module: Any, gradients: bool = False) -> Iterator[Dict[str, Any]]:
     paths_of: Dict[Any, list] = {}
     for path, inside in module.named_modules(remove_duplicate=False):
         if path:
-            paths_of.setdefault(inside, []).append(path)
+            paths_of.setdefault(inside, []).append(unwrapped(path))
     handles = [inside.register_forward_hook(hook_of(paths)) for inside, paths in paths_of.items()]
     try:
         yield steps
         if gradients:
             for name, parameter in module.named_parameters():
                 if parameter.grad is not None:
-                    steps[name + ".grad"] = parameter.grad.detach().clone()
+                    steps[unwrapped(name) + ".grad"] = parameter.grad.detach().clone()
     finally:
         for handle in handles:
             handle.remove()
@@ -108,8 +116,8 @@ def config_of(module: Any) -> Dict[str, Any]:
 
 def write_model(module: Any, folder: Path, config: Dict[str, Any]) -> None:
     """Writes the weights, and config.json if there is anything to say in it."""
-    weights = module.state_dict()
-    table = next((tensor for name, tensor in weights.items() if name.endswith(("wte.weight", "embed_tokens.weight"))), None)
+    weights = {unwrapped(name): tensor for name, tensor in module.state_dict().items()}
+    table = next((tensor for name, tensor in weights.items() if name.endswith(TABLES)), None)
     for head in [name for name in weights if name.rsplit(".", 2)[-2:] == ["lm_head", "weight"]]:
         if table is not None and weights[head].is_set_to(table):  # tied: written once
             del weights[head]
@@ -216,12 +224,20 @@ def verdict_in(place_of_files: Folder, module: Any, numbers: Any, known: Dict[st
         written.result()
     # What the model returns comes first: it counts, also if the model changed what its head returned.
     head = next((steps[step] for step in steps if step.rsplit(".", 1)[-1] == "lm_head"), None)
-    note = ""
+    note, returned = "", "returned"
+    hidden = next((steps[step] for step in steps if step.rsplit(".", 1)[-1] in ("ln_f", "norm")), None)
+    words = next((weights.shape[0] for name, weights in module.state_dict().items() if name.endswith(TABLES)), None)
+    if (head is None and output is not None and hidden is not None and output.shape == hidden.shape
+            and (output.shape[-1] != words or output.equal(hidden))):
+        returned, head = "norm", hidden  # a model without a head returns its last norm; its logits are not looked at
+        known["tie_word_embeddings"] = True
+        write_config(folder, known)
+        note = "The model has no lm_head: what it returns was compared as norm.\n"
     if output is None or output.dim() == 0:
         note = "What the model returns was not compared: it holds no tensor of logits.\n"
-    elif (head is None or known.get("final_logit_softcapping") or output.dtype != head.dtype
+    elif (head is None or (head is not hidden and known.get("final_logit_softcapping")) or output.dtype != head.dtype
           or not output.to(head.device).equal(head)):  # a cap that was forgotten makes them equal
-        steps = {"returned": output, **steps}
+        steps = {returned: output, **steps, returned: output}  # first, also in place of a module of this name
     file = folder.with_name("steps.safetensors")
     _arrays.write(file, steps)
     hint = ""

@@ -266,6 +266,56 @@ def what_a_model_returns_is_verified(_folder):
     assert not qkv.verify(model, ids=[1, 4])
 
 
+def models_without_a_head_and_in_wrappers_are_verified(_folder):
+    """GPT2Model and LlamaModel return their last norm; torch.compile and DataParallel put a name before each path."""
+    from llama import Llama
+    from nanogpt_test import GPT
+
+    class Body(torch.nn.Module):
+        def __init__(self, whole, last, change):
+            super().__init__()
+            body = getattr(whole, "transformer", None) or whole.model
+            for name, part in body.items():
+                setattr(self, name, part)
+            self.run, self.last, self.change = [whole.forward], last, change
+
+        def forward(self, ids):
+            kept = []
+            handle = getattr(self, self.last).register_forward_hook(lambda *outputs: kept.append(outputs[-1]))
+            self.run[0](ids)
+            handle.remove()
+            return self.change(kept[0])
+
+    class Wrapper(torch.nn.Module):
+        def __init__(self, inside, name):
+            super().__init__()
+            self.name = name
+            self.add_module(name, inside)
+
+        def forward(self, ids):
+            return getattr(self, self.name)(ids)
+
+    for kind, last, heads in ((GPT, "ln_f", {"n_head": 4}), (Llama, "norm", None)):
+        def made(bug=False, kind=kind):
+            torch.manual_seed(4)
+            model = kind()
+            blocks = model.transformer["h"] if kind is GPT else model.model["layers"]
+            if bug:
+                blocks[1].mlp.forward = lambda x: x
+            return model
+        own = {"config": heads or made().config}
+        for change, first in ((lambda x: x, None), (lambda x: (x, None), None),
+                              (lambda x: {"last_hidden_state": x}, None),
+                              (lambda x: x * 1.01, "norm"), (lambda x: x.flip(1), "norm")):
+            verdict = qkv.verify(Body(made(), last, change), ids=[1, 4, 2], **own)
+            equal(verdict.first_wrong, first, f"{kind.__name__}: {verdict}")
+            assert "no lm_head: what it returns was compared as norm" in str(verdict), verdict
+        for name in ("_orig_mod", "module"):
+            for bug in (False, True):
+                verdict = qkv.verify(Wrapper(made(bug), name), ids=[1, 4, 2], **own)
+                equal(bool(verdict), not bug, f"{kind.__name__} in {name}: {verdict}")
+
+
 def a_layer_that_returns_its_mlp_s_own_output_is_named(_folder):
     from llama import Layer, Llama
 
@@ -516,6 +566,7 @@ CLAIMS = [
     an_output_that_is_changed_on_the_way_is_recorded_twice,
     a_mistake_in_two_steps_that_modules_hide_is_named,
     what_a_model_returns_is_verified,
+    models_without_a_head_and_in_wrappers_are_verified,
     a_layer_that_returns_its_mlp_s_own_output_is_named,
     a_cap_of_the_logits_that_was_forgotten_is_found,
     what_verify_cannot_take_is_refused,
