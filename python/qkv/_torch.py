@@ -201,6 +201,7 @@ def verify(module: Any, ids: Sequence[int], config: Optional[Mapping[str, Any]] 
 def verdict_in(place_of_files: Folder, module: Any, numbers: Any, known: Dict[str, Any],
                is_given: bool, options: Dict[str, Any]) -> Verdict:
     """The verdict on a module that computes these ids, with its files in this place."""
+    import torch
     folder = Path(place_of_files.name) / type(module).__name__
     folder.mkdir()
     place = next((parameter.device for parameter in module.parameters()), numbers.device)
@@ -258,7 +259,8 @@ def verdict_in(place_of_files: Folder, module: Any, numbers: Any, known: Dict[st
     is_own = not is_given and "model_type" not in known  # a class of the module's author, with what it likes
     while True:
         try:
-            return Verdict(command, place_of_files, page_of, hint, note)
+            verdict = Verdict(command, place_of_files, page_of, hint, note)
+            break
         except QkvError as error:
             unknown = re.search(r"qkv does not know what ([^ .]+)\S* = ", str(error))
             if not is_own or not unknown or unknown[1] not in known:
@@ -266,6 +268,14 @@ def verdict_in(place_of_files: Folder, module: Any, numbers: Any, known: Dict[st
             del known[unknown[1]]
             write_config(folder, known)
             note += f"The entry {unknown[1]} of the module's `config` was not used: qkv does not know it.\n"
+    first = next((step for step in verdict.json["steps"] if step["step"] == verdict.first_wrong), {})
+    cell = first.get("first") or {"actual": 1, "desired": 0}
+    theirs, right = float(cell["actual"]), float(cell["desired"])
+    is_near = abs(theirs - right) < 1e-6 * abs(right) and float(first.get("cosine") or 0) > 1 - 1e-13
+    if is_near and any(step.dtype == torch.float64 for step in steps.values()):
+        verdict.add_note(f"{verdict.first_wrong} is as far off as float32 rounds. If the model computes in float32 "
+                         "inside, as Hugging Face's norms do, verify model.float().\n")
+    return verdict
 
 
 def in_memory() -> Optional[str]:

@@ -42,6 +42,10 @@ class Verdict:
         self._note = note  # what the report has to say beside the program's own
         self._hint = hint  # what to say where another activation function was taken
 
+    def add_note(self, note: str) -> None:
+        """Adds a line to what the report says beside the program's own words."""
+        self._note += note
+
     def __bool__(self) -> bool:
         return self._is_right
 

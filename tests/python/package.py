@@ -316,6 +316,19 @@ def models_without_a_head_and_in_wrappers_are_verified(_folder):
                 equal(bool(verdict), not bug, f"{kind.__name__} in {name}: {verdict}")
 
 
+def a_norm_in_float32_inside_a_model_of_float64_is_told(_folder):
+    from nanogpt_test import GPT
+    for epsilon, told in ((1e-5, True), (1e-3, False)):
+        torch.manual_seed(4)
+        model = GPT().double()
+        for norm in (part for part in model.modules() if isinstance(part, torch.nn.LayerNorm)):
+            norm.weight.data.normal_()
+            norm.forward = lambda x, own=norm, eps=epsilon: own.bias + own.weight * torch.nn.functional.layer_norm(
+                x.float(), x.shape[-1:], eps=eps).double()
+        verdict = qkv.verify(model, ids=[1, 4, 2], config={"n_head": 4})
+        equal((verdict.first_wrong, "verify model.float()" in str(verdict)), ("h0.norm1", told))
+
+
 def a_layer_that_returns_its_mlp_s_own_output_is_named(_folder):
     from llama import Layer, Llama
 
@@ -567,6 +580,7 @@ CLAIMS = [
     a_mistake_in_two_steps_that_modules_hide_is_named,
     what_a_model_returns_is_verified,
     models_without_a_head_and_in_wrappers_are_verified,
+    a_norm_in_float32_inside_a_model_of_float64_is_told,
     a_layer_that_returns_its_mlp_s_own_output_is_named,
     a_cap_of_the_logits_that_was_forgotten_is_found,
     what_verify_cannot_take_is_refused,
