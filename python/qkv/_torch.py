@@ -116,7 +116,8 @@ def config_of(module: Any) -> Dict[str, Any]:
 
 def write_model(module: Any, folder: Path, config: Dict[str, Any]) -> None:
     """Writes the weights, and config.json if there is anything to say in it."""
-    weights = {unwrapped(name): tensor for name, tensor in module.state_dict().items()}
+    buffers = {name for name, _ in module.named_buffers() if not name.endswith(("weight", "bias"))}  # masks, angles
+    weights = {unwrapped(name): tensor for name, tensor in module.state_dict().items() if name not in buffers}
     table = next((tensor for name, tensor in weights.items() if name.endswith(TABLES)), None)
     for head in [name for name in weights if name.rsplit(".", 2)[-2:] == ["lm_head", "weight"]]:
         if table is not None and weights[head].is_set_to(table):  # tied: written once

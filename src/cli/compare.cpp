@@ -79,6 +79,10 @@ ComparedSide side_of_files(const std::string& name, const OptionsOfFile& options
       return mapped_name(names.maps, array).has_value();
     };
     scheme = adopt_scheme(names.scheme, lesson->trace, is_mapped, arrays.matrices);
+    for (UnreadableFile& file : arrays.unreadable_files) {
+      const std::string ours = step_by_scheme(file.name, lesson->trace);
+      if (!ours.empty()) file.name = ours;
+    }
   }
   ComparedSide side = compared_side(name, std::move(arrays));
   side.scheme = std::move(scheme);

@@ -58,11 +58,12 @@ class MapBuilder {
          .from = std::move(from)});
   }
 
-  // Adds a given if it is data: it has tokens, or a step begins with it. False for weights.
+  // Adds a given if it is data: it has tokens, or a step begins with it. False for weights, and for
+  // a large step whose numbers were released.
   bool add_given(const std::string& name, bool begins) {
-    const Tensor& tensor = trace_.at(name);
-    if (!begins && !has_tokens(tensor)) return false;
-    add({.name = name, .shape = shown_shape(tensor, trace_.token_layout)});
+    const Tensor* const tensor = trace_.find(name);
+    if (tensor == nullptr || (!begins && !has_tokens(*tensor))) return false;
+    add({.name = name, .shape = shown_shape(*tensor, trace_.token_layout)});
     return true;
   }
 

@@ -73,14 +73,18 @@ std::vector<ListedFile> files_in(const fs::path& path) {
   return files;
 }
 
+std::string with_places(std::string name, const FileStem& stem) {
+  for (const auto& [axis, place] : stem.places) name += fmt::format(".{}-{}", axis, place);
+  return name;
+}
+
 // Returns what a map makes of a name, or of the name before ".head-1"; nothing if none matches.
 std::optional<MappedName> mapped_stem(const std::vector<NameMap>& maps, const std::string& name) {
   auto found = name.empty() ? std::nullopt : mapped_name(maps, name);
   if (found || name.empty()) return found;
   const FileStem stem = file_stem(name);
   found = mapped_name(maps, stem.name);
-  for (const auto& [axis, place] : found ? stem.places : decltype(stem.places)())
-    found->name += fmt::format(".{}-{}", axis, place);
+  if (found) found->name = with_places(std::move(found->name), stem);
   return found;
 }
 
@@ -197,10 +201,16 @@ class SubmissionReader {
     return step_name(stem, trace_, place);
   }
 
-  // Returns the name of an array or file, as a map gives it if one matches.
+  // Returns the name of an array or file, as a map gives it if one matches. A file for one head may
+  // have a name of another program.
   std::string renamed(std::string name) {
     auto found = mapped_stem(names_.maps, name);
-    if (!found) return name;
+    if (!found) {
+      const FileStem stem = file_stem(name);
+      const bool is_own = stem.places.empty() || step_name(stem.name, trace_, name);
+      const std::string ours = is_own ? "" : step_by_scheme(stem.name, trace_);
+      return ours.empty() ? name : with_places(ours, stem);
+    }
     const NameMap& map = names_.maps[found->map];
     if (step_name(found->name, trace_, found->name)) {
       submission_.used_maps.insert(found->map);
@@ -304,13 +314,16 @@ class SubmissionReader {
     std::vector<NamedArray> arrays;  // each with its file's name
     std::multimap<std::string, const ListedFile*> files;
     for (const ListedFile* file : unmatched_files_) {
-      const std::string stem = file->path.stem().string();
+      const std::string stem = file_stem(file->path.stem().string()).name;
       std::vector<NamedArray> inside;
       std::string why;
       try {
         refuse_too_large(*file);
         inside = file->read({.most = number_limit({})});
-      } catch (const InputError&) {  // not numbers, such as notes, or no bytes at all
+      } catch (const InputError& error) {  // not numbers, such as notes, or no bytes at all
+        const bool is_step = !step_by_scheme(stem, trace_).empty();
+        if (is_step) submission_.unreadable.emplace_back(error.what());
+        if (is_step) continue;
         why = why_unreadable(*file);
       }
       if (inside.size() == 1) {
@@ -395,7 +408,8 @@ class SubmissionReader {
     try {
       const auto own = step_name(stem, trace_, file);
       if (!own && !may_hold_several(found.path)) return unmatched_files_.push_back(&found);
-      may_be_other = !own && found.path != submission_.name && format_of(found.path)->is_text;
+      may_be_other = !own && found.path != submission_.name && format_of(found.path)->is_text &&
+                     step_by_scheme(file_stem(stem).name, trace_).empty();
       refuse_too_large(found);
       matrices = found.read(wanted_of(own));
     } catch (const InputError& error) {
