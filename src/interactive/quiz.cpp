@@ -210,16 +210,16 @@ QuizReply Quiz::answer(const Walkthrough& walk, std::string_view text) {
 QuizReply Quiz::evaluate_answer(const Walkthrough& walk, std::string_view text) {
   if (text.empty()) return {"Write the number, such as 0.25, 3/7, √2 or -inf; s skips, q quits."};
   const double value = walk.trace().at(cell_->name).at(cell_->matrix, cell_->row, cell_->column);
-  const std::string right = brief(value, walk.style.digits);
-  const std::string worth = fmt::format("{} = {}", name(walk), right);
+  const std::string worth = fmt::format("{} = {}", name(walk), brief(value, walk.style.digits));
   if (text == "s") {
     close(Outcome::skipped);
     return {fmt::format("Skipped: {}.", worth)};
   }
   Numeral answer;
   try {
-    answer =
-        parse_answer(text == right ? replace_all(text, ",", "") : text);  // 8,204 as it is shown
+    const bool is_grouped = value > 0 && value < 1e15 && value == std::trunc(value) &&
+                            text == group_digits(static_cast<std::uint64_t>(value));
+    answer = parse_answer(is_grouped ? replace_all(text, ",", "") : text);  // 8,204, as it is shown
   } catch (const InputError& error) {
     return {fmt::format("{} (s skips).", error.what())};
   }

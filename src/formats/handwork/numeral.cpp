@@ -208,6 +208,16 @@ bool is_control(std::string_view character) {
   return first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0;
 }
 
+// True for "1,572,864": several commas can only part thousands.
+bool has_grouped_digits(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool is_between = (text.size() - i) % 4 == 0;
+    if (is_between ? text[i] != ',' : !is_digit(text[i])) return false;
+  }
+  return text.size() >= std::string_view("1,572,864").size() && text.size() % 4 != 0;
+}
+
 }  // namespace
 
 bool stands_for_blank(std::string_view text) {
@@ -218,6 +228,8 @@ bool stands_for_blank(std::string_view text) {
 NumeralResult parse_cell(std::string_view text, DecimalMark mark) {
   const NumeralResult result = read_in_any_way(text, mark);
   if (result.fault != NumeralError::not_a_number) return result;
+  if (has_grouped_digits(text))
+    return read_in_any_way(replace_all(text, ",", ""), DecimalMark::point);
   if (std::ranges::all_of(text, [](char c) { return (c & 0x80) == 0; })) return result;
   const std::string plain = in_plain_characters(text);
   return plain == text ? result : read_in_any_way(plain, mark);

@@ -30,6 +30,14 @@ TEST_CASE("a number is worth what its digits say") {
   CHECK(value("1e\u22122") == 0.01);
 }
 
+TEST_CASE("several commas part thousands, where they can") {
+  CHECK(parse_cell("1,572,864").numeral.value == 1572864);
+  CHECK(parse_cell("-12,345,678").numeral.value == -12345678);
+  CHECK(parse_cell("8,204", DecimalMark::comma).numeral.value == 8.204);
+  for (const char* text : {"1,572,86", "1572,864,000", ",572,864", "1,,572", "1,572,864.5"})
+    CHECK(parse_cell(text).fault == NumeralError::not_a_number);
+}
+
 TEST_CASE("the smallest and the largest doubles are read to the last bit") {
   CHECK(value("4.9406564584124654e-324") == std::numeric_limits<double>::denorm_min());
   CHECK(value("2.2250738585072014e-308") == std::numeric_limits<double>::min());
