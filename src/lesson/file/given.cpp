@@ -199,7 +199,8 @@ bool label_axis(Axis& axis, const toml::table& table, std::string_view key,
   }
   if (!from_file.empty() && from_file.size() != axis.size) {
     const toml::node& at = table.contains(key) ? *table.get(key) : table;  // or from its file
-    reader.fault(at, "{}: {} has {} labels for {} {}", name, key, from_file.size(), axis.size, key);
+    reader.fault(at, "{}: {} has {} for {} {}", name, key, pluralise(from_file.size(), "label"),
+                 axis.size, key);
     return false;
   }
   axis.labels = mapped(from_file, composed);

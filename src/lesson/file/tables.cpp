@@ -12,7 +12,7 @@ void refuse_unknown_step_keys(const toml::table& table, std::span<const std::str
                               std::string_view operation, TomlReader& reader) {
   std::vector<std::string_view> known(std::begin(keys_of_all_steps), std::end(keys_of_all_steps));
   known.insert(known.end(), own.begin(), own.end());
-  reader.refuse_unknown_keys(table, known, fmt::format("a {} step", operation));
+  reader.refuse_unknown_keys(table, known, fmt::format("a step with op {}", operation));
 }
 
 constexpr std::string_view backward_keys[] = {"of", "from", "wanted"};

@@ -322,7 +322,7 @@ constinit const Operation scale_operation = operation_of<Scale>({
     .title = "Scale the scores",
     .says = "Every score is divided by the same number; the formula has it. A sum of d_k products "
             "grows like √d_k. Without the division softmax would give nearly all to one key.",
-    .notice = "The order within each row stays; only the gaps shrink.",
+    .notice = "A divisor above 1 keeps the order within each row; only the gaps shrink.",
     .operands = R"(["scores"])",
     .options = scale_options,
     .equivalent_placement = on_the_queries,
