@@ -134,6 +134,8 @@ class Splitter {
     pos_ = line_end_;
     skip_line_end();
     if (table_.separator == '|') {
+      const bool ends_heading = is_rule(line) && line.starts_with('|') && table_.rows.size() == 1;
+      if (ends_heading && table_.rows.front().size == 1) table_.rows.clear();  // over one column
       if (line.empty() || is_rule(line)) return;
       add_ruled(line);
     } else if (line.starts_with('#')) {

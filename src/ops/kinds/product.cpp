@@ -126,8 +126,14 @@ Versions products_with_others(const StepView& step, const Form& form, Factor lef
     }
     return true;
   };
+  std::set<const StepView*> later;  // what is computed from this step cannot be its operand
   Versions results;
   for (const StepView& source : step.all) {
+    const auto is_later = [&](const StepView* input) { return later.contains(input); };
+    if (source.name == step.name || std::ranges::any_of(source.inputs, is_later)) {
+      later.insert(&source);
+      continue;
+    }
     const bool goes_back = source.operation && is_gradient(*source.operation);
     for (const std::size_t k : {left.operand, right.operand}) {
       if (!source.tensor || source.tensor == expected.inputs[k]) continue;
