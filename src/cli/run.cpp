@@ -120,7 +120,6 @@ void run_full_screen(Walkthrough walk, std::optional<Quiz> quiz, const std::stri
       const WindowSize size = screen.size();
       if (size != window) stepper.resize(window = size);
       screen.draw(stepper.frame());
-      stepper.prefetch();
       // Keys that arrive faster than frames are all pressed before the next frame.
       for (auto key = screen.wait(); key && !stepper.is_over(); key = screen.next()) {
         stepper.press(*key);

@@ -15,6 +15,8 @@ struct MarkedMatrix {
   CellPosition focus = {0, 0};
   Highlight highlight = Highlight::used;
   std::set<CellPosition> marked = {};
+  Tensor shown = {};         ///< the tensor as displayed
+  NumberFormat format = {};  ///< of the matrix
 };
 
 /// Its lines, to be placed side by side with others.
@@ -72,20 +74,29 @@ std::string caption_of(const Walkthrough& walk, const MarkedMatrix& one, const G
                      span_text("column", lines.columns));
 }
 
+/// Sets the display form and the number format of matrices, once for all the sizes that are tried.
+void prepare(const Walkthrough& walk, std::vector<MarkedMatrix>& matrices) {
+  for (MarkedMatrix& one : matrices) {
+    const Tensor& tensor = walk.trace().at(one.name);
+    one.shown = as_shown(tensor, walk.trace().token_layout);
+    one.format = number_format_of(tensor.cells(one.matrix), walk.style.digits);
+  }
+}
+
 /// A matrix with its caption, in at most `columns` and `rows` of the window.
 MatrixPane pane_of(const Walkthrough& walk, const MarkedMatrix& one, std::size_t columns,
-                   std::size_t rows, MatrixCache& matrix_cache) {
+                   std::size_t rows) {
   const Trace& trace = walk.trace();
-  const Tensor& shown = matrix_cache.shown(walk, one.name);
   const MatrixLabels labels = own_labels(trace.at(one.name), one.matrix, trace.token_layout);
-  const Grid lines = grid(shown.rows(), shown.columns(), shown.cells(one.matrix), labels,
-                          {.width = columns,
-                           .digits = walk.style.digits,
-                           .colour = walk.style.colour && walk.style.picture != Picture::numbers,
-                           .max_rows = rows,
-                           .focus = GridFocus{one.focus.first, one.focus.second},
-                           .highlight = highlights_of(walk, one),
-                           .measure = &matrix_cache.measure(walk, one.name, one.matrix)});
+  const Grid lines =
+      grid(one.shown.rows(), one.shown.columns(), one.shown.cells(one.matrix), labels,
+           {.width = columns,
+            .digits = walk.style.digits,
+            .colour = walk.style.colour && walk.style.picture != Picture::numbers,
+            .max_rows = rows,
+            .focus = GridFocus{one.focus.first, one.focus.second},
+            .highlight = highlights_of(walk, one),
+            .measure = &one.format});
   MatrixPane block{.lines = {},
                    .hides_columns = lines.columns.hidden() > 0,
                    .first = {lines.rows.indices.front(), lines.columns.indices.front()},
@@ -99,17 +110,16 @@ MatrixPane pane_of(const Walkthrough& walk, const MarkedMatrix& one, std::size_t
 }
 
 // A matrix that is always too wide leaves room for another one in a wide window.
-std::size_t columns_for(const Walkthrough& walk, const MarkedMatrix& one, std::size_t columns,
-                        MatrixCache& matrix_cache) {
+std::size_t columns_for(const Walkthrough& walk, const MarkedMatrix& one, std::size_t columns) {
   if (columns < wide_window) return columns;
-  return pane_of(walk, one, columns, 3, matrix_cache).hides_columns ? (columns - gap) / 2 : columns;
+  return pane_of(walk, one, columns, 3).hides_columns ? (columns - gap) / 2 : columns;
 }
 
-std::vector<MatrixPane> panes_of(const Walkthrough& walk, const std::vector<MarkedMatrix>& matrices,
-                                 std::size_t columns, std::size_t rows, MatrixCache& matrix_cache) {
+std::vector<MatrixPane> panes_of(const Walkthrough& walk, std::span<const MarkedMatrix> matrices,
+                                 std::size_t columns, std::size_t rows) {
   return mapped(matrices, [&](const MarkedMatrix& one) {
-    const std::size_t room = columns_for(walk, one, columns, matrix_cache);
-    return pane_of(walk, one, room, rows, matrix_cache);
+    const std::size_t room = columns_for(walk, one, columns);
+    return pane_of(walk, one, room, rows);
   });
 }
 
@@ -120,16 +130,14 @@ std::vector<std::string> panes_side_by_side(const std::vector<MatrixPane>& block
 
 /// The matrices with as many rows as fit; empty if even a few do not fit.
 std::vector<std::string> fit_matrices(const Walkthrough& walk,
-                                      const std::vector<MarkedMatrix>& matrices, WindowSize room,
-                                      MatrixCache& matrix_cache) {
+                                      std::span<const MarkedMatrix> matrices, WindowSize room) {
   constexpr std::size_t fewest = 3;
   std::size_t largest = 0;
-  for (const MarkedMatrix& e : matrices)
-    largest = std::max(largest, matrix_cache.shown(walk, e.name).rows());
+  for (const MarkedMatrix& e : matrices) largest = std::max(largest, e.shown.rows());
   std::size_t rows = std::min({largest, most_block_rows, std::max(room.rows, fewest)});
   for (;; --rows) {
-    std::vector<std::string> lines = panes_side_by_side(
-        panes_of(walk, matrices, room.columns, rows, matrix_cache), room.columns);
+    std::vector<std::string> lines =
+        panes_side_by_side(panes_of(walk, matrices, room.columns, rows), room.columns);
     if (lines.size() <= room.rows) return lines;
     if (rows <= fewest) return {};
     // Skip row counts that cannot fit either.
@@ -227,76 +235,47 @@ std::vector<std::string> unseen_numbers(const Walkthrough& walk, const MarkedMat
 
 }  // namespace
 
-void MatrixCache::invalidate_if_changed(const Walkthrough& walk) {
-  if (of_ == walk.now && digits_ == walk.style.digits) return;
-  if (of_ != walk.now) transposed_.clear();
-  measures_.clear();
-  of_ = walk.now;
-  digits_ = walk.style.digits;
-}
-
-const Tensor& MatrixCache::shown(const Walkthrough& walk, const std::string& name) {
-  invalidate_if_changed(walk);
-  const Tensor& tensor = walk.trace().at(name);
-  if (!is_shown_transposed(tensor, walk.trace().token_layout)) return tensor;
-  const auto found = transposed_.find(name);
-  return found != transposed_.end() ? found->second
-                                    : transposed_.emplace(name, transposed(tensor)).first->second;
-}
-
-const NumberFormat& MatrixCache::measure(const Walkthrough& walk, const std::string& name,
-                                         std::size_t matrix) {
-  invalidate_if_changed(walk);
-  const auto found = measures_.find({name, matrix});
-  if (found != measures_.end()) return found->second;
-  const Tensor& tensor = walk.trace().at(name);  // transposing does not change the numbers
-  return measures_
-      .emplace(std::pair(name, matrix), number_format_of(tensor.cells(matrix), walk.style.digits))
-      .first->second;
-}
-
 std::vector<std::string> cell_view(const Walkthrough& walk, const CellReference& cell,
-                                   WindowSize window, MatrixCache& matrix_cache) {
+                                   WindowSize window) {
   const Trace& trace = walk.trace();
   const CellPosition seen =
       displayed_position(trace.at(cell.name), trace.token_layout, cell.row, cell.column);
-  const MarkedMatrix result{.name = cell.name,
-                            .matrix = cell.matrix,
-                            .focus = seen,
-                            .highlight = Highlight::picked,
-                            .marked = {seen}};
-  std::vector<MarkedMatrix> operands = used_by(trace, cell);
-  if (operands.size() > max_operands) operands.resize(max_operands);
-  std::vector<MarkedMatrix> all = {result};
-  all.insert(all.end(), operands.begin(), operands.end());
+  std::vector<MarkedMatrix> all = used_by(trace, cell);
+  if (all.size() > max_operands) all.resize(max_operands);
+  all.insert(all.begin(), {.name = cell.name,
+                           .matrix = cell.matrix,
+                           .focus = seen,
+                           .highlight = Highlight::picked,
+                           .marked = {seen}});
+  prepare(walk, all);
+  const std::span<const MarkedMatrix> operands = std::span(all).subspan(1);
   std::vector<std::string> worked = arithmetic_lines(walk, cell, window);
   worked.front() += changed_text(walk, cell);
   worked.insert(worked.begin(), "");
   worked.emplace_back();
   worked.push_back(legend(walk, !operands.empty()));
   const std::size_t room = window.rows - std::min(window.rows, worked.size());
-  std::vector<std::string> lines = fit_matrices(walk, all, {room, window.columns}, matrix_cache);
+  std::vector<std::string> lines = fit_matrices(walk, all, {room, window.columns});
   if (!lines.empty()) {
     append(lines, std::move(worked));
     return lines;
   }
   const std::size_t rows = std::clamp<std::size_t>(room, 5, max_rows) - 2;
-  lines = pane_of(walk, result, window.columns, rows, matrix_cache).lines;
+  lines = pane_of(walk, all.front(), window.columns, rows).lines;
   append(lines, std::move(worked));
   lines.emplace_back();
-  append(lines,
-         panes_side_by_side(panes_of(walk, operands, window.columns, max_rows_below, matrix_cache),
-                            window.columns));
+  append(lines, panes_side_by_side(panes_of(walk, operands, window.columns, max_rows_below),
+                                   window.columns));
   return lines;
 }
 
 std::vector<std::string> operands_view(const Walkthrough& walk, const CellReference& cell,
-                                       WindowSize window, MatrixCache& matrix_cache) {
+                                       WindowSize window) {
   const std::vector<MarkedMatrix> used = used_by(walk.trace(), cell);
   std::vector<MarkedMatrix> unmarked = used;
   for (MarkedMatrix& operand : unmarked) operand.marked.clear();
-  const std::vector<MatrixPane> blocks =
-      panes_of(walk, unmarked, window.columns, max_rows_below, matrix_cache);
+  prepare(walk, unmarked);
+  const std::vector<MatrixPane> blocks = panes_of(walk, unmarked, window.columns, max_rows_below);
   std::vector<std::string> lines = panes_side_by_side(blocks, window.columns);
   for (std::size_t i = 0; i < used.size(); ++i) {
     append(lines, unseen_numbers(walk, used[i], blocks[i], window.columns));

@@ -32,61 +32,27 @@ constexpr std::string_view show_cursor = "\x1b[?25h";
 
 }  // namespace
 
-Stepper::PageKey Stepper::wanted() const {
-  const bool question = quiz_ && quiz_->is_open();
-  return {.lesson = walk_.now,
-          .at = walk_.at,
-          .columns = window_.columns,
-          .rows = question ? window_.rows : 0,
-          .digits = walk_.style.digits,
-          .picture = walk_.style.picture,
-          .shows = view_,
-          .code = walk_.style.code,
-          .question = question,
-          .opens = walk_.at == walk_.start_at,
-          .last_reply = view_ == View::message ? message_
-                        : question             ? quiz_->last_reply()
-                                               : "",
-          .answered = quiz_ && view_ == View::summary ? quiz_->answered() : 0};
-}
-
-std::string Stepper::text_of(const PageKey& of) {
-  if (of.shows == View::keys) return StepperKeys::help(of.columns);
-  if (of.shows == View::message) return sanitise_prose(of.last_reply) + "\n";
-  if (of.shows == View::summary) return quiz_->summary(walk_, of.columns);
-  if (of.question) return quiz_->question(walk_, window_, matrix_cache_);
-  const WalkStyle look = style_of(walk_, of.columns);
-  const LoadedLesson& now = *of.lesson;
+std::string Stepper::text() {
+  if (view_ == View::keys) return StepperKeys::help(window_.columns);
+  if (view_ == View::message) return sanitise_prose(message_) + "\n";
+  if (view_ == View::summary) return quiz_->summary(walk_, window_.columns);
+  if (quiz_ && quiz_->is_open()) return quiz_->question(walk_, window_);
+  const WalkStyle look = style_of(walk_, window_.columns);
   std::string text;
-  if (of.opens) text = lesson_intro(walk_, of.columns);
+  if (walk_.at == walk_.start_at) text = lesson_intro(walk_, window_.columns);
   if (!walk_.set.empty()) text += indented(changes_note(walk_), look) + "\n";
-  return text + step_text(now.lesson, now.trace, now.trace.steps[of.at], look);
+  return text + step_text(walk_.now->lesson, walk_.trace(), walk_.step(), look);
 }
 
-const std::vector<std::string>& Stepper::page(const PageKey& of) {
-  constexpr std::size_t max_cached_pages = 8;
-  const auto known = std::ranges::find(pages_, of, &CachedPage::of);
-  if (known != pages_.end()) return known->lines;
-  if (!pages_.empty() && pages_.front().of.lesson != of.lesson) pages_.clear();
-  pages_.push_front({of, page_lines(text_of(of), of.columns)});
-  of.lesson->trace.drop_cache();
-  if (pages_.size() > max_cached_pages) pages_.pop_back();
-  return pages_.front().lines;
-}
-
-void Stepper::prefetch() {
-  PageKey next = wanted();
-  const auto place = next_step_index(walk_);
-  if (over_ || next.question || next.shows != View::step || !place) return;
-  next.at = *place;
-  next.opens = false;
-  page(next);
+std::vector<std::string> Stepper::page() {
+  std::vector<std::string> lines = page_lines(text(), window_.columns);
+  walk_.trace().drop_cache();
+  return lines;
 }
 
 std::vector<std::string> Stepper::body(std::size_t rows) {
   std::vector<std::string> lines =
-      view_ == View::cell ? cell_view(walk_, *cell_, {rows, window_.columns}, matrix_cache_)
-                          : page();
+      view_ == View::cell ? cell_view(walk_, *cell_, {rows, window_.columns}) : page();
   scroll_ = std::min(scroll_, lines.size() - std::min(lines.size(), rows));
   lines.erase(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(scroll_));
   return lines;
@@ -168,7 +134,7 @@ std::string_view Stepper::at_end() const {
 
 std::string Stepper::status(std::size_t hidden) const {
   const Step& step = walk_.step();
-  const bool at_map = wanted().opens && view_ == View::step && scroll_ == 0 &&
+  const bool at_map = walk_.at == walk_.start_at && view_ == View::step && scroll_ == 0 &&
                       2 * lines_of(lesson_intro(walk_, window_.columns)).size() > shown_rows_;
   const std::string number = fmt::format("{}/{}", step.number, walk_.now->trace.length);
   const std::string line =

@@ -167,8 +167,7 @@ std::string Quiz::name(const Walkthrough& walk) const {
   return reference_text(*cell_, walk.trace().at(cell_->name), walk.trace().token_layout);
 }
 
-std::string Quiz::question(const Walkthrough& walk, WindowSize window,
-                           MatrixCache& matrix_cache) const {
+std::string Quiz::question(const Walkthrough& walk, WindowSize window) const {
   const Step& step = walk.step();
   const WalkStyle look = style_of(walk, window.columns);
   const std::string number = fmt::format("{}/{}", step.number, walk.now->trace.length);
@@ -190,7 +189,7 @@ std::string Quiz::question(const Walkthrough& walk, WindowSize window,
       indented_lines(broken_lines(sanitise_prose(last_reply_), room_for_words(window.columns, 2)));
   if (!last_reply_.empty()) text += "\n";
   text += indented(formula_text(formula_of(walk.trace(), step)), look) + "\n";
-  return text + indented_lines(operands_view(walk, *cell_, window, matrix_cache), 0);
+  return text + indented_lines(operands_view(walk, *cell_, window), 0);
 }
 
 std::string Quiz::introduce() {

@@ -23,7 +23,7 @@ class Quiz {
   std::size_t answered() const { return tried().size(); }
 
   /// Returns the question with what is needed to answer it: the formula and the operands.
-  std::string question(const Walkthrough& walk, WindowSize window, MatrixCache& matrix_cache) const;
+  std::string question(const Walkthrough& walk, WindowSize window) const;
 
   /// Returns what a quiz is and how to answer. The first question has it, too, unless this was
   /// called.

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <deque>
-
 #include "interactive/quiz.hpp"
 
 namespace qkv::inline interactive {
@@ -23,7 +21,6 @@ class SteppingSession {
   Walkthrough walk_;
   std::optional<Quiz> quiz_;
   WriteAll write_all_;
-  MatrixCache matrix_cache_;
   bool over_ = false;
 };
 
@@ -35,9 +32,6 @@ class Stepper : public SteppingSession {
   void resize(WindowSize window);
   void press(const Key& key);
   Frame frame();
-
-  /// Prepares the page that is probably needed next, while no key is pressed.
-  void prefetch();
 
  private:
   friend struct StepperKeys;  // has the table of keys, from which the help is generated
@@ -100,7 +94,8 @@ class Stepper : public SteppingSession {
   void show_cell(const CellReference& cell);
   std::size_t last_matrix() const;
 
-  const std::vector<std::string>& page() { return page(wanted()); }
+  std::string text();
+  std::vector<std::string> page();
   std::vector<std::string> body(std::size_t rows);
   std::vector<std::string> hint() const;
   std::vector<std::string> notes(std::size_t most) const;
@@ -109,28 +104,6 @@ class Stepper : public SteppingSession {
   std::string prompt_label() const;
   std::string answer_label() const;
   void add_prompt(Frame& frame) const;
-
-  // The inputs of a page.
-  struct PageKey {
-    std::shared_ptr<const LoadedLesson> lesson;
-    std::size_t at = 0, columns = 0, rows = 0;
-    int digits = 0;
-    Picture picture = Picture::heatmap;
-    View shows = View::step;
-    bool code = false;
-    bool question = false;
-    bool opens = false;           // the lesson's title comes first
-    std::string last_reply = {};  // a long message, or the reply to a wrong answer
-    std::size_t answered = 0;
-    bool operator==(const PageKey&) const = default;
-  };
-  struct CachedPage {
-    PageKey of;
-    std::vector<std::string> lines;
-  };
-  PageKey wanted() const;
-  const std::vector<std::string>& page(const PageKey& of);
-  std::string text_of(const PageKey& of);
 
   WindowSize window_;
   View view_ = View::step;
@@ -141,9 +114,8 @@ class Stepper : public SteppingSession {
   std::string message_;
   std::size_t scroll_ = 0;
   std::size_t scroll_before_cell_ = 0, scroll_before_help_ = 0;  // scroll positions to return to
-  View before_ = View::step;      // the view below the help or a message
-  std::size_t shown_rows_ = 0;    // lines above the messages
-  std::deque<CachedPage> pages_;  // most recently used first
+  View before_ = View::step;    // the view below the help or a message
+  std::size_t shown_rows_ = 0;  // lines above the messages
 };
 
 struct StatusLine {

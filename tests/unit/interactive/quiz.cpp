@@ -144,13 +144,11 @@ TEST_CASE("a question names its cell in words, and the first says how to answer"
   const Walkthrough walk = walkthrough(lesson, {0, 0}, {});
   Quiz quiz(0);
   REQUIRE(quiz.ask(walk));
-  MatrixCache matrix_cache;
-  const std::string question = quiz.question(walk, {.rows = 30, .columns = 80}, matrix_cache);
+  const std::string question = quiz.question(walk, {.rows = 30, .columns = 80});
   CHECK(question.find("what is row 3 (the), column 3 (the) of S, head ") != std::string::npos);
   CHECK(question.find("A quiz: ") != std::string::npos);
   quiz.answer(walk, "77");
-  CHECK(quiz.question(walk, {.rows = 30, .columns = 80}, matrix_cache).find("A quiz") ==
-        std::string::npos);
+  CHECK(quiz.question(walk, {.rows = 30, .columns = 80}).find("A quiz") == std::string::npos);
 }
 
 TEST_CASE("a product of hundreds of terms is nothing to ask for") {
@@ -232,10 +230,9 @@ TEST_CASE("a question shows every number that is needed, in a narrow window, too
   const Walkthrough walk = walkthrough(lesson, {0, 0}, {});
   Quiz quiz(0);
   REQUIRE(quiz.ask(walk));
-  MatrixCache matrix_cache;
-  const std::string narrow = quiz.question(walk, {.rows = 20, .columns = 40}, matrix_cache);
+  const std::string narrow = quiz.question(walk, {.rows = 20, .columns = 40});
   CHECK(narrow.find("A[1,7] = 17.5") != std::string::npos);
-  const std::string wide = quiz.question(walk, {.rows = 20, .columns = 80}, matrix_cache);
+  const std::string wide = quiz.question(walk, {.rows = 20, .columns = 80});
   CHECK(wide.find("A[1,7]") == std::string::npos);
   CHECK(wide.find("17.5") != std::string::npos);
 }
