@@ -105,8 +105,10 @@ void run_plain(Walkthrough walk, std::optional<Quiz> quiz, const std::string& op
     print(stepper.prompt());
     flush_output();
     const auto line = read_line();
+    const std::size_t before = stepper.walk().at;
     if (!line || !seen) print(line ? sanitise(*line) + "\n" : "\n");
     print(line ? stepper.answer(*line) : stepper.end());
+    if (stepper.walk().at != before) write_bookmark(stepper.walk());  // Ctrl-C may end it
   }
   finish(stepper, options);
 }
@@ -120,10 +122,12 @@ void run_full_screen(Walkthrough walk, std::optional<Quiz> quiz, const std::stri
       const WindowSize size = screen.size();
       if (size != window) stepper.resize(window = size);
       screen.draw(stepper.frame());
+      const std::size_t before = stepper.walk().at;
       // Keys that arrive faster than frames are all pressed before the next frame.
       for (auto key = screen.wait(); key && !stepper.is_over(); key = screen.next()) {
         stepper.press(*key);
       }
+      if (stepper.walk().at != before) write_bookmark(stepper.walk());
     }
   }
   if (stepper.quiz()) print(stepper.quiz()->summary(stepper.walk(), window.columns));

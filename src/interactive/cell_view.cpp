@@ -271,7 +271,11 @@ std::vector<std::string> cell_view(const Walkthrough& walk, const CellReference&
 
 std::vector<std::string> operands_view(const Walkthrough& walk, const CellReference& cell,
                                        WindowSize window) {
-  const std::vector<MarkedMatrix> used = used_by(walk.trace(), cell);
+  std::vector<MarkedMatrix> used = used_by(walk.trace(), cell);
+  const std::vector<std::string>& of = walk.step().of;
+  if (used.empty() && !of.empty())  // a hidden cell: no operand would give the answer away
+    used.push_back(
+        {.name = of.front(), .matrix = cell.matrix % walk.trace().at(of.front()).matrices()});
   std::vector<MarkedMatrix> unmarked = used;
   for (MarkedMatrix& operand : unmarked) operand.marked.clear();
   prepare(walk, unmarked);

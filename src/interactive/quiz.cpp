@@ -123,8 +123,8 @@ std::string mistake_text(const std::vector<Diagnosis>& mistakes, bool sure) {
 
 }  // namespace
 
-std::optional<CellReference> question_cell(const Trace& trace, const Step& step,
-                                           std::uint32_t seed) {
+std::optional<CellReference> question_cell(const Trace& trace, const Step& step, std::uint32_t seed,
+                                           std::optional<std::size_t> head) {
   const Tensor& tensor = step.output;
   if (tensor.values.empty()) return {};
   const bool is_mask = hides_some(trace, step);
@@ -136,7 +136,7 @@ std::optional<CellReference> question_cell(const Trace& trace, const Step& step,
   while (std::gcd(stride, count) != 1) ++stride;
   for (std::size_t n = 0; n < std::min(count, max_tries); ++n) {
     const std::size_t i = (start + n * stride) % count;
-    const CellReference cell = cell_at(step.name, tensor, i);
+    const CellReference cell = in_head(cell_at(step.name, tensor, i), trace, head);
     if (is_good_question(trace, step, cell, is_mask)) return cell;
   }
   return {};
@@ -155,7 +155,7 @@ std::optional<std::string> lesson_about(const Operation& operation, const Lesson
 bool Quiz::ask(const Walkthrough& walk) {
   const Step& step = walk.step();
   if (contains(results_, step.name, &Result::step)) return false;
-  cell_ = question_cell(walk.trace(), step, seed_);
+  cell_ = question_cell(walk.trace(), step, seed_, walk.style.head);
   if (!cell_) return false;
   tries_ = 0;
   last_reply_.clear();
@@ -247,8 +247,10 @@ QuizReply Quiz::missed(const Walkthrough& walk, std::string_view written, const 
         lines.size() > 2   ? fmt::format("= {}\n= {}", lines[0], lines[1])
         : lines.size() > 1 ? "= " + lines[0]
         : hides_some(walk.trace(), walk.step())
-            ? fmt::format("({}): may this query see this key? If so, its score stays.",
-                          title_of(walk.now->lesson, walk.step().number))
+            ? fmt::format(
+                  "({}): may this query see this key? If so, its score stays; "
+                  "else it becomes -inf.",
+                  title_of(walk.now->lesson, walk.step().number))
             : fmt::format("({}): which cell of {} is copied here?",
                           title_of(walk.now->lesson, walk.step().number), walk.step().of.front());
     return {fmt::format("Not {}.{}\nOnce more: {} {}", written, why, worked.cell, how)};

@@ -68,10 +68,10 @@ class Quiz {
 };
 
 /// Returns a cell worth asking for: computed from few cells, and not 0 or 1. Of a mask's step it is
-/// one that is hidden or kept, of joined heads one that is copied. Deterministic for a seed.
-/// Nothing if the step has no such cell.
-std::optional<CellReference> question_cell(const Trace& trace, const Step& step,
-                                           std::uint32_t seed);
+/// one that is hidden or kept, of joined heads one that is copied. With `head`, from 0, it is of
+/// that head alone. Deterministic for a seed. Nothing if the step has no such cell.
+std::optional<CellReference> question_cell(const Trace& trace, const Step& step, std::uint32_t seed,
+                                           std::optional<std::size_t> head = {});
 
 /// Returns the built-in lesson that explains an operation; nothing if there is no other one.
 std::optional<std::string> lesson_about(const Operation& operation, const Lesson& lesson);

@@ -127,6 +127,16 @@ TEST_CASE("of a mask it is asked what is hidden and what is kept, of its weights
   CHECK(hidden < 40);
 }
 
+TEST_CASE("where one head is shown, the question is about that head") {
+  const LoadedLesson heads = loaded(
+      "[[given]]\nname = \"X\"\nvalue = [[2, 3], [4, 5]]\n"
+      "[[given]]\nname = \"W\"\nvalue = [[[2, 3], [5, 7]], [[3, 5], [7, 2]]]\n"
+      "[[step]]\nname = \"Q\"\nop = \"project\"\nof = [\"X\", \"W\"]\n");
+  for (std::uint32_t seed = 0; seed < 10; ++seed) {
+    CHECK(question_cell(heads.trace, heads.trace.steps[0], seed, 1)->matrix == 1);
+  }
+}
+
 TEST_CASE("joined heads are asked for, split ones are not") {
   const LoadedLesson heads = loaded(
       "[[given]]\nname = \"X\"\nvalue = [[2, 3, 4, 5]]\n"
