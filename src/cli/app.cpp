@@ -55,9 +55,8 @@ std::string in_our_words(const CLI::ParseError& error) {
   const std::string what = error.what();
   const std::string line = what.substr(0, what.find('\n'));
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) == nullptr) return line;
-  const bool is_missing = line.ends_with(" missing");
   return line.substr(0, line.find_first_of(": ")) +
-         (is_missing ? " needs a value" : " takes one value and is written once");
+         (line.ends_with(" missing") ? " needs a value" : " takes one value and is written once");
 }
 
 /// The message for a usage error, in one line: what to write instead, and where to find help.

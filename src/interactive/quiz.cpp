@@ -247,10 +247,8 @@ QuizReply Quiz::missed(const Walkthrough& walk, std::string_view written, const 
         lines.size() > 2   ? fmt::format("= {}\n= {}", lines[0], lines[1])
         : lines.size() > 1 ? "= " + lines[0]
         : hides_some(walk.trace(), walk.step())
-            ? fmt::format(
-                  "({}): may this query see this key? If so, its score stays; "
-                  "else it becomes -inf.",
-                  title_of(walk.now->lesson, walk.step().number))
+            ? fmt::format("({}): may this query see this key? If so, its score stays.",
+                          title_of(walk.now->lesson, walk.step().number))
             : fmt::format("({}): which cell of {} is copied here?",
                           title_of(walk.now->lesson, walk.step().number), walk.step().of.front());
     return {fmt::format("Not {}.{}\nOnce more: {} {}", written, why, worked.cell, how)};

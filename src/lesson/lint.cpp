@@ -132,10 +132,8 @@ std::vector<Fault> lint(const ParsedLesson& reading) {
                         Fault::Kind::advice});
     }
   }
-  if (whole) {
-    lint_titles(lesson, faults);
-    lint_tokens(lesson.recipe.tokens, evaluation.trace, faults);
-  }
+  if (whole) lint_titles(lesson, faults);
+  if (whole) lint_tokens(lesson.recipe.tokens, evaluation.trace, faults);
   for (const Expectation& expectation : lesson.expectations) {
     if (!evaluation.trace.find(expectation.of)) continue;  // its step's own fault is reported
     const std::string wrong = disagreement(expectation, evaluation.trace);
