@@ -7,39 +7,70 @@ const mapOver = ({ map: { boxes, layer, layers } }) => {
   const sections = [...document.querySelectorAll("main section")];
   const titleOf = (section) => section.querySelector(".name").textContent;
   const alike = layers > 1 ? ` (${layer} stands for each of ${layers} layers)` : "";
-  let tops = [];  // of the bands
-  const [high, low, apart] = [32, 26, 18];  // a row with its gap, a box, the gap between columns
+  let columns = [];  // {boxes, x, wide, bottom, lines: the height of each box's line}
+  const [high, low, lane] = [32, 26, 6];  // a row, a box, the distance of lines
 
   const widthOf = ({ name, shape }) => 10 + Math.max(6.7 * name.length, 5.5 * shape.length);
 
-  // Boxes in columns, and columns in bands that are at most so wide. Returns {width, height}.
-  function layOut(most) {
-    let [x, top, height, band, width] = [0, 0, 0, 0, 0];
-    const columns = [];
-    tops = [0];
-    for (const box of boxes) (columns[box.column] ??= []).push(box);
-    for (const column of columns) {
-      const wide = Math.max(...column.map(widthOf));
-      if (x > 0 && x + wide > most) {
-        [x, top, height, band] = [12, top + height, 0, band + 1];
-        tops.push(top);
-      }
-      column.forEach((box, i) => Object.assign(box, { x, y: top + i * high, wide, band }));
-      height = Math.max(height, column.length * high);
-      width = Math.max(width, x + wide);
-      x += wide + apart;
+  // Gives the boxes and lines of a column their heights. A line has a lane below the boxes that it
+  // passes. Returns the gap to the column before, in which no line is too steep to follow.
+  function settle(c, top) {
+    const [{ lines = new Map() }, column] = [columns[c - 1] ?? {}, columns[c]];
+    column.lines = new Map();
+    column.bottom = top + column.boxes.length * high;
+    column.boxes.forEach((box, i) => { box.y = top + i * high; });
+    for (const box of column.boxes) if (box.last > c) column.lines.set(box, box.y + low / 2);
+    for (const [box, height] of lines) {
+      if (box.last === c) continue;
+      column.lines.set(box, Math.max(column.bottom, height));
+      column.bottom = column.lines.get(box) + lane;
     }
-    return { width, height: top + height };
+    const steps = column.boxes.flatMap(({ from, y }) => from.map((i) =>
+      Math.abs(y + low / 2 - lines.get(boxes[i]))));
+    return c === 0 ? 0 : Math.max(18, 10 + Math.max(0, ...steps) / 2.5);
   }
 
-  // To another band an arrow runs between the bands, and down at the left edge.
+  // Boxes in columns, and columns in bands that are at most so wide. Returns the height.
+  function layOut(most, margin) {
+    let [x, top, bottom] = [0, 0, 0];
+    columns = [];
+    for (const box of boxes) {
+      (columns[box.column] ??= { boxes: [] }).boxes.push(box);
+      for (const i of box.from) boxes[i].last = Math.max(boxes[i].last ?? 0, box.column);
+    }
+    columns.forEach((column, c) => {
+      const wide = Math.max(...column.boxes.map(widthOf));
+      let gap = settle(c, top);
+      if (x > 0 && x + gap + wide + margin > most) {
+        [x, top, gap] = [margin, bottom + lane * columns[c - 1].lines.size, 0];
+        settle(c, top);
+      }
+      column.boxes.forEach((box) => Object.assign(box, { x: x + gap, wide }));
+      Object.assign(column, { x: x + gap, wide });
+      bottom = Math.max(bottom, column.bottom);
+      x += gap + wide;
+    });
+    return bottom;
+  }
+
+  // From column to column a line is straight. To another band it runs along the edges and between the
+  // bands, in a lane of its own.
   function arrowTo(box, from) {
-    const [x, y] = [box.x - 1, box.y + low / 2];
-    const [left, start] = [from.x + from.wide, from.y + low / 2];
-    const shaft = from.band === box.band
-      ? `M${left} ${start}C${left + apart} ${start} ${x - apart} ${y} ${x} ${y}`
-      : `M${left} ${start}h8V${tops[from.band + 1] - 3}${from.band + 1 < box.band
-        ? `H1V${tops[box.band] - 3}` : ""}H${x - 10}V${y}H${x}`;
+    const ends = [...columns[box.column - 1].lines.keys()].filter((each) =>
+      box.from.includes(boxes.indexOf(each)));
+    const end = box.y + (low * (ends.indexOf(from) + 1)) / (ends.length + 1);
+    let shaft = `M${from.x + from.wide} ${from.y + low / 2}`;
+    for (let c = from.column; c < box.column; ++c) {
+      const [{ x, wide, lines, boxes: [above] }, next] = [columns[c], columns[c + 1]];
+      const [right, left] = [x + wide, next.x];
+      const y = c + 1 < box.column ? next.lines.get(from) : end;
+      const place = lane * [...lines.keys()].indexOf(from);
+      shaft += next.boxes[0].y === above.y
+        ? `L${left - 7} ${y}H${left}`
+        : `H${right + lane * lines.size - place}V${next.boxes[0].y - 3 - place}H${left - 8 - place}V${
+          y}H${left}`;
+      if (c + 1 < box.column) shaft += `H${left + next.wide}`;
+    }
     return draw("path", { d: `${shaft}m-5 -3l5 3l-5 3` });
   }
 
@@ -55,10 +86,15 @@ const mapOver = ({ map: { boxes, layer, layers } }) => {
   }
 
   function write() {
-    const { width, height } = layOut(place.clientWidth - 12);
+    const most = place.clientWidth - 12;
+    let height = layOut(most, 0);
+    if (columns.at(-1).boxes[0].y > 0) {  // in several bands: with room for lines at their edges
+      height = layOut(most, 8 + lane * Math.max(...columns.map(({ lines }) => lines.size)));
+    }
+    const width = Math.max(...columns.map(({ x, wide, lines }) => x + wide + lane * lines.size)) + 12;
     const arrows = boxes.flatMap((box) => box.from.map((from) => arrowTo(box, boxes[from])));
-    place.replaceChildren(draw("svg", { viewBox: `-2 -2 ${width + 12} ${height}`, width: width + 12,
-      height }, ...arrows, ...boxes.map(boxPicture)));
+    place.replaceChildren(draw("svg", { viewBox: `-2 -2 ${width} ${height}`, width, height },
+      ...arrows, ...boxes.map(boxPicture)));
     mark();
   }
 

@@ -83,6 +83,42 @@ return [...document.querySelectorAll("#map a")].find(
   (box) => box.querySelector("text").textContent === arguments[0]);
 """
 
+# Where a line of the map passes behind a box, and where lines from two boxes run along each other.
+LANES = """
+const map = document.getElementById("map");
+const boxes = [...map.querySelectorAll("rect")].map((each) => each.getBBox());
+const names = [...map.querySelectorAll("a")].map((each) => each.querySelector("text").textContent);
+const isIn = ({x, y, width, height}, at, edge) =>
+  at.x > x + edge && at.x < x + width - edge && at.y > y && at.y < y + height;
+const faults = new Set();
+const seen = new Map();  // by pixel: points of lines, each with the step to it and its line's origin
+for (const path of map.querySelectorAll("path")) {
+  const length = path.getTotalLength() - 16;  // without the arrow's head
+  const points = [...Array(Math.floor(length)).keys()].map((at) => path.getPointAtLength(at));
+  const from = names[boxes.findIndex((box) => isIn(box, points[0], -1))];
+  boxes.forEach((box, i) => {
+    if (points.some((at) => isIn(box, at, 1))) faults.add(`${from} behind ${names[i]}`);
+  });
+  const along = new Map();
+  const steps = points.slice(1).map((at, i) => [at, at.x - points[i].x, at.y - points[i].y, from]);
+  for (const [at, dx, dy] of steps) {
+    for (const [x, y] of [-1, 0, 1].flatMap((x) => [-1, 0, 1].map((y) => [x, y]))) {
+      const there = seen.get(`${Math.round(at.x) + x} ${Math.round(at.y) + y}`) ?? [];
+      for (const [other, ex, ey, name] of there) {
+        if (name !== from && Math.hypot(other.x - at.x, other.y - at.y) < 1.2 &&
+            Math.abs(dx * ey - dy * ex) < 0.05) along.set(name, (along.get(name) ?? new Set()).add(at));
+      }
+    }
+  }
+  for (const [name, places] of along) if (places.size > 8) faults.add(`${from} along ${name}`);
+  for (const step of steps) {
+    const key = `${Math.round(step[0].x)} ${Math.round(step[0].y)}`;
+    seen.set(key, [...seen.get(key) ?? [], step]);
+  }
+}
+return [...faults];
+"""
+
 TURNED = """
 title = "A token is a column"
 convention = "columns"
@@ -282,6 +318,15 @@ class Operands(report.Report):
         self.browser.wait(0.2)
         self.expect("after scrolling", self.browser.run(MAP)["here"], ["scaled_scores"])
 
+    def each_line_of_the_map_can_be_followed(self):
+        for width in (1280, 390):
+            self.browser.look(width)
+            for lesson in report.LESSONS:
+                self.open(self.write(lesson))
+                self.browser.run("document.getElementById('map').open = true")
+                self.browser.wait(0.1)
+                self.expect(f"{lesson.stem} at {width}", self.browser.run(LANES), [])
+
     def the_map_folds_on_a_phone(self):
         self.browser.look(390, 844)
         self.open(self.write("two-heads"))
@@ -330,6 +375,7 @@ TESTS = [
     Operands.queries_and_keys_are_arrows,
     Operands.what_is_changed_is_changed_beside_its_results,
     Operands.the_map_says_where_one_is,
+    Operands.each_line_of_the_map_can_be_followed,
     Operands.the_map_folds_on_a_phone,
     Operands.one_layer_stands_for_those_built_alike,
     Operands.nothing_but_matrices_scrolls_sideways_on_a_phone,
