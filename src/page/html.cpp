@@ -96,8 +96,6 @@ std::string words_html(std::string_view text) {
 constexpr std::size_t widest_common_label = 14;
 constexpr std::size_t max_html_label = 80;
 
-using PassageKind = Passage::Kind;
-
 // Words in which d_k, W_Q and the like have subscripts; the underscore stays in the text, unseen.
 std::string words_with_subscripts(std::string_view text) {
   static constexpr std::string_view subscripts[] = {"k", "v", "ff", "model", "Q", "K", "V", "O"};
@@ -114,23 +112,6 @@ std::string words_with_subscripts(std::string_view text) {
                       : std::string(word);
   }
   return html;
-}
-
-// The passage after its opening tags.
-std::string opened(const Passage& passage) {
-  const std::string text = passage.as_written();
-  if (passage.kind == PassageKind::code) return "<pre><code>" + html_escaped(text);
-  return fmt::format("<{} dir=\"auto\">{}", passage.kind == PassageKind::item ? "li" : "p",
-                     words_with_subscripts(with_minus_signs(text)));
-}
-
-std::string_view closing(PassageKind kind) {
-  switch (kind) {
-    case PassageKind::paragraph: return "</p>\n";
-    case PassageKind::item: return "</li></ul>\n";
-    case PassageKind::code: return "</code></pre>\n";
-  }
-  return {};
 }
 
 // W_Q is W with subscript Q, Kᵀ has a superscript; the shape is below.
@@ -179,20 +160,23 @@ std::string html_label(std::string_view label, std::string_view attributes) {
 }
 
 std::string html_prose(const std::vector<Passage>& passages) {
+  constexpr std::string_view end_of_list = "</ul>\n";
   std::string text;
-  const Passage* before = nullptr;
   for (const Passage& passage : passages) {
-    const bool goes_on = before && !passage.apart && before->kind == PassageKind::item;
-    if (goes_on && passage.kind == PassageKind::item) {
-      text += "</li>\n";
-    } else {
-      text.append(before ? closing(before->kind) : "");
-      if (passage.kind == PassageKind::item) text += "<ul>";
+    if (passage.kind == Passage::Kind::code) {
+      text += fmt::format("<pre><code>{}</code></pre>\n", html_escaped(passage.as_written()));
+      continue;
     }
-    text += opened(passage);
-    before = &passage;
+    const std::string html = words_with_subscripts(with_minus_signs(passage.as_written()));
+    if (passage.kind == Passage::Kind::paragraph) {
+      text += fmt::format("<p dir=\"auto\">{}</p>\n", html);
+      continue;
+    }
+    const bool goes_on = !passage.apart && text.ends_with(end_of_list);
+    if (goes_on) text.resize(text.size() - end_of_list.size());
+    text += fmt::format("{}<li dir=\"auto\">{}</li>{}", goes_on ? "\n" : "<ul>", html, end_of_list);
   }
-  return text.append(before ? closing(before->kind) : "");
+  return text;
 }
 
 std::string json_for_html(std::string_view json) {

@@ -15,17 +15,13 @@ const followingOver = (data, { valueOf, worthOf }) => {
   function work(t) {
     const tensor = data.tensors[t];
     const [matrices, rows, columns] = tensor.shape;
-    let at = 0;
-    for (let matrix = 0; matrix < matrices; ++matrix) {
-      for (let row = 0; row < rows; ++row) {
-        for (let column = 0; column < columns; ++column, ++at) {
-          const value = worthOf({ tensor: t, matrix, row, column });
-          const was = own[t][at];
-          if (!Number.isFinite(value) && !Object.is(value, was)) return false;
-          if (!Number.isFinite(was) && !Object.is(value, was)) return false;
-          tensor.values[at] = value;
-        }
-      }
+    for (let at = 0; at < matrices * rows * columns; ++at) {
+      const [line, column] = [Math.floor(at / columns), at % columns];
+      const [matrix, row] = [Math.floor(line / rows), line % rows];
+      const value = worthOf({ tensor: t, matrix, row, column });
+      const was = own[t][at];
+      if (!Number.isFinite(value + was) && !Object.is(value, was)) return false;
+      tensor.values[at] = value;
     }
     return true;
   }

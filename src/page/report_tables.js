@@ -10,52 +10,36 @@ const draw = makerIn("2000/svg");
 
 // Which cell of the data an element of the page shows, and the other way round.
 const tablesOver = (data) => {
-  // Where a large matrix has lost its middle, a mark stands between the shown rows or columns.
-  const gapIn = (shown) => shown.findIndex((index, i) => i > 0 && index !== shown[i - 1] + 1);
-  const pastGap = (place, gap) => (gap > 0 && place >= gap ? place + 1 : place);
-  const beforeGap = (place, gap) => (gap > 0 && place > gap ? place - 1 : place);
-
-  const linesOf = (tensor) => (tensor.turned ? [tensor.columns, tensor.rows]
-    : [tensor.rows, tensor.columns]);
-
-  // "tensor/matrix" or "tensor/matrix/row" → table.
-  const tables = new Map();
+  const tables = new Map();  // "tensor/matrix" or "tensor/matrix/row" → table
+  const elements = new Map();  // "tensor/matrix/row/column" → element
+  const cells = new Map();  // element → cell
   for (const table of document.querySelectorAll("main table[data-tensor]")) {
-    const { tensor, matrix, row } = table.dataset;
-    tables.set([tensor, matrix, row].filter((part) => part !== undefined).join("/"), table);
+    const [t, matrix, ...only] = ["tensor", "matrix", "row"].filter((part) => part in table.dataset)
+      .map((part) => Number(table.dataset[part]));
+    tables.set([t, matrix, ...only].join("/"), table);
+    const { turned, rows, columns } = data.tensors[t];
+    const down = only.length > 0 ? only : turned ? columns : rows;
+    const across = turned ? rows : columns;
+    [...table.tBodies[0].querySelectorAll("tr:not(.gap)")].forEach((line, i) => {
+      [...line.querySelectorAll("td:not(.gap)")].forEach((element, j) => {
+        const [row, column] = turned ? [across[j], down[i]] : [down[i], across[j]];
+        cells.set(element, { tensor: t, matrix, row, column });
+        elements.set([t, matrix, row, column].join("/"), element);
+      });
+    });
   }
+  const cellOf = (element) => cells.get(element);
 
   function tableOf(cell) {
     const key = `${cell.tensor}/${cell.matrix}`;
     return tables.get(key) ?? tables.get(`${key}/${cell.row}`);
   }
 
-  // The element of a cell; none where it is not shown.
-  function elementOf(cell, table = tableOf(cell)) {
-    if (!table) return undefined;
-    const tensor = data.tensors[cell.tensor];
-    const [rows, columns] = linesOf(tensor);
-    const [i, j] = tensor.turned ? [cell.column, cell.row] : [cell.row, cell.column];
-    const row = table.dataset.row === undefined ? rows.indexOf(i) : 0;
-    const column = columns.indexOf(j);
-    if (row < 0 || column < 0) return undefined;
-    const rowGap = table.dataset.row === undefined ? gapIn(rows) : -1;
-    return table.tBodies[0].rows[pastGap(row, rowGap)].cells[pastGap(column, gapIn(columns)) + 1];
-  }
-
-  function cellOf(element) {
-    const table = element.closest("table[data-tensor]");
-    if (!table || element.tagName !== "TD" || element.classList.contains("gap")) return undefined;
-    if (!table.tBodies[0].contains(element)) return undefined;
-    const index = Number(table.dataset.tensor);
-    const tensor = data.tensors[index];
-    const [rows, columns] = linesOf(tensor);
-    const j = columns[beforeGap(element.cellIndex - 1, gapIn(columns))];
-    const i = table.dataset.row === undefined
-      ? rows[beforeGap(element.parentElement.sectionRowIndex, gapIn(rows))]
-      : Number(table.dataset.row);
-    const [row, column] = tensor.turned ? [j, i] : [i, j];
-    return { tensor: index, matrix: Number(table.dataset.matrix), row, column };
+  // The element of a cell, also in a copy of its table; none where it is not shown.
+  function elementOf({ tensor, matrix, row, column }, copy) {
+    const element = elements.get([tensor, matrix, row, column].join("/"));
+    return copy && element
+      ? copy.tBodies[0].rows[element.parentElement.sectionRowIndex].cells[element.cellIndex] : element;
   }
 
   // The label of a cell's row or column, as the page shows it.
@@ -63,9 +47,8 @@ const tablesOver = (data) => {
     const element = elementOf(cell);
     if (!element) return String(cell[axis] + 1);
     const down = (axis === "row") !== data.tensors[cell.tensor].turned;
-    const label = down ? element.parentElement.cells[0]
-      : element.closest("table").tHead.rows[0].cells[element.cellIndex];
-    return label.textContent;
+    return (down ? element.parentElement.cells[0]
+      : element.closest("table").tHead.rows[0].cells[element.cellIndex]).textContent;
   }
 
   // A table for the eye alone: nothing in it can be focused or changed.
