@@ -3,6 +3,7 @@ const text = (x, y, words, attributes = {}) => draw("text", { x, y, ...attribute
 
 const picturesOver = (data, { placesOf, valueOf, worthOf, numbers }, { cellOf, labelOf }) => {
   const mostArrows = 12;
+  const mostLetters = 40;  // of words on one line
 
   // [row operand, column operand] of a result whose every cell is a row of two numbers times another
   // such row: places in each, by which the other rows are found. Nothing for other results.
@@ -18,41 +19,49 @@ const picturesOver = (data, { placesOf, valueOf, worthOf, numbers }, { cellOf, l
     return pairs[0] && pairs[1] && pairs[0] !== pairs[1] ? pairs.map(([place]) => place) : [];
   }
 
-  // The rows of a place's matrix; equal ones are one arrow.
-  function arrowsOf(place) {
+  // The rows of both places' matrices; equal ones are one arrow.
+  function arrowsOf(places) {
     const arrows = new Map();
-    for (let row = 0; row < data.tensors[place.tensor].shape[1]; ++row) {
-      const [x, y] = [0, 1].map((column) => valueOf({ ...place, row, column }));
-      const arrow = arrows.get(`${x} ${y}`) ?? { x, y, rows: [], words: new Set() };
-      arrows.set(`${x} ${y}`, arrow);
-      arrow.rows.push(row);
-      arrow.words.add(labelOf({ ...place, row, column: 0 }, "row"));
+    for (const place of places) {
+      const { name, shape } = data.tensors[place.tensor];
+      for (let row = 0; row < shape[1]; ++row) {
+        const [x, y] = [0, 1].map((column) => valueOf({ ...place, row, column }));
+        const arrow = arrows.get(`${x} ${y}`) ?? { x, y, rows: new Map(), words: new Map() };
+        arrows.set(`${x} ${y}`, arrow);
+        arrow.rows.set(place, [...arrow.rows.get(place) ?? [], row]);
+        const words = arrow.words.get(name) ?? new Set();
+        arrow.words.set(name, words.add(labelOf({ ...place, row, column: 0 }, "row")));
+      }
     }
     return [...arrows.values()];
   }
 
   // An arrow from the middle, along its own axis and then turned; its words beside the tip, or below
   // the words of others.
-  function arrowPicture({ x, y, rows, words }, kinds, unit, name, taken) {
+  function arrowPicture({ x, y, rows, words }, places, unit, taken) {
     const length = Math.hypot(x, y) * unit;
     const angle = (-Math.atan2(y, x) * 180) / Math.PI;
     const shaft = `M0 0H${length.toFixed(1)}${length > 0 ? "m-7 -4l7 4l-7 4" : ""}`;
     const [right, down] = [x * unit, -y * unit];  // of the middle: the tip
-    const isRow = kinds[0] === "row";  // its words are above or right, those of columns on the other side
-    const all = `${name}: ${[...words].join(", ")}`;
-    const wide = 6 * all.length;
+    const isRow = rows.has(places[0]);  // its words are above or right, those of columns on the other side
+    const names = [...words].map(([name, labels]) => `${name}: ${[...labels].join(", ")}`);
+    const all = names.join(" = ");
     const flat = Math.abs(x) > Math.abs(y);
-    const most = Math.max(0, 128 - wide / 2);  // words stay inside the picture
-    const wish = right + (flat ? 0 : (isRow ? 1 : -1) * (7 + wide / 2));
-    const middle = Math.max(-most, Math.min(wish, most));
-    let low = down + (flat ? (isRow ? -7 : 16) : 4);
-    while (taken.some((each) => Math.abs(each.low - low) < 11 &&
-      Math.abs(each.middle - middle) < (each.wide + wide) / 2)) low += 11;
-    taken.push({ middle, low, wide });
-    const label = text(middle, low, all, { "text-anchor": "middle" });
-    const places = kinds.map((kind) => [`data-${kind}`, rows.join(" ")]);
-    return draw("g", { class: kinds[0], ...Object.fromEntries(places) },
-      draw("path", { d: shaft, transform: `rotate(${angle.toFixed(1)})` }), label);
+    const labels = (all.length > mostLetters ? names : [all]).map((line) => {
+      const wide = 6 * line.length;
+      const most = Math.max(0, 128 - wide / 2);  // words stay inside the picture
+      const wish = right + (flat ? 0 : (isRow ? 1 : -1) * (7 + wide / 2));
+      const middle = Math.max(-most, Math.min(wish, most));
+      let low = down + (flat ? (isRow ? -7 : 16) : 4);
+      while (taken.some((each) => Math.abs(each.low - low) < 11 &&
+        Math.abs(each.middle - middle) < (each.wide + wide) / 2)) low += 11;
+      taken.push({ middle, low, wide });
+      return text(middle, low, line, { "text-anchor": "middle" });
+    });
+    const kinds = ["row", "column"].map((kind, k) => [`data-${kind}`, rows.get(places[k])])
+      .filter(([, of]) => of).map(([name, of]) => [name, of.join(" ")]);
+    return draw("g", { class: isRow ? "row" : "column", ...Object.fromEntries(kinds) },
+      draw("path", { d: shaft, transform: `rotate(${angle.toFixed(1)})` }), ...labels);
   }
 
   function planeOf(table) {
@@ -60,8 +69,9 @@ const picturesOver = (data, { placesOf, valueOf, worthOf, numbers }, { cellOf, l
     const places = cell ? factorsOf(cell) : [];
     if (places.length === 0) return undefined;
     const isOne = places[0].tensor === places[1].tensor;  // a matrix times its own transpose
-    const [rows, columns] = [arrowsOf(places[0]), isOne ? [] : arrowsOf(places[1])];
-    const all = [...rows, ...columns];
+    if (isOne) places[1] = places[0];
+    const all = arrowsOf([...new Set(places)])
+      .sort((a, b) => a.rows.has(places[0]) - b.rows.has(places[0]));  // the solid ones on top
     const reach = Math.max(...all.flatMap(({ x, y }) => [Math.abs(x), Math.abs(y)]));
     if (!Number.isFinite(reach) || !all.every(({ x, y }) => Number.isFinite(x + y))) return undefined;
     const unit = 84 / (reach || 1);
@@ -72,8 +82,7 @@ const picturesOver = (data, { placesOf, valueOf, worthOf, numbers }, { cellOf, l
       "aria-label": legend.join(", ") },
     draw("path", { class: "axis", d: "M-100 0H100M0 -100V100M84 -3V3M-3 -84H3" }),
     text(84, 14, numbers.brief(reach), { class: "tick" }),
-    ...columns.map((arrow) => arrowPicture(arrow, ["column"], unit, b, taken)),
-    ...rows.map((arrow) => arrowPicture(arrow, isOne ? ["row", "column"] : ["row"], unit, a, taken)),
+    ...all.map((arrow) => arrowPicture(arrow, places, unit, taken)),
     ...legend.map((line, k) => text(0, 124 + 16 * k, line,
       { class: "tick", "text-anchor": "middle" })));
   }

@@ -267,15 +267,18 @@ class Operands(report.Report):
         self.browser.look(1280)
         self.open(self.write("the-fat-cat"))
         arrows = dict(map(tuple, self.browser.run(ARROWS, "#step-6")))
-        self.expect("arrows", sorted(arrows), ["column K: cat", "column K: fat", "column K: sat", "column K: the",
-                                               "row Q: cat", "row Q: fat", "row Q: sat", "row Q: the"])
-        cat, sat = arrows["row Q: cat"], arrows["row Q: sat"]
+        self.expect("arrows", sorted(arrows), ["column K: sat", "column K: the", "row Q: cat = K: fat",
+                                               "row Q: fat", "row Q: sat", "row Q: the = K: cat"])
+        cat, sat = arrows["row Q: cat = K: fat"], arrows["row Q: sat"]
         self.expect("Q of cat and sat", (cat["angle"], sat["angle"], sat["length"] / cat["length"]),
                     (0, -90, 1.5))
         self.expect("K of sat is (−1, −1)", arrows["column K: sat"]["angle"], 135)
         self.choose("scores", 3, 2)
         lit = [name for name, arrow in self.browser.run(ARROWS, "#step-6") if arrow["lit"]]
-        self.expect("lit", sorted(lit), ["column K: fat", "row Q: cat"])
+        self.expect("lit: one arrow, of both", lit, ["row Q: cat = K: fat"])
+        self.choose("scores", 4, 4)
+        lit = [name for name, arrow in self.browser.run(ARROWS, "#step-6") if arrow["lit"]]
+        self.expect("lit: two", sorted(lit), ["column K: sat", "row Q: sat"])
         for step in (3, 7, 9, 10):  # a projection, a division, softmax, a mixture: no dot products
             self.expect(f"step {step}", self.browser.run(ARROWS, f"#step-{step}"), [])
 
