@@ -17,11 +17,12 @@ const changesOver = ({ data, arithmetic, tables, panel, writeLine }) => {
     const largest = Math.max(0, ...values.map(Math.abs).filter(Number.isFinite));
     for (const table of tables.all().filter((each) => Number(each.dataset.tensor) === t)) {
       for (const element of table.tBodies[0].querySelectorAll("td:not(.gap)")) {
-        const value = valueOf(tables.cellOf(element));
+        const at = tables.cellOf(element);
+        const value = valueOf(at);
         element.textContent = cellText(value, style);
-        const others = [...element.classList].filter((name) => !/^(x|[pn]\d)$/.test(name));
-        element.className = [shadeOf(value, largest), ...others].join(" ");
-        element.classList.toggle("other", changed.has(nameOf(tables.cellOf(element))));
+        element.className = element.className.replace(/\b(x|[pn]\d)\b/, shadeOf(value, largest));
+        element.classList.toggle("other", changed.has(nameOf(at)));
+        element.classList.toggle("moved", element.textContent !== cellText(ownOf(at), style));
       }
     }
   }

@@ -293,6 +293,10 @@ class Operands(report.Report):
         arrows = dict(map(tuple, self.browser.run(ARROWS, "#step-6")))
         self.expect("its arrow, thrice Q of cat",
                     arrows["column K: fat"]["length"] / arrows["row Q: cat"]["length"], 3)
+        moved = "return document.querySelectorAll(`#step-${arguments[0]} [data-tensor] td.moved`).length"
+        # W_K's own, K of "the" and "fat", whose X has a 2nd number, and their scores with "cat".
+        self.expect("cells that have moved: of Q, of W_K and K, of scores",
+                    [self.browser.run(moved, step) for step in (3, 4, 6)], [0, 1 + 2, 2])
         seen = self.browser.run(GROUP, self.choose("scores", 3, 2))
         self.expect("lit afterwards", seen["lit"], ["Q cat 1", "Q cat 2", "K fat 1", "K fat 2"])
 
