@@ -9,7 +9,7 @@
   const { besideResult, renew } = operandsOver(data, arithmetic, tables, planeOf);
   const panel = document.getElementById("panel");
   const said = document.getElementById("said");
-  const changes = changesOver({ data, arithmetic, tables, panel, writeLine });
+  const changes = changesOver({ data, arithmetic, tables, panel, writeLine, writeCommand });
 
   let lit = [];
   let shownCell;
@@ -26,24 +26,24 @@
     lit.push(element);
   }
 
-  // Names of cells stay on one line; it may break before the second factor of a product.
-  const unbroken = (line) => line.replace(/\[[^\]]*\]/g, (index) => index.replace(/ /g, "\u00a0"));
-
-  // The labels of a cell stand by themselves: their letters may run from the right.
-  function append(element, text) {
-    text.split(/(?<=[[,])([^,[\]]+)(?=[,\]])/).forEach((piece, i) => {
-      if (i % 2 === 0) return element.append(piece);
-      element.append(make("bdi", {}, piece));
-    });
+  // A piece that stays whole where it fits on a line. The labels of a cell stand by themselves: their
+  // letters may run from the right.
+  function whole(text) {
+    const pieces = text.split(/(?<=[[,])([^,[\]]+)(?=[,\]])/);
+    return make("span", { class: "whole" },
+      ...pieces.map((piece, i) => (i % 2 === 0 ? piece : make("bdi", {}, piece.replaceAll(" ", "\u00a0")))));
   }
 
+  // A line breaks before a sign and behind the dot of a product, but not in a power: e^(2 − 3).
   function writeLine({ sign, text }) {
-    const element = document.createElement("p");
-    `${sign}\u00a0${unbroken(text)}`.split("·").forEach((factor, i) => {
-      if (i > 0) element.append("·", document.createElement("wbr"));
-      append(element, factor);
-    });
-    return element;
+    const line = `${sign}\u00a0${text}`.replace(/(?<= [+−/]) /g, "\u00a0");
+    const pieces = line.split(/(?<!\^\([^()]*)(?:(?<=·)|( )(?=[+−/]\u00a0))/);
+    return make("p", {}, ...pieces.map((piece = "", i) => (i % 2 === 0 ? whole(piece) : piece)));
+  }
+
+  // A command breaks between its words.
+  function writeCommand(code, text) {
+    code.replaceChildren(...text.split(/(\s+)/).map((word, i) => (i % 2 === 0 ? whole(word) : word)));
   }
 
   // A small copy of an operand, so that one needn't look for it further up. Of a large one only the
@@ -55,15 +55,12 @@
       if (tableOf(place) === table) elementOf(place, copy)?.classList.add("lit");
     }
     const rows = [...copy.tBodies[0].rows];
-    const isLit = (element) => element.querySelector?.(".lit") ?? element.matches(".lit");
-    if (rows.length > most) {
-      for (const row of rows) if (!row.querySelector(".lit")) row.remove();
-    }
+    if (rows.length > most) rows.filter((row) => !row.querySelector(".lit")).forEach((row) => row.remove());
     const across = copy.tHead.rows[0].cells.length - 1;
     if (across > most) {
       const kept = [...copy.tBodies[0].rows].filter((row) => !row.classList.contains("gap"));
       for (let j = across; j > 0; --j) {
-        if (kept.some((row) => isLit(row.cells[j]))) continue;
+        if (kept.some((row) => row.cells[j].matches(".lit"))) continue;
         for (const row of [copy.tHead.rows[0], ...kept]) row.cells[j].remove();
       }
       for (const row of copy.querySelectorAll("tr.gap")) row.remove();
@@ -91,9 +88,7 @@
     const lines = was === undefined ? found : found.map(({ sign, text }) => ({ sign, text: text.replace("given", was) }));
     for (const place of places) light(elementOf(place), "lit");
     for (const beside of besideResult(tableOf(cell), places, cell)) light(beside, "lit");
-    const heading = panel.querySelector("h2");
-    heading.replaceChildren();
-    append(heading, unbroken(nameOf(cell)));
+    panel.querySelector("h2").replaceChildren(whole(nameOf(cell)));
     const [names, ...steps] = lines.length > 1 ? lines : [undefined, ...lines];
     panel.querySelector(".lines").replaceChildren(...steps.map(writeLine));
     panel.querySelector(".names").hidden = !names;
@@ -111,22 +106,16 @@
   function clear() {
     putOut();
     panel.classList.add("empty");
-    panel.querySelector("h2").replaceChildren();
-    panel.querySelector(".lines").replaceChildren();
     panel.querySelector(".sources").replaceChildren();
-    panel.querySelector(".change").hidden = true;
     said.textContent = "";
   }
 
-  const focused = () => {
-    const element = document.activeElement;
-    return element && cellOf(element) ? element : undefined;
-  };
+  const focused = () => (cellOf(document.activeElement) ? document.activeElement : undefined);
 
   document.addEventListener("pointerover", (event) => {
     const element = event.target.closest?.("td");
     if (event.pointerType === "touch" || panel.contains(event.target) || changes.isOn()) return;
-    if (element && cellOf(element)) {
+    if (cellOf(element)) {
       if (element !== shownCell) show(element, false);
     } else if (shownCell && shownCell !== focused()) {
       if (focused()) show(focused(), false); else clear();
@@ -143,7 +132,7 @@
   document.addEventListener("click", (event) => {
     if (event.target.closest?.("#panel .title button")) return clear();
     const element = event.target.closest?.("td");
-    if (!element || panel.contains(element) || !cellOf(element)) return;
+    if (!cellOf(element)) return;
     if (element === document.activeElement) show(element, true); else goTo(element);
   });
 
@@ -152,26 +141,19 @@
     if (event.target.closest("nav")) clear();  // which the panel would hide
   });
 
-  const numbersOf = (row) => [...row.cells].filter((cell) => cellOf(cell));
-
   // Where a key leads from a cell.
   function next(element, event) {
     const rows = [...element.closest("tbody").rows].filter((row) => !row.classList.contains("gap"));
+    const lines = rows.map((row) => [...row.cells].filter(cellOf));
     const i = rows.indexOf(element.parentElement);
-    const across = numbersOf(rows[i]);
-    const j = across.indexOf(element);
-    const at = (row, column) => {
-      const line = rows[row] && numbersOf(rows[row]);
-      return line && line[column];
-    };
-    const last = across.length - 1;
+    const j = lines[i].indexOf(element);
     switch (event.key) {
-      case "ArrowLeft": return at(i, j - 1);
-      case "ArrowRight": return at(i, j + 1);
-      case "ArrowUp": return at(i - 1, j);
-      case "ArrowDown": return at(i + 1, j);
-      case "Home": return event.ctrlKey ? at(0, 0) : at(i, 0);
-      case "End": return event.ctrlKey ? at(rows.length - 1, last) : at(i, last);
+      case "ArrowLeft": return lines[i][j - 1];
+      case "ArrowRight": return lines[i][j + 1];
+      case "ArrowUp": return lines[i - 1]?.[j];
+      case "ArrowDown": return lines[i + 1]?.[j];
+      case "Home": return lines[event.ctrlKey ? 0 : i][0];
+      case "End": return lines.at(event.ctrlKey ? -1 : i).at(-1);
       default: return undefined;
     }
   }
@@ -206,6 +188,10 @@
     renew();
     if (shownCell) show(shownCell, false);
   });
+  for (const line of document.querySelectorAll(".worked .lines p")) {
+    line.replaceWith(writeLine({ sign: line.textContent[0], text: line.textContent.slice(2) }));
+  }
+  for (const code of document.querySelectorAll("pre code")) writeCommand(code, code.textContent);
   for (const element of document.querySelectorAll(".how")) element.hidden = false;
   for (const element of document.querySelectorAll(".changeable")) {
     element.hidden = data.changeable.length === 0;

@@ -1,6 +1,6 @@
 // Another number in place of a given one: the field and the slider in the panel, the numbers that
 // follow in the page, what is said of it, and the command that does the same.
-const changesOver = ({ data, arithmetic, tables, panel, writeLine }) => {
+const changesOver = ({ data, arithmetic, tables, panel, writeLine, writeCommand }) => {
   const { nameOf, arithmeticOf, valueOf } = arithmetic;
   const { typed, exact, styleFor, cellText, shadeOf } = arithmetic.numbers;
   const { follow, mayChange, ownOf } =
@@ -64,7 +64,8 @@ const changesOver = ({ data, arithmetic, tables, panel, writeLine }) => {
     bar.hidden = changed.size === 0;
     bar.replaceChildren();
     if (bar.hidden) return;
-    const code = make("code", {}, command());
+    const code = make("code", {});
+    writeCommand(code, command());
     const copies = make("button", { type: "button" }, "Copy the command");
     copies.addEventListener("click", () => copy(code.textContent, code, copies));
     const back = make("button", { type: "button" }, "Back to the lesson's numbers");

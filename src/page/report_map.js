@@ -62,14 +62,13 @@ const mapOver = ({ map: { boxes, layer, layers } }) => {
     let shaft = `M${from.x + from.wide} ${from.y + low / 2}`;
     for (let c = from.column; c < box.column; ++c) {
       const [{ x, wide, lines, boxes: [above] }, next] = [columns[c], columns[c + 1]];
-      const [right, left] = [x + wide, next.x];
       const y = c + 1 < box.column ? next.lines.get(from) : end;
       const place = lane * [...lines.keys()].indexOf(from);
       shaft += next.boxes[0].y === above.y
-        ? `L${left - 7} ${y}H${left}`
-        : `H${right + lane * lines.size - place}V${next.boxes[0].y - 3 - place}H${left - 8 - place}V${
-          y}H${left}`;
-      if (c + 1 < box.column) shaft += `H${left + next.wide}`;
+        ? `L${next.x - 7} ${y}H${next.x}`
+        : `H${x + wide + lane * lines.size - place}V${next.boxes[0].y - 3 - place}H${
+          next.x - 8 - place}V${y}H${next.x}`;
+      if (c + 1 < box.column) shaft += `H${next.x + next.wide}`;
     }
     return draw("path", { d: `${shaft}m-5 -3l5 3l-5 3` });
   }
@@ -111,8 +110,7 @@ const mapOver = ({ map: { boxes, layer, layers } }) => {
         if (y < place.scrollTop || y + high > place.scrollTop + place.clientHeight) place.scrollTop = y;
       }
       element.classList.toggle("here", isHere);
-      if (isHere) element.setAttribute("aria-current", "step");
-      else element.removeAttribute("aria-current");
+      element.ariaCurrent = isHere ? "step" : null;
     });
   }
 

@@ -119,6 +119,28 @@ for (const path of map.querySelectorAll("path")) {
 return [...faults];
 """
 
+# The names of cells, the words of commands and the signs that do not stand whole on one line with
+# what follows them.
+BROKEN = """
+const linesOf = (element, from, to) => {
+  const tops = new Set();
+  const walk = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  for (let at = 0; at < to && walk.nextNode(); at += walk.currentNode.length) {
+    const range = document.createRange();
+    const [start, end] = [from, to].map((x) => Math.max(0, Math.min(x - at, walk.currentNode.length)));
+    range.setStart(walk.currentNode, start);
+    range.setEnd(walk.currentNode, end);
+    if (start < end) for (const {top} of range.getClientRects()) tops.add(Math.round(top / 4));
+  }
+  return tops.size;
+};
+const broken = (selector, pattern) => [...document.querySelectorAll(selector)].flatMap((element) =>
+  [...element.textContent.matchAll(pattern)].filter(({0: {length}, index}) =>
+    length < 30 && linesOf(element, index, index + length) > 1).map(([text]) => text));
+const lines = ".worked .lines p";
+return [...broken(lines, /[\\w.]+\\[[^\\]]*\\]/g), ...broken(lines, /[=≈+]\\s\\S/g),
+        ...broken("pre code", /\\S+/g)];
+"""
 TURNED = """
 title = "A token is a column"
 convention = "columns"
@@ -328,7 +350,7 @@ class Operands(report.Report):
     def each_line_of_the_map_can_be_followed(self):
         for width in (1280, 390):
             self.browser.look(width)
-            for lesson in report.LESSONS:
+            for lesson in sorted(report.ROOT.glob("lessons/*.toml")):
                 self.open(self.write(lesson))
                 self.browser.run("document.getElementById('map').open = true")
                 self.browser.wait(0.1)
@@ -368,6 +390,8 @@ class Operands(report.Report):
         for lesson in report.LESSONS:
             self.open(self.write(lesson))
             self.expect(f"{lesson.stem}: too wide", self.browser.run(TOO_WIDE), [])
+            if lesson.parent.name == "lessons":
+                self.expect(f"{lesson.stem}: broken", self.browser.run(BROKEN), [])
             self.expect(f"{lesson.stem}: the page", self.browser.run(
                 "return document.documentElement.scrollWidth"), 390)
 
