@@ -10,12 +10,10 @@ namespace qkv::inline cli {
 /// and frames go to the alternate screen, so that the scrollback stays. The terminal is restored on
 /// destruction, and also if a signal ends the program, Ctrl-Z stops it, or it crashes. Only one at
 /// a time. Throws InputError if the terminal cannot be taken over.
-class Screen {
+class Screen : NotCopied {
  public:
   Screen();
   ~Screen();
-  Screen(const Screen&) = delete;
-  Screen& operator=(const Screen&) = delete;
 
   WindowSize size() const;
   void draw(const Frame& frame);
@@ -41,11 +39,9 @@ bool can_draw_on(int descriptor);
 /// destruction, and by a signal that ends the program.
 ///
 ///     exporting [#########...........] 45%
-class Progress {
+class Progress : NotCopied {
  public:
   Progress(std::string what, std::size_t total);
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
   ~Progress();
 
   /// Adds `done` to the finished part of the total.

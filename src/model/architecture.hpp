@@ -46,7 +46,7 @@ struct Strides {
 
 /// A model's tensors in memory-mapped .safetensors files. Opening costs the same for any size, and
 /// only requested tensors are read. Large ones are not copied: each use reads them from the file.
-class Weights {
+class Weights : NotCopied {
  public:
   /// `where` names the model in messages. Throws InputError if a file can't be read or is no
   /// .safetensors file, or if its tensors differ from the index.
@@ -54,8 +54,6 @@ class Weights {
 
   /// The same for bytes, which must outlive this and all values read from it.
   Weights(std::string_view bytes, std::string where);
-  Weights(const Weights&) = delete;
-  Weights& operator=(const Weights&) = delete;
 
   const std::string& where() const { return where_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }

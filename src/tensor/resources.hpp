@@ -28,11 +28,9 @@ std::string size_text(double bytes);
 
 /// Reserves part of the memory limit for the tensors of a lesson; `element_count` refuses what does
 /// not fit beside them. The reservation ends with the object.
-class MemoryBudget {
+class MemoryBudget : NotCopied {
  public:
   MemoryBudget() = default;
-  MemoryBudget(const MemoryBudget&) = delete;
-  MemoryBudget& operator=(const MemoryBudget&) = delete;
   ~MemoryBudget();
 
   /// Throws InputError, with `name`, if all reservations together exceed the limit.

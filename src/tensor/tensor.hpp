@@ -13,12 +13,8 @@ inline constexpr double infinity = std::numeric_limits<double>::infinity();
 using LineFunction = std::function<void(std::size_t line, std::span<double> cells)>;
 
 /// A reusable buffer for the numbers that `Values::read` recomputes.
-class Scratch {
+class Scratch : NotCopied {
  public:
-  Scratch() = default;
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-
   /// Returns room for `count` numbers. Earlier contents may be lost.
   std::span<double> of(std::size_t count);
 

@@ -61,6 +61,13 @@ auto filtered(Range&& range, Predicate predicate, Part part = {}) {
   return results;
 }
 
+/// A base of classes whose objects are not copied.
+struct NotCopied {
+  NotCopied() = default;
+  NotCopied(const NotCopied&) = delete;
+  NotCopied& operator=(const NotCopied&) = delete;
+};
+
 /// Returns the numbers from 0 to `count` - 1 for which the predicate is true.
 template <class Predicate>
 std::vector<std::size_t> places_where(std::size_t count, const Predicate& predicate) {

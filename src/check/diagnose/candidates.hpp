@@ -143,12 +143,10 @@ constexpr std::size_t max_cells_with_slack = 4096;
 /// All candidates for a matrix: the numbers that each known mistake and slip would produce, the
 /// likeliest first: of the step itself, then of the unsubmitted steps before it, as far as the
 /// budget allows. References must outlive it.
-class CandidateSet {
+class CandidateSet : NotCopied {
  public:
   CandidateSet(const Judgement& judgement, const Trace& trace, std::size_t node,
                const Mismatch& mismatch, const Region* region, DiagnosisBudget& budget);
-  CandidateSet(const CandidateSet&) = delete;
-  CandidateSet& operator=(const CandidateSet&) = delete;
 
   const std::vector<Candidate>& candidates() const { return candidates_; }
   std::size_t untried() const { return untried_; }  ///< steps whose mistakes were not all tried

@@ -123,13 +123,11 @@ void refuse_overlaps(const std::vector<ZipEntry>& entries, const ZipPlace& where
   }
 }
 
-struct Inflation {
+struct Inflation : NotCopied {
   Inflation() {
     constexpr int raw_deflate = -MAX_WBITS;
     if (inflateInit2(&stream, raw_deflate) != Z_OK) throw std::bad_alloc();
   }
-  Inflation(const Inflation&) = delete;
-  Inflation& operator=(const Inflation&) = delete;
   ~Inflation() { inflateEnd(&stream); }
   z_stream stream = {};
 };

@@ -23,15 +23,13 @@ namespace {
   refuse(path, "{}: {}", what, std::strerror(reason));
 }
 
-struct OpenFile {
+struct OpenFile : NotCopied {
   // Opening a pipe or device must not block.
   explicit OpenFile(const std::filesystem::path& path)
       : descriptor(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)) {
     if (descriptor < 0 && errno == ENXIO) refuse(path, "this is a socket or a device: name a file");
     if (descriptor < 0) refuse_errno(path, "the file cannot be opened");
   }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
   ~OpenFile() { ::close(descriptor); }
 
   int descriptor;

@@ -32,12 +32,10 @@ bool may_hold_several(const std::filesystem::path& path);
 /// Read-only access to a file's bytes. Regular files are mapped, so that only used pages are read;
 /// pipes are read to the end. If another program truncates a mapped file, using a lost page ends
 /// the program (SIGBUS).
-class MappedFile {
+class MappedFile : NotCopied {
  public:
   /// Throws InputError if the file does not exist, is a directory, or cannot be read.
   explicit MappedFile(const std::filesystem::path& path);
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
   ~MappedFile();
 
   std::string_view bytes() const { return bytes_; }

@@ -124,7 +124,7 @@ std::optional<Directory> directory_to_sync(const fs::path& path) {
 }
 
 /// A locked temporary file next to its destination. A killed program leaves an unlocked one.
-class TemporaryFile {
+class TemporaryFile : NotCopied {
  public:
   /// Creates a temporary file for `path`, with the mode of the file there. Throws InputError.
   explicit TemporaryFile(const fs::path& path) : path_(path) {
@@ -134,8 +134,6 @@ class TemporaryFile {
     }
     refuse_errno(path, EEXIST);
   }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
   /// Removes the file, unless it was committed.
   ~TemporaryFile() {
     if (!committed_) ::unlink(name_.c_str());

@@ -32,12 +32,10 @@ void set_terminal_line(TerminalLine line);
 int write_all(int descriptor, std::string_view bytes);
 
 /// An open directory that can be synced and locked.
-class Directory {
+class Directory : NotCopied {
  public:
   /// Throws InputError if it cannot be opened: syncing and locking need permission to read it.
   explicit Directory(std::filesystem::path path);
-  Directory(const Directory&) = delete;
-  Directory& operator=(const Directory&) = delete;
   ~Directory();
 
   /// Syncs the directory's entries, unless disable_fsync was called. Throws InputError on failure.

@@ -32,7 +32,7 @@ bool stay_finite(const Call& score, const Tensor& values) {
 }
 
 /// Computes weights from queries and keys. It copies what it needs and keeps nothing of the calls.
-class FusedKernel {
+class FusedKernel : NotCopied {
  public:
   explicit FusedKernel(std::span<const FusedStep> steps)
       : score_(steps.front().call), frame_(*steps.back().call.inputs[0]) {
@@ -46,8 +46,6 @@ class FusedKernel {
     for (std::size_t k = 0; k < 2; ++k) operands_.push_back(*score_.inputs[k]);
     for (std::size_t k = 0; k < 2; ++k) score_.inputs[k] = &operands_[k];
   }
-  FusedKernel(const FusedKernel&) = delete;
-  FusedKernel& operator=(const FusedKernel&) = delete;
 
   const Tensor& frame() const { return frame_; }
   std::size_t features() const { return operands_[0].columns(); }

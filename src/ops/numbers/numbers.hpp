@@ -211,14 +211,12 @@ class Expression {
 /// While one exists, terms that are made in its thread have digests instead of parts: equal ones
 /// for the same arithmetic, up to what `of_cell` does not distinguish. They take a tenth of the
 /// time of a tree. At most one may exist in a thread.
-class ExpressionDigests {
+class ExpressionDigests : NotCopied {
  public:
   using Digests = Expression::Digests;
 
   ExpressionDigests();
   virtual ~ExpressionDigests();
-  ExpressionDigests(const ExpressionDigests&) = delete;
-  ExpressionDigests& operator=(const ExpressionDigests&) = delete;
 
   virtual Digests of_cell(const CellPlace& place) = 0;  ///< called for each cell that is read
   /// Called for each function that rounds differently elsewhere, such as an exponential.
