@@ -80,8 +80,8 @@ ComparedSide side_of_files(const std::string& name, const OptionsOfFile& options
     };
     scheme = adopt_scheme(names.scheme, lesson->trace, is_mapped, arrays.matrices);
     for (UnreadableFile& file : arrays.unreadable_files) {
-      const std::string ours = step_by_scheme(file.name, lesson->trace);
-      if (!ours.empty()) file.name = ours;
+      const auto ours = steps_by_scheme(file.name, lesson->trace);
+      if (!ours.empty()) file.name = ours.front();
     }
   }
   ComparedSide side = compared_side(name, std::move(arrays));

@@ -366,10 +366,10 @@ std::optional<MappedName> mapped_name(const std::vector<NameMap>& maps, std::str
 
 std::vector<std::string> scheme_names() { return mapped<std::string>(schemes, &NameScheme::name); }
 
-std::string step_by_scheme(std::string_view name, const Trace& trace) {
+std::vector<std::string> steps_by_scheme(std::string_view name, const Trace& trace) {
   for (const NameScheme& scheme : schemes) {
-    const auto ours = ours_of(scheme, {.name = std::string(name), .written = {}}, {}, trace);
-    if (!ours.empty()) return ours.front();
+    auto ours = ours_of(scheme, {.name = std::string(name), .written = {}}, {}, trace);
+    if (!ours.empty()) return ours;
   }
   return {};
 }

@@ -67,9 +67,9 @@ std::optional<MappedName> mapped_name(const std::vector<NameMap>& maps, std::str
 /// The names that `--names` takes: of the schemes of other programs, in the order of the table.
 std::vector<std::string> scheme_names();
 
-/// Returns the step that an array of another program stands for by its name alone, in any scheme;
-/// of several side by side the first. Empty if there is none.
-std::string step_by_scheme(std::string_view name, const Trace& trace);
+/// Returns the steps that an array of another program stands for by its name alone, in any scheme:
+/// several if it holds them side by side, none if no scheme has the name.
+std::vector<std::string> steps_by_scheme(std::string_view name, const Trace& trace);
 
 /// Gives arrays of another program the lesson's names, by the scheme that explains most of them, or
 /// by the one called `wanted`. Arrays whose name is a step's, or `is_mapped`, keep it. An array

@@ -208,8 +208,8 @@ class SubmissionReader {
     if (!found) {
       const FileStem stem = file_stem(name);
       const bool is_own = stem.places.empty() || step_name(stem.name, trace_, name);
-      const std::string ours = is_own ? "" : step_by_scheme(stem.name, trace_);
-      return ours.empty() ? name : with_places(ours, stem);
+      const auto ours = is_own ? std::vector<std::string>() : steps_by_scheme(stem.name, trace_);
+      return ours.size() == 1 ? with_places(ours.front(), stem) : name;
     }
     const NameMap& map = names_.maps[found->map];
     if (step_name(found->name, trace_, found->name)) {
@@ -321,7 +321,8 @@ class SubmissionReader {
         refuse_too_large(*file);
         inside = file->read({.most = number_limit({})});
       } catch (const InputError& error) {  // not numbers, such as notes, or no bytes at all
-        const bool is_step = !step_by_scheme(stem, trace_).empty();
+        const bool is_step =               // and no words, as drop.txt may be
+            stem.find_first_of(".-_") != stem.npos && !steps_by_scheme(stem, trace_).empty();
         if (is_step) submission_.unreadable.emplace_back(error.what());
         if (is_step) continue;
         why = why_unreadable(*file);
@@ -409,7 +410,7 @@ class SubmissionReader {
       const auto own = step_name(stem, trace_, file);
       if (!own && !may_hold_several(found.path)) return unmatched_files_.push_back(&found);
       may_be_other = !own && found.path != submission_.name && format_of(found.path)->is_text &&
-                     step_by_scheme(file_stem(stem).name, trace_).empty();
+                     steps_by_scheme(file_stem(stem).name, trace_).empty();
       refuse_too_large(found);
       matrices = found.read(wanted_of(own));
     } catch (const InputError& error) {
