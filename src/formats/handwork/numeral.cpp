@@ -208,9 +208,9 @@ bool is_control(std::string_view character) {
   return first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0;
 }
 
-// True for "1,572,864": several commas can only part thousands.
+// True for "1,572,864": several commas can only separate thousands.
 bool has_grouped_digits(std::string_view text) {
-  if (text.starts_with('-')) text.remove_prefix(1);
+  if (!take(text, "-")) take(text, typeset_minus);
   for (std::size_t i = 0; i < text.size(); ++i) {
     const bool is_between = (text.size() - i) % 4 == 0;
     if (is_between ? text[i] != ',' : !is_digit(text[i])) return false;
@@ -228,10 +228,9 @@ bool stands_for_blank(std::string_view text) {
 NumeralResult parse_cell(std::string_view text, DecimalMark mark) {
   const NumeralResult result = read_in_any_way(text, mark);
   if (result.fault != NumeralError::not_a_number) return result;
-  if (has_grouped_digits(text))
-    return read_in_any_way(replace_all(text, ",", ""), DecimalMark::point);
-  if (std::ranges::all_of(text, [](char c) { return (c & 0x80) == 0; })) return result;
   const std::string plain = in_plain_characters(text);
+  if (has_grouped_digits(plain))
+    return read_in_any_way(replace_all(plain, ",", ""), DecimalMark::point);
   return plain == text ? result : read_in_any_way(plain, mark);
 }
 

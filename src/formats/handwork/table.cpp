@@ -105,10 +105,22 @@ class Splitter {
     table_.separator = is_table ? '|' : separator_of(text_);
     const bool by_lines = is_table || table_.separator == blanks;
     while (pos_ < text_.size()) by_lines ? split_line() : split_row();
+    drop_heading_of_one_column();
     return std::move(table_);
   }
 
  private:
+  // The row above a table's only rule is a heading. Over one column it would be taken for a cell.
+  void drop_heading_of_one_column() {
+    Rows& rows = table_.rows;
+    const auto is_cell = [](const Row& row) { return row.size == 1; };
+    if (rules_ != std::vector<std::size_t>{1} || rows.size() < 2) return;
+    const std::string_view heading = table_.fields[rows.front().first].text;
+    const bool is_number =
+        is_cell(rows.front()) && heading != "1" && parse_cell(heading).fault == NumeralError::none;
+    if (!is_number && std::all_of(rows.begin() + 1, rows.end(), is_cell)) rows.erase(rows.begin());
+  }
+
   // Sets the end of the line at pos_, which is the next \n or \r. Each \n is searched for once,
   // also if all lines end in \r.
   void find_line_end() {
@@ -134,8 +146,7 @@ class Splitter {
     pos_ = line_end_;
     skip_line_end();
     if (table_.separator == '|') {
-      const bool ends_heading = is_rule(line) && line.starts_with('|') && table_.rows.size() == 1;
-      if (ends_heading && table_.rows.front().size == 1) table_.rows.clear();  // over one column
+      if (is_rule(line)) rules_.push_back(table_.rows.size());
       if (line.empty() || is_rule(line)) return;
       add_ruled(line);
     } else if (line.starts_with('#')) {
@@ -253,6 +264,7 @@ class Splitter {
   std::size_t line_end_ = 0;
   std::size_t line_ = 1;
   Table table_;
+  std::vector<std::size_t> rules_;  // how many rows stand above each
 };
 
 void refuse_broken_utf8(std::string_view text, const std::string& where) {

@@ -425,7 +425,10 @@ TEST_CASE("the layout that has the expected size, and numbers in all cells, is t
   CHECK(values(read_as(",0,1\nx,1,2\n,0,1\ny,3,4\n", {1, 2}, 2)) == Values{1, 2, 3, 4});
   CHECK(values(read_as("| | a | b |\n|---|---|---|\n| x | 1 | 2 |\n", {1, 2})) == Values{1, 2});
   CHECK(values(read_as("| 1 |\n|---|\n| 3 |\n| 7 |\n", {2, 1})) == Values{3, 7});
+  CHECK(values(read_as("| row sum |\n|---|\n| 3 |\n| 7 |\n", {2, 1})) == Values{3, 7});
   CHECK(values(read_as("+---+\n| 3 |\n+---+\n| 7 |\n+---+\n", {2, 1})) == Values{3, 7});
+  CHECK(values(read_as("| 3 |\n|---|\n| 7 |\n|---|\n", {2, 1})) == Values{3, 7});
+  CHECK(values(read_as("| 3 |\n|---|\n| 7 |\n", {2, 1})) == Values{3, 7});
   CHECK(values(read_as("x | 1 2\ny | 3 4\n", {2, 2})) == Values{1, 2, 3, 4});
   CHECK(values(read_as("| | a | b |\n|---|---|---|\n| x\\|y\\_ | 1 | 2 |\n", {1, 2})) ==
         Values{1, 2});

@@ -30,9 +30,10 @@ TEST_CASE("a number is worth what its digits say") {
   CHECK(value("1e\u22122") == 0.01);
 }
 
-TEST_CASE("several commas part thousands, where they can") {
+TEST_CASE("several commas separate thousands, where they can") {
   CHECK(parse_cell("1,572,864").numeral.value == 1572864);
   CHECK(parse_cell("-12,345,678").numeral.value == -12345678);
+  CHECK(parse_cell("−12,345,678").numeral.value == -12345678);
   CHECK(parse_cell("8,204", DecimalMark::comma).numeral.value == 8.204);
   for (const char* text : {"1,572,86", "1572,864,000", ",572,864", "1,,572", "1,572,864.5"})
     CHECK(parse_cell(text).fault == NumeralError::not_a_number);
