@@ -213,9 +213,13 @@ std::vector<CellReference> resolve_all(const ReferenceText& text, const Trace& t
 std::vector<std::size_t> places_of_label(std::string_view label, const Axis& axis,
                                          std::size_t batch) {
   std::vector<std::size_t> places;
-  for (const std::string& text : {composed(label), composed(as_written(label))}) {
+  for (const std::string& text : {std::string(label), as_written(label)}) {
     if (!places.empty() || text.empty()) continue;
     places = places_where(axis.size, [&](std::size_t i) { return axis.label(i, batch) == text; });
+    if (!places.empty()) continue;
+    places = places_where(axis.size, [&, nfc = composed(text)](std::size_t i) {
+      return composed(axis.label(i, batch)) == nfc;
+    });
   }
   return places;
 }

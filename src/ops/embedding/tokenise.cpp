@@ -61,7 +61,7 @@ std::vector<Tokens> tokens_of(const Call& call) {
 
 std::string pad_label(const Call& call) {
   const bool is_number = call.options->if_number("pad") != nullptr;
-  return std::string(is_number ? "<pad>" : call.options->word("pad", "<pad>"));
+  return is_number ? "<pad>" : composed(call.options->word("pad", "<pad>"));
 }
 
 bool are_ragged(const std::vector<Tokens>& sentences) {
