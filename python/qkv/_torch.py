@@ -40,9 +40,18 @@ def tensor_of(output: Any) -> Any:
 TABLES = ("wte.weight", "embed_tokens.weight")  # what the names of a table of token embeddings end in
 
 
-def unwrapped(path: str) -> str:
-    """A module's path without what torch.compile and DataParallel put before it."""
-    return re.sub(r"^module\.|\b_orig_mod\.", "", path)
+def wrapping_of(module: Any) -> str:
+    """What torch.compile and DataParallel put before all paths of the module inside: "_orig_mod.module."."""
+    prefix = ""
+    while list(module._modules) in (["module"], ["_orig_mod"]) and not module._parameters:
+        name, module = next(iter(module._modules.items()))
+        prefix += name + "."
+    return prefix
+
+
+def unwrapped(path: str, wrapping: str) -> str:
+    """A path without the wrapping before it, and without that of compiled parts."""
+    return (path[len(wrapping):] if path.startswith(wrapping) else path).replace("_orig_mod.", "")
 
 
 @contextlib.contextmanager
@@ -84,16 +93,17 @@ def record(module: Any, gradients: bool = False) -> Iterator[Dict[str, Any]]:
         return hook
 
     paths_of: Dict[Any, list] = {}
+    wrapping = wrapping_of(module)
     for path, inside in module.named_modules(remove_duplicate=False):
-        if path:
-            paths_of.setdefault(inside, []).append(unwrapped(path))
+        if path and not wrapping.startswith(path + "."):
+            paths_of.setdefault(inside, []).append(unwrapped(path, wrapping))
     handles = [inside.register_forward_hook(hook_of(paths)) for inside, paths in paths_of.items()]
     try:
         yield steps
         if gradients:
             for name, parameter in module.named_parameters():
                 if parameter.grad is not None:
-                    steps[unwrapped(name) + ".grad"] = parameter.grad.detach().clone()
+                    steps[unwrapped(name, wrapping) + ".grad"] = parameter.grad.detach().clone()
     finally:
         for handle in handles:
             handle.remove()
@@ -116,8 +126,10 @@ def config_of(module: Any) -> Dict[str, Any]:
 
 def write_model(module: Any, folder: Path, config: Dict[str, Any]) -> None:
     """Writes the weights, and config.json if there is anything to say in it."""
-    buffers = {name for name, _ in module.named_buffers() if not name.endswith(("weight", "bias"))}  # masks, angles
-    weights = {unwrapped(name): tensor for name, tensor in module.state_dict().items() if name not in buffers}
+    buffers = {f"{path}.{name}".lstrip(".") for path, inside in module.named_modules(remove_duplicate=False)
+               for name in inside._buffers if not name.endswith(("weight", "bias"))}  # masks, angles
+    weights = {unwrapped(name, wrapping_of(module)): tensor
+               for name, tensor in module.state_dict().items() if name not in buffers}
     table = next((tensor for name, tensor in weights.items() if name.endswith(TABLES)), None)
     for head in [name for name in weights if name.rsplit(".", 2)[-2:] == ["lm_head", "weight"]]:
         if table is not None and weights[head].is_set_to(table):  # tied: written once
@@ -228,9 +240,10 @@ def verdict_in(place_of_files: Folder, module: Any, numbers: Any, known: Dict[st
     head = next((steps[step] for step in steps if step.rsplit(".", 1)[-1] == "lm_head"), None)
     note, returned = "", "returned"
     hidden = next((steps[step] for step in steps if step.rsplit(".", 1)[-1] in ("ln_f", "norm")), None)
-    words = next((weights.shape[0] for name, weights in module.state_dict().items() if name.endswith(TABLES)), None)
+    vocabulary_size = next((table.shape[0] for name, table in module.state_dict().items() if name.endswith(TABLES)),
+                           None)
     if (head is None and output is not None and hidden is not None and output.shape == hidden.shape
-            and (output.shape[-1] != words or output.equal(hidden))):
+            and (output.shape[-1] != vocabulary_size or output.to(hidden.device).equal(hidden))):
         returned, head = "norm", hidden  # a model without a head returns its last norm; its logits are not looked at
         known["tie_word_embeddings"] = True
         write_config(folder, known)
@@ -239,7 +252,7 @@ def verdict_in(place_of_files: Folder, module: Any, numbers: Any, known: Dict[st
         note = "What the model returns was not compared: it holds no tensor of logits.\n"
     elif (head is None or (head is not hidden and known.get("final_logit_softcapping")) or output.dtype != head.dtype
           or not output.to(head.device).equal(head)):  # a cap that was forgotten makes them equal
-        steps = {returned: output, **steps, returned: output}  # first, also in place of a module of this name
+        steps = {returned: output, **{step: tensor for step, tensor in steps.items() if step != returned}}
     file = folder.with_name("steps.safetensors")
     _arrays.write(file, steps)
     hint = ""

@@ -130,6 +130,24 @@ def a_module_with_two_paths_has_them_in_turn(_folder):
     assert torch.equal(steps["0"], twice(rows)) and torch.equal(steps["2"], module(rows)), steps
 
 
+def a_part_called_module_keeps_its_name(_folder):
+    class Two(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.module = torch.nn.ModuleDict({"fc": torch.nn.Linear(2, 2)})
+            self.fc = torch.nn.Linear(2, 2)
+
+        def forward(self, x):
+            return self.fc(self.module["fc"](x))
+    model = Two()
+    with qkv.record(model) as steps:
+        model(torch.ones(1, 2))
+    equal(sorted(steps), ["fc", "module.fc"])
+    with qkv.record(torch.nn.DataParallel(model)) as steps:
+        model(torch.ones(1, 2))
+    equal(sorted(steps), ["fc", "module.fc"])
+
+
 def an_output_that_is_changed_on_the_way_is_recorded_twice(_folder):
     class Doubled(torch.nn.Module):
         def __init__(self):
@@ -577,6 +595,7 @@ CLAIMS = [
     a_module_s_outputs_and_gradients_are_recorded,
     a_module_with_two_paths_has_them_in_turn,
     an_output_that_is_changed_on_the_way_is_recorded_twice,
+    a_part_called_module_keeps_its_name,
     a_mistake_in_two_steps_that_modules_hide_is_named,
     what_a_model_returns_is_verified,
     models_without_a_head_and_in_wrappers_are_verified,
