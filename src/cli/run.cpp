@@ -95,6 +95,10 @@ void finish(const SteppingSession& session, const std::string& options) {
   write_bookmark(walk);
 }
 
+auto place_of(const SteppingSession& session) {
+  return std::pair(session.walk().now, session.walk().at);
+}
+
 // A terminal echoes its input; input from a pipe is printed after its prompt instead.
 void run_plain(Walkthrough walk, std::optional<Quiz> quiz, const std::string& options,
                std::size_t columns) {
@@ -105,10 +109,10 @@ void run_plain(Walkthrough walk, std::optional<Quiz> quiz, const std::string& op
     print(stepper.prompt());
     flush_output();
     const auto line = read_line();
-    const std::size_t before = stepper.walk().at;
+    const auto before = place_of(stepper);
     if (!line || !seen) print(line ? sanitise(*line) + "\n" : "\n");
     print(line ? stepper.answer(*line) : stepper.end());
-    if (stepper.walk().at != before) write_bookmark(stepper.walk());  // Ctrl-C may end it
+    if (place_of(stepper) != before) write_bookmark(stepper.walk());  // Ctrl-C may end it
   }
   finish(stepper, options);
 }
@@ -122,12 +126,12 @@ void run_full_screen(Walkthrough walk, std::optional<Quiz> quiz, const std::stri
       const WindowSize size = screen.size();
       if (size != window) stepper.resize(window = size);
       screen.draw(stepper.frame());
-      const std::size_t before = stepper.walk().at;
+      const auto before = place_of(stepper);
       // Keys that arrive faster than frames are all pressed before the next frame.
       for (auto key = screen.wait(); key && !stepper.is_over(); key = screen.next()) {
         stepper.press(*key);
       }
-      if (stepper.walk().at != before) write_bookmark(stepper.walk());
+      if (place_of(stepper) != before) write_bookmark(stepper.walk());
     }
   }
   if (stepper.quiz()) print(stepper.quiz()->summary(stepper.walk(), window.columns));

@@ -58,8 +58,8 @@ class MapBuilder {
          .from = std::move(from)});
   }
 
-  // Adds a given if it is data: it has tokens, or a step begins with it. False for weights, and for
-  // a large step whose numbers were released.
+  // Adds a given if it is data: it has tokens, or a step begins with it. Weights and steps that were
+  // released are not.
   bool add_given(const std::string& name, bool begins) {
     const Tensor* const tensor = trace_.find(name);
     if (tensor == nullptr || (!begins && !has_tokens(*tensor))) return false;

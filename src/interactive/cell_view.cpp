@@ -75,11 +75,15 @@ std::string caption_of(const Walkthrough& walk, const MarkedMatrix& one, const G
 }
 
 /// Sets the display form and the number format of matrices, once for all the sizes that are tried.
+/// Of a very large matrix the first numbers give the format.
 void prepare(const Walkthrough& walk, std::vector<MarkedMatrix>& matrices) {
+  constexpr std::size_t most_measured = 100'000;
   for (MarkedMatrix& one : matrices) {
     const Tensor& tensor = walk.trace().at(one.name);
+    const std::span<const double> cells = tensor.cells(one.matrix);
     one.shown = as_shown(tensor, walk.trace().token_layout);
-    one.format = number_format_of(tensor.cells(one.matrix), walk.style.digits);
+    one.format =
+        number_format_of(cells.first(std::min(cells.size(), most_measured)), walk.style.digits);
   }
 }
 

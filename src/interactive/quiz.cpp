@@ -216,9 +216,10 @@ QuizReply Quiz::evaluate_answer(const Walkthrough& walk, std::string_view text) 
   }
   Numeral answer;
   try {
-    const bool is_grouped = value > 0 && value < 1e15 && value == std::trunc(value) &&
-                            text == group_digits(static_cast<std::uint64_t>(value));
-    answer = parse_answer(is_grouped ? replace_all(text, ",", "") : text);  // 8,204, as it is shown
+    const double size = std::abs(value);
+    const bool is_grouped = size < 1e15 && size == std::trunc(size) &&
+                            text == (value < 0 ? "-" : "") + group_digits(std::uint64_t(size));
+    answer = parse_answer(is_grouped ? replace_all(text, ",", "") : text);  // 8,204 for 8204
   } catch (const InputError& error) {
     return {fmt::format("{} (s skips).", error.what())};
   }

@@ -14,8 +14,7 @@ constexpr std::size_t max_stage_width = 6;
 constexpr std::size_t max_name_lines = 4;
 constexpr std::size_t max_cell_width = 14;
 
-// The command behind its lead, or on a line of its own, so that it can be copied. One that is wider
-// than the terminal has its last option on a second line.
+// The command behind its lead, or on lines of its own, so that it can be copied.
 std::string with_command(std::string_view lead, std::string command, const WalkStyle& look) {
   const bool fits = 2 + width(lead) + 1 + width(command) <= look.width;
   const std::string margin(width(command) + 6 > look.width ? 2 : 6, ' ');
