@@ -63,19 +63,17 @@ void lint_titles(const Lesson& lesson, std::vector<Fault>& faults) {
   }
 }
 
-// The names of tokens must fit the rows of a matrix; otherwise they are shown nowhere.
+// The names of tokens must fit the rows of a matrix that has no names of its own.
 void lint_tokens(const AxisLabels& tokens, const Trace& trace, std::vector<Fault>& faults) {
   const auto has_them = [&](const Tensor& tensor) {
     return std::ranges::find(tensor.axes, tokens, &Axis::labels) != tensor.axes.end();
   };
-  if (tokens.empty() || std::ranges::any_of(trace.givens, has_them, &Given::tensor) ||
-      std::ranges::any_of(trace.steps, has_them, &Step::output)) {
-    return;
-  }
+  if (tokens.empty() || std::ranges::any_of(trace.givens, has_them, &Given::tensor)) return;
+  if (std::ranges::any_of(trace.steps, has_them, &Step::output)) return;
   faults.push_back({{},
-                    fmt::format("tokens has {} names, but no matrix has {} rows of tokens; "
-                                "write a name for each row",
-                                tokens.size(), tokens.size())});
+                    fmt::format("tokens has {}, but no matrix shows them; write a name for each of "
+                                "its rows, or leave tokens out",
+                                pluralise(tokens.size(), "name"))});
 }
 
 // The cell to explain must belong to its step.

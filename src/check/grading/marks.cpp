@@ -316,7 +316,7 @@ Marks Rubric::of(const CheckReport& report) const {
   Marks marks = nothing();
   const std::vector<bool> by_luck = roots_at_chance(report);
   const bool zeros = is_of_zeros(report), by_chance = is_at_chance(report);
-  const bool is_correct = report.outcome == Outcome::correct || has_part(report);
+  const bool is_all_right = report.outcome == Outcome::correct || has_part(report);
   constexpr double mostly = 2.0 / 3;
   TaintTracker of_changed(report.own);
   TaintTracker of_unexplained(report.own);
@@ -345,7 +345,7 @@ Marks Rubric::of(const CheckReport& report) const {
       marks.unexplained.push_back(step.name);
     }
     if (worthless == Ungraded::all) unexplained.assign(step.output.values.size(), true);
-    if (!is_correct) add_zeros_of_zeros(*submitted, report.own, step, *trace_, unearned);
+    if (!is_all_right) add_zeros_of_zeros(*submitted, report.own, step, *trace_, unearned);
     add_step(*submitted, s, unearned, unexplained, marks);
   }
   return marks;
