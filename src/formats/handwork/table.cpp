@@ -112,7 +112,7 @@ class Splitter {
  private:
   // The row above a table's only rule is a heading. Over one column it would be taken for a cell.
   void drop_heading_of_one_column() {
-    Rows& rows = table_.rows;
+    std::vector<Row>& rows = table_.rows;
     const auto is_cell = [](const Row& row) { return row.size == 1; };
     if (rules_ != std::vector<std::size_t>{1} || rows.size() < 2) return;
     const std::string_view heading = table_.fields[rows.front().first].text;
