@@ -451,8 +451,29 @@ def a_scheme_may_be_named_and_must_fit(folder):
     own = ("--model", place, "--ids", ",".join(map(str, IDS)), *options)
     equal(qkv("check", *own, "--names", "gpt2", files).returncode, 0, "a directory under a named scheme")
     equal(qkv("check", *own, "--names", "llama.cpp", files).returncode, 2)
+    part = files / "transformer.h.0.mlp.c_proj.npy"  # cut short: it is missing, and not merely unknown
+    part.write_bytes(part.read_bytes()[:150])
+    (files / "drop.txt").write_text("These are notes.\n")
+    for command in (("check", *own, files), ("compare", files, *own)):
+        equal(qkv(*command).returncode, 2, f"{command[0]}: a file that cannot be read")
+    part.unlink()
+    equal(qkv("check", *own, files).returncode, 0, "notes")
     done = compared(arrays, place, options, "--names", "gtp2")
     equal((done.returncode, done.stderr), (2, 'qkv: --names: "gtp2" is not possible; did you mean "gpt2"? (qkv compare --help shows examples)\n'))
+
+
+def a_file_for_one_head_may_have_a_name_of_another_program(folder):
+    _kind, steps, _layers, options, place, _ = next(models(folder))
+    files = place / "files"
+    files.mkdir()
+    weights = steps["h0.attention_weights"].numpy()
+    own = ("check", "--model", place, "--ids", ",".join(map(str, IDS)), *options, files)
+    for factor in (1, 1.01):
+        for head, matrix in enumerate(weights, 1):
+            np.save(files / f"blocks.0.attn.hook_pattern.head-{head}.npy", matrix * (factor if head == 2 else 1))
+        done = qkv(*own)
+        equal(done.returncode, int(factor != 1), f"{factor}: {done.stdout} {done.stderr}")
+        assert "fit no step" not in done.stderr, done.stderr
 
 
 def maps_come_first_and_stars_cross_no_dot(folder):
@@ -486,6 +507,7 @@ CLAIMS = [
     directories_of_models_are_run,
     every_bias_has_a_name,
     a_scheme_may_be_named_and_must_fit,
+    a_file_for_one_head_may_have_a_name_of_another_program,
     maps_come_first_and_stars_cross_no_dot,
 ]
 
