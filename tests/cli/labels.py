@@ -206,7 +206,16 @@ def one_head_is_taken_for_a_head_where_all_have_its_numbers(folder):
     equal((json.loads(done.stdout)["verdict"], done.returncode), ("incomplete", 0), done.stderr)
 
 
+def a_step_of_a_long_text_is_shown_alone(_folder):
+    """Beyond 256 tokens the scores before it are let go as soon as they were used."""
+    text = "the " * 257
+    for step in ("attention_weights", "context"):
+        done = qkv("run", "the-fat-cat", "--text", text, "--step", step, "--no-pause")
+        assert done.returncode == 0 and step in done.stdout, done.stderr
+
+
 CLAIMS = (
+    a_step_of_a_long_text_is_shown_alone,
     a_label_without_quotes_may_have_lost_its_blank,
     some_labels_may_have_lost_their_blanks,
     one_head_is_taken_for_a_head_where_all_have_its_numbers,
