@@ -321,7 +321,8 @@ class SubmissionReader {
         refuse_too_large(*file);
         inside = file->read({.most = number_limit({})});
       } catch (const InputError& error) {  // not numbers, such as notes, or no bytes at all
-        const bool is_step =               // and no words, as drop.txt may be
+        // A plain word may be the name of notes: drop.txt, norm.txt.
+        const bool is_step =
             stem.find_first_of(".-_") != stem.npos && !steps_by_scheme(stem, trace_).empty();
         if (is_step) submission_.unreadable.emplace_back(error.what());
         if (is_step) continue;
