@@ -84,18 +84,19 @@ std::vector<std::string> Stepper::hint() const {
   std::string text;
   const Trace& trace = walk_.trace();
   if (prompt_ == Prompt::step) {
-    text = "a number or a name (Tab completes it): " + joined(steps_with_prefix(walk_, line_.text));
+    text = "a number or a name (Tab completes it): " +
+           joined(names_with_prefix(trace.steps, line_.text));
   } else if (prompt_ == Prompt::cell && !walk_.step().output.values.empty()) {
     const std::string head = matrix_name(walk_.step().output, last_matrix());
     text = fmt::format(
         "row,column{}; Enter alone (or an arrow) takes {}", head.empty() ? "" : " in " + head,
         reference_text(resolve_cell(walk_, ""), walk_.step().output, trace.token_layout));
   } else if (prompt_ == Prompt::change) {
-    const auto names = givens_with_prefix(walk_, line_.text.substr(0, line_.text.find('[')));
+    const auto names = names_with_prefix(trace.givens, line_.text.substr(0, line_.text.find('[')));
     const std::string example = example_change(walk_);
     text = "a given's cell and its value" + (example.empty() ? "" : ", as in " + example) +
            " (steps: only with --set); given: " +
-           joined(names.empty() ? givens_with_prefix(walk_, "") : names);
+           joined(names.empty() ? names_with_prefix(trace.givens, "") : names);
   } else if (prompt_ == Prompt::directory) {
     text = "every matrix as CSV, with all its digits; Esc leaves it";
   } else if (prompt_ == Prompt::answer) {

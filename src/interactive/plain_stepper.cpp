@@ -21,19 +21,13 @@ std::string example_cell(const Walkthrough& walk) {
   return reference_text(resolve_cell(walk, ""), output, walk.trace().token_layout);
 }
 
-std::string one_more_digit(Walkthrough& walk) { return more_digits(walk, 1); }
-std::string one_digit_fewer(Walkthrough& walk) { return more_digits(walk, -1); }
-std::string answers_here(Walkthrough& walk) { return answers(walk); }
-
 // A letter or word, its action, and an example of its argument.
 struct Command {
   std::string_view letter;
   std::string_view word;
-  std::string (PlainStepper::*does)(std::string_view);  // nullptr if it only says something
+  std::string (PlainStepper::*does)(std::string_view);
   std::string_view help;
   std::string (*example)(const Walkthrough& walk) = nullptr;
-  std::string (*says)(Walkthrough& walk) = nullptr;
-  bool shows_step = false;  // after what it says
 };
 
 }  // namespace
@@ -62,12 +56,14 @@ struct PlainCommands {
        "goes to a step: g scores, or g 3; alone: shows this one again"},
       {"e", "explain", &PlainStepper::explain, "explains a cell", example_cell},
       {"s", "set", &PlainStepper::set, "sets a given's cell", example_change},
-      {"u", "undo", {}, "undoes the last change", {}, undo},
-      {"+", "more", {}, "one more decimal", {}, one_more_digit, true},
-      {"-", "fewer", {}, "one decimal fewer", {}, one_digit_fewer, true},
-      {"a", "answers", {}, "answers the questions at the lesson's end", {}, answers_here},
-      {"h", "picture", {}, "heatmap, dots or numbers only", {}, next_picture, true},
-      {"c", "code", {}, "the lines of NumPy and PyTorch, or not", {}, toggle_code, true},
+      {"u", "undo", &PlainStepper::tells<undo>, "undoes the last change"},
+      {"+", "more", &PlainStepper::shows<[](Walkthrough& walk) { return more_digits(walk, 1); }>,
+       "one more decimal"},
+      {"-", "fewer", &PlainStepper::shows<[](Walkthrough& walk) { return more_digits(walk, -1); }>,
+       "one decimal fewer"},
+      {"a", "answers", &PlainStepper::tells<answers>, "answers the questions at the lesson's end"},
+      {"h", "picture", &PlainStepper::shows<next_picture>, "heatmap, dots or numbers only"},
+      {"c", "code", &PlainStepper::shows<toggle_code>, "the lines of NumPy and PyTorch, or not"},
       {"x", "export", &PlainStepper::export_to, "exports every matrix to a directory: x numbers"},
       {"?", "help", &PlainStepper::help, "these commands"},
       {"q", "quit", &PlainStepper::quit, "quits"},
@@ -116,9 +112,7 @@ std::string PlainStepper::answer(std::string_view line) {
       return indented(
           fmt::format("There is no command \"{}\"; ? lists them.", line.substr(0, blank)));
     }
-    if (command->does) return (this->*command->does)(trimmed(line.substr(blank)));
-    const std::string message = indented(command->says(walk_));
-    return command->shows_step ? message + shown() : message;
+    return (this->*command->does)(trimmed(line.substr(blank)));
   } catch (const InputError& error) {
     return indented(error.what());
   }

@@ -180,8 +180,8 @@ void Stepper::press_in_prompt(const Key& key) {
 
 void Stepper::complete() {
   std::vector<std::string> names;
-  if (prompt_ == Prompt::step) names = steps_with_prefix(walk_, line_.text);
-  if (prompt_ == Prompt::change) names = givens_with_prefix(walk_, line_.text);
+  if (prompt_ == Prompt::step) names = names_with_prefix(walk_.trace().steps, line_.text);
+  if (prompt_ == Prompt::change) names = names_with_prefix(walk_.trace().givens, line_.text);
   std::string common = common_beginning(names);
   if (prompt_ == Prompt::change && names.size() == 1) common += "[";
   if (common.size() > line_.text.size()) line_ = {common, common.size()};
@@ -232,6 +232,9 @@ namespace {
 
 using Kind = Key::Kind;
 
+constexpr long any_width = 1L << 40;  // more columns than any matrix has
+constexpr CellMove next_matrix{.matrices = 1};
+
 template <class... Keys>
 constexpr std::array<Press, 3> on(Keys... keys) {
   return {Press(keys)...};
@@ -259,10 +262,11 @@ std::span<const StepperKeys::Binding> StepperKeys::of_step() {
       {on(Kind::right), &Stepper::next_step, "→", "the next step at once"},
       {on('n'), &Stepper::go_on, "n", "the same; after the last step the next lesson"},
       {on('b', Kind::left, 'p'), &Stepper::previous_step, "b, ←", "the step before", "b back"},
-      {on('g'), &Stepper::ask_step, "g", "goes to a step, by number or name", "g go"},
-      {on('e'), &Stepper::ask_cell, "e", "explains a cell; then the arrows move from cell to cell",
-       "e explain"},
-      {on('a'), &Stepper::show_answers, "a", "answers the questions at the lesson's end",
+      {on('g'), &Stepper::asks<Stepper::Prompt::step>, "g", "goes to a step, by number or name",
+       "g go"},
+      {on('e'), &Stepper::asks<Stepper::Prompt::cell>, "e",
+       "explains a cell; then the arrows move from cell to cell", "e explain"},
+      {on('a'), &Stepper::tells<answers>, "a", "answers the questions at the lesson's end",
        "a answers"},
       {on(Kind::down, 'j'), &Stepper::scroll_down, "↓ ↑, j k", "scroll by a line"},
       {on(Kind::up, 'k'), &Stepper::scroll_up},
@@ -276,23 +280,26 @@ std::span<const StepperKeys::Binding> StepperKeys::of_step() {
 
 std::span<const StepperKeys::Binding> StepperKeys::of_cell() {
   static constexpr Binding rows[] = {
-      {on(Kind::left), &Stepper::left, "← → ↑ ↓", "the cell beside, above, below", "arrows move"},
-      {on(Kind::right), &Stepper::right},
-      {on(Kind::up), &Stepper::up},
-      {on(Kind::down), &Stepper::down},
-      {on(Kind::tab), &Stepper::next_matrix, "Tab, Shift-Tab",
+      {on(Kind::left), &Stepper::moves<CellMove{.columns = -1}>, "← → ↑ ↓",
+       "the cell beside, above, below", "arrows move"},
+      {on(Kind::right), &Stepper::moves<CellMove{.columns = 1}>},
+      {on(Kind::up), &Stepper::moves<CellMove{.rows = -1}>},
+      {on(Kind::down), &Stepper::moves<CellMove{.rows = 1}>},
+      {on(Kind::tab), &Stepper::moves<next_matrix>, "Tab, Shift-Tab",
        "the same cell in the next head or sentence, in the one before", "Tab next head"},
-      {on(Kind::back_tab), &Stepper::previous_matrix},
-      {on(Kind::page_down), &Stepper::far_down, "PgDn PgUp", "ten rows down, up"},
-      {on(Kind::page_up), &Stepper::far_up},
-      {on(Kind::home), &Stepper::row_start, "Home End", "the first and the last cell of the row"},
-      {on(Kind::end), &Stepper::row_end},
+      {on(Kind::back_tab), &Stepper::moves<CellMove{.matrices = -1}>},
+      {on(Kind::page_down), &Stepper::moves<CellMove{.rows = 10}>, "PgDn PgUp",
+       "ten rows down, up"},
+      {on(Kind::page_up), &Stepper::moves<CellMove{.rows = -10}>},
+      {on(Kind::home), &Stepper::moves<CellMove{.columns = -any_width}>, "Home End",
+       "the first and the last cell of the row"},
+      {on(Kind::end), &Stepper::moves<CellMove{.columns = any_width}>},
       {on('j'), &Stepper::scroll_down, "j k", "scroll, where not all fits"},
       {on('k'), &Stepper::scroll_up},
       {on(Kind::escape, 'e', Kind::enter), &Stepper::leave_cell, "Esc, e, Enter",
        "back to the step", "e leave"},
       {on(' '), &Stepper::leave_cell},
-      {on('g'), &Stepper::ask_step},
+      {on('g'), &Stepper::asks<Stepper::Prompt::step>},
       {on('b'), &Stepper::leave_cell},
   };
   return rows;
@@ -302,14 +309,16 @@ std::span<const StepperKeys::Binding> StepperKeys::of_both() {
   static constexpr Binding rows[] = {
       {on('?'), &Stepper::show_keys, "?", "these keys", "? keys"},
       {on('q'), &Stepper::quit, "q", "quits", "q quit"},
-      {on('s'), &Stepper::ask_change, "s",
+      {on('s'), &Stepper::asks<Stepper::Prompt::change>, "s",
        "sets a given's cell; numbers that change are marked with *", "s set"},
-      {on('u'), &Stepper::take_back, "u", "undoes the last change"},
-      {on('+', '='), &Stepper::more, "+ -", "more decimals, fewer", "+ - digits"},
-      {on('-', '_'), &Stepper::fewer},
+      {on('u'), &Stepper::tells<undo>, "u", "undoes the last change"},
+      {on('+', '='), &Stepper::tells<[](Walkthrough& walk) { return more_digits(walk, 1); }>, "+ -",
+       "more decimals, fewer", "+ - digits"},
+      {on('-', '_'), &Stepper::tells<[](Walkthrough& walk) { return more_digits(walk, -1); }>},
       {on('h'), &Stepper::picture, "h", "heatmap, dots or numbers only", "h heatmap/dots"},
       {on('c'), &Stepper::code, "c", "the lines of NumPy and PyTorch, or not", "c code"},
-      {on('x'), &Stepper::ask_directory, "x", "exports every matrix to a directory", "x export"},
+      {on('x'), &Stepper::asks<Stepper::Prompt::directory>, "x",
+       "exports every matrix to a directory", "x export"},
   };
   return rows;
 }
@@ -359,8 +368,8 @@ std::string StepperKeys::help(std::size_t columns) {
 std::string StepperKeys::status(const StatusLine& what, std::size_t columns) {
   std::vector<std::string_view> own;
   for (const Binding& row : what.in_cell ? of_cell() : of_step()) {
-    const bool idle = (row.does == &Stepper::next_matrix && !what.has_heads) ||
-                      (row.does == &Stepper::show_answers && !what.has_answers);
+    const bool idle = (row.does == &Stepper::moves<next_matrix> && !what.has_heads) ||
+                      (row.does == &Stepper::tells<answers> && !what.has_answers);
     if (!row.brief.empty() && !idle) own.push_back(row.brief);
   }
   const auto has_brief = [](const Binding& row) { return !row.brief.empty(); };

@@ -38,8 +38,6 @@ class Stepper : public SteppingSession {
 
   enum class Prompt { nothing, step, cell, change, directory, answer };
   enum class View { step, cell, keys, message, summary };
-  static constexpr long any_width = 1L << 40;  // more columns than any matrix has
-  static constexpr long far = 10;              // rows that PgUp and PgDn move a cell
 
   // The actions of keys.
   void read_on();
@@ -52,34 +50,27 @@ class Stepper : public SteppingSession {
   void page_down() { scroll_ += std::max<std::size_t>(shown_rows_, 2) - 1; }
   void to_top() { scroll_ = 0; }
   void to_end() { scroll_ = page().size(); }
-  void ask_step() { ask(Prompt::step); }
-  void ask_cell() { ask(Prompt::cell); }
-  void ask_change() { ask(Prompt::change); }
-  void ask_directory() { ask(Prompt::directory); }
-  void more() { message_ = more_digits(walk_, 1); }
-  void fewer() { message_ = more_digits(walk_, -1); }
+  template <Prompt what>
+  void asks() {
+    ask(what);
+  }
+  template <auto action>
+  void tells() {
+    message_ = action(walk_);
+  }
+  template <CellMove by>
+  void moves() {
+    cell_ = moved(walk_, *cell_, by);
+  }
   void picture();
   void code() {
     message_ = toggle_code(walk_);
     if (view_ == View::cell) leave_cell(), to_top();  // the code stands at the step's beginning
   }
-  void take_back() { message_ = undo(walk_); }
-  void show_answers() { message_ = answers(walk_); }
   void show_keys() { open_overlay(View::keys); }
   void quit() { over_ = true; }
   void leave_cell();
-  void up() { move({.rows = -1}); }
-  void down() { move({.rows = 1}); }
-  void left() { move({.columns = -1}); }
-  void right() { move({.columns = 1}); }
-  void next_matrix() { move({.matrices = 1}); }
-  void previous_matrix() { move({.matrices = -1}); }
-  void far_up() { move({.rows = -far}); }
-  void far_down() { move({.rows = far}); }
-  void row_start() { move({.columns = -any_width}); }
-  void row_end() { move({.columns = any_width}); }
 
-  void move(const CellMove& move) { cell_ = moved(walk_, *cell_, move); }
   void arrive();
   void ask(Prompt what);
   void handle(const Key& key);
@@ -172,6 +163,15 @@ class PlainStepper : public SteppingSession {
   std::string shown() const;
   std::string step_then_next();
   std::string indented(std::string_view message) const;
+  template <auto action>
+  std::string tells(std::string_view) {
+    return indented(action(walk_));
+  }
+  template <auto action>
+  std::string shows(std::string_view) {
+    const std::string message = indented(action(walk_));
+    return message + shown();
+  }
   std::string next(std::string_view);
   std::string back(std::string_view);
   std::string go(std::string_view step);

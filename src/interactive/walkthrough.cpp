@@ -58,12 +58,6 @@ std::string take_numbers(Walkthrough& walk, SharedLesson after) {
   return text;
 }
 
-template <class Named>
-std::vector<std::string> names_with_prefix(const std::vector<Named>& all, std::string_view prefix) {
-  const auto has_prefix = [&](const Named& one) { return one.name.starts_with(prefix); };
-  return filtered(all, has_prefix, &Named::name);
-}
-
 // False for vectors and a batch's sentences: they may be token ids.
 bool may_be_edited(const Given* given) {
   const Tensor& tensor = given->tensor;
@@ -152,14 +146,6 @@ std::string at_last_step(const Walkthrough& walk) {
   const std::string next = next_lesson(walk);
   return fmt::format("That was the last step: {}b goes back, q quits.",
                      next.empty() ? "" : fmt::format("n goes on to the lesson {}, ", next));
-}
-
-std::vector<std::string> steps_with_prefix(const Walkthrough& walk, std::string_view prefix) {
-  return names_with_prefix(walk.trace().steps, prefix);
-}
-
-std::vector<std::string> givens_with_prefix(const Walkthrough& walk, std::string_view prefix) {
-  return names_with_prefix(walk.trace().givens, prefix);
 }
 
 void go_to(Walkthrough& walk, std::string_view step) {

@@ -56,10 +56,12 @@ Walkthrough in_next_lesson(const Walkthrough& walk);
 /// Returns what to do at the end of the range.
 std::string at_last_step(const Walkthrough& walk);
 
-/// Returns the names of the steps that begin with `prefix`, in order.
-std::vector<std::string> steps_with_prefix(const Walkthrough& walk, std::string_view prefix);
-/// Returns the names of the givens that begin with `prefix`.
-std::vector<std::string> givens_with_prefix(const Walkthrough& walk, std::string_view prefix);
+/// Returns the names of the givens or steps that begin with `prefix`, in order.
+template <class Named>
+std::vector<std::string> names_with_prefix(const std::vector<Named>& all, std::string_view prefix) {
+  const auto has_prefix = [&](const Named& one) { return one.name.starts_with(prefix); };
+  return filtered(all, has_prefix, &Named::name);
+}
 
 /// Goes to a step, by number or name; one outside the range extends it. Throws InputError.
 void go_to(Walkthrough& walk, std::string_view step);
