@@ -1,6 +1,6 @@
 #include "check/compare/side.hpp"
 
-#include "check/intake/submission.hpp"
+#include "check/intake/layout.hpp"
 
 namespace qkv::inline check {
 namespace {
@@ -200,18 +200,8 @@ bool are_near(std::span<const double> numbers, std::span<const double> right, Pr
 }
 
 Tensor last_rows(const Tensor& tensor) {
-  AxisRoles roles(tensor);
-  if (!roles.rows.labels.empty()) {
-    roles.rows.labels = std::vector<std::string>{roles.rows.labels[roles.rows.size - 1]};
-  }
-  roles.rows.size = 1;
-  Tensor last = uninitialised(roles.all());
-  const std::span<double> cells = last.values.mutable_span();
-  const std::size_t columns = tensor.columns();
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    cells[i] = tensor.values[((i / columns + 1) * tensor.rows() - 1) * columns + i % columns];
-  }
-  return last;
+  const std::size_t last[] = {tensor.rows() - 1};
+  return some_rows(tensor, last);
 }
 
 // True if an array can be the last row alone of such a tensor: d, 1 × d, or of heads h × d, h·d.

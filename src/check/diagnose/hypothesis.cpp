@@ -23,25 +23,6 @@ class Perturbation {
   const MatrixTolerance& units_;
 };
 
-namespace {
-
-// Returns these rows of each matrix.
-Tensor some_rows(const Tensor& tensor, std::span<const std::size_t> rows) {
-  const std::size_t columns = tensor.columns();
-  AxisRoles axes(tensor);
-  axes.rows = {axes.rows.name, rows.size()};
-  Tensor some = uninitialised(axes.all());
-  some.dot_width = tensor.dot_width;
-  for (std::size_t m = 0; m < some.matrices(); ++m) {
-    for (std::size_t r = 0; r < rows.size(); ++r)
-      std::ranges::copy(tensor.cells(m).subspan(rows[r] * columns, columns),
-                        some.mutable_cells(m).subspan(r * columns).begin());
-  }
-  return some;
-}
-
-}  // namespace
-
 Hypothesis::Hypothesis(const Judgement& judgement, const Trace& trace)
     : judgement_(&judgement), trace_(&trace) {
   for (const LearnerNode& node : judgement.nodes) tensors_.push_back(non_owning(node.own));

@@ -374,6 +374,23 @@ NumeralCells with_axes_swapped(const NumeralCells& cells, std::size_t first, std
   });
 }
 
+Tensor some_rows(const Tensor& tensor, std::span<const std::size_t> rows) {
+  const std::size_t columns = tensor.columns();
+  AxisRoles axes(tensor);
+  const auto label = [&](std::size_t row) { return axes.rows.labels[row]; };
+  const bool is_labelled = !axes.rows.labels.empty();
+  axes.rows = {axes.rows.name, rows.size(),
+               is_labelled ? mapped(rows, label) : std::vector<std::string>()};
+  Tensor some = uninitialised(axes.all());
+  some.dot_width = tensor.dot_width;
+  for (std::size_t m = 0; m < some.matrices(); ++m) {
+    for (std::size_t r = 0; r < rows.size(); ++r)
+      std::ranges::copy(tensor.values.part(tensor.index(m, rows[r], 0), columns),
+                        some.mutable_cells(m).subspan(r * columns).begin());
+  }
+  return some;
+}
+
 void move_heads_first(const Trace& trace, const Layout& layout,
                       std::vector<SubmittedArray>& submitted) {
   for (SubmittedArray& matrix : submitted) {

@@ -61,6 +61,9 @@ Shape shape_with_heads(HeadLayout layout, Shape shape);
 NumeralCells with_axes_swapped(const NumeralCells& cells, std::size_t first, std::size_t second,
                                std::size_t inner);
 
+/// Returns these rows of each matrix.
+Tensor some_rows(const Tensor& tensor, std::span<const std::size_t> rows);
+
 /// Moves the heads to the first axis if they are in the middle (n × h × d), as in programs, or side
 /// by side (n × h·d).
 void move_heads_first(const Trace& trace, const Layout& layout,
