@@ -1,5 +1,6 @@
 #include "check/compare/compare.hpp"
 
+#include "check/diagnose/candidates.hpp"
 #include "check/judge/exactness.hpp"
 #include "text/unicode.hpp"
 
@@ -244,14 +245,8 @@ void judge_sum(ComparedStep& step) {
   const std::span<const double> numbers = (is_actual ? step.desired : step.actual)->tensor.values;
   const bool is_scaled = step.judged && step.judged->written.values.size() == numbers.size() &&
                          step.judged->accepted_convention == "convention.scaled-queries";
-  double products = 0, squares = 0;  // of the printed numbers, which tell the scale
-  for (std::size_t i = 0; is_scaled && i < numbers.size(); ++i) {
-    const double product = step.judged->written.values[i] * numbers[i];
-    if (!std::isfinite(product)) continue;
-    products += product;
-    squares += numbers[i] * numbers[i];
-  }
-  const double scale = squares > 0 ? products / squares : 1;
+  // The printed numbers tell the scale.
+  const double scale = is_scaled ? nearest_factor(step.judged->written.values, numbers) : 1;
   double sum = 0;
   double tolerances = 0;
   double partial_sums = 0;
