@@ -323,11 +323,6 @@ struct GradPositions : OwnCells,
   static auto cell(const auto& c) {
     return padded_cell(c, grad_output, Block::of(c.input(grad_output)));
   }
-
-  static Tensor compute(const Call& call) {
-    const Tensor& change = *call.inputs[grad_output];
-    return padded(change, empty_gradient(call), Block::of(change));
-  }
 };
 
 }  // namespace

@@ -13,16 +13,9 @@ struct SumHeads : FixedForm<"the sum of {0} over the heads"> {
 
   static Tensor compute(const Call& call) {
     refuse_without_heads(call, " to add over");
-    const Tensor& all = *call.inputs[0];
-    const std::size_t heads = head_count(all);
-    AxisRoles axes(all);
+    AxisRoles axes(*call.inputs[0]);
     axes.heads.reset();
-    Tensor result = zeros(axes.all());
-    for (std::size_t m = 0; !result.values.empty() && m < result.matrices(); ++m) {
-      MutableMatrixView total = result.mutable_matrix(m);
-      for (std::size_t head = 0; head < heads; ++head) total += all.matrix(m * heads + head);
-    }
-    return result;
+    return cell_by_cell(call, uninitialised(axes.all()), evaluated<SumHeads, double>);
   }
 };
 

@@ -36,12 +36,6 @@ void check_joined_operands(const Call& call) {
   }
 }
 
-// Returns `joined` with the columns of all heads, head after head.
-Tensor side_by_side(const Tensor& heads, Tensor joined) {
-  put(xt::transpose(heads.array<4>(), {0, 2, 1, 3}), joined.values.mutable_span());
-  return joined;
-}
-
 // Returns `heads` with a block of the columns in each head.
 Tensor cut_into_heads(const Tensor& joined, Tensor heads) {
   const auto [batch, h, n, d] = heads.array<4>().shape();
@@ -130,20 +124,13 @@ struct ConcatHeads {
     if (joins_one_tensor(call)) {
       axes.heads.reset();
       axes.columns.size = head_count(first) * first.columns();
-      return side_by_side(first, uninitialised(axes.all()));
+      Tensor joined = uninitialised(axes.all());
+      put(xt::transpose(first.array<4>(), {0, 2, 1, 3}), joined.values.mutable_span());
+      return joined;
     }
     const auto columns_of = [](const Tensor* head) { return head->axes.back(); };
     axes.columns = joined(axes.columns.name, mapped(call.inputs, columns_of));
-    Tensor joined = uninitialised(axes.all());
-    MutableArrayView<3> whole = joined.mutable_array();
-    std::size_t from = 0;
-    for (const Tensor* part : call.inputs) {
-      const std::size_t to = from + part->columns();
-      auto place = xt::view(whole, xt::all(), xt::all(), xt::range(from, to));
-      if (!part->values.empty()) xt::noalias(place) = part->array();
-      from = to;
-    }
-    return joined;
+    return cell_by_cell(call, uninitialised(axes.all()), evaluated<ConcatHeads, double>);
   }
 };
 
@@ -240,15 +227,12 @@ struct GradJoined : OwnCells, FormByRows<"the columns of {0} that are {1}'s"> {
     return cut_cell(c, grad_output, CutAxis::columns, first_column(*c.call));
   }
 
-  // The operand is one tensor of heads, or one of several matrices.
+  // One tensor of heads, as in a model, is cut out whole; one of several matrices cell by cell.
   static Tensor compute(const Call& call) {
-    Tensor part = empty_gradient(call);
     const Tensor& joined = *call.inputs[grad_output];
+    Tensor part = empty_gradient(call);
     if (part.matrices() != joined.matrices()) return cut_into_heads(joined, std::move(part));
-    const std::size_t first = first_column(call);
-    put(xt::view(joined.array(), xt::all(), xt::all(), xt::range(first, first + part.columns())),
-        part.values.mutable_span());
-    return part;
+    return cell_by_cell(call, std::move(part), evaluated<GradJoined, double>);
   }
 };
 
@@ -359,12 +343,6 @@ struct GradSplit : OwnCells, FixedForm<"the heads of {0}, put together"> {
   }
 
   static auto cell(const auto& c) { return joined_cell(c, grad_output, cut_axis(*c.call)); }
-
-  static Tensor compute(const Call& call) {
-    const Tensor& parts = *call.inputs[grad_output];
-    if (cuts_rows(call)) return reshape_only(parts, empty_gradient(call));
-    return side_by_side(parts, empty_gradient(call));
-  }
 };
 
 }  // namespace

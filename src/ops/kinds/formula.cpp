@@ -132,16 +132,6 @@ Tensor block_of(const Tensor& whole, Tensor part, const Block& block) {
   return part;
 }
 
-Tensor padded(const Tensor& part, Tensor whole, const Block& block) {
-  std::ranges::fill(whole.values.mutable_span(), 0.0);
-  for (std::size_t m = 0; !part.values.empty() && m < part.matrices(); ++m) {
-    auto to = whole.mutable_matrix(block.matrix(whole, m));
-    xt::noalias(xt::view(to, xt::range(block.rows.from, block.rows.to),
-                         xt::range(block.columns.from, block.columns.to))) = part.matrix(m);
-  }
-  return whole;
-}
-
 Form along_lines(const Call& call, Form by_rows) {
   Form form = with_columns(std::move(by_rows));
   if (is_columnwise(call)) std::swap(form.formula, form.formula_by_columns);

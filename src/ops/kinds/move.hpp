@@ -43,10 +43,8 @@ N padded_cell(const Cell<N>& c, std::size_t k, const Block& block) {
 /// Returns an axis with the indices of all `parts`, and with their labels if every index has one.
 Axis joined(const std::string& name, const std::vector<Axis>& parts);
 
-/// Return `part` with the cells of a block of `whole`, and `whole` with those of `part` as a block
-/// and 0 elsewhere.
+/// Returns `part` with the cells of a block of `whole`.
 Tensor block_of(const Tensor& whole, Tensor part, const Block& block);
-Tensor padded(const Tensor& part, Tensor whole, const Block& block);
 
 /// Returns a cell of a tensor that has each head of operand `k` so many times in a row.
 template <class N>

@@ -32,14 +32,7 @@ struct Append
     const Axis past = call.inputs[0]->row_axis();
     const Axis added = call.inputs[1]->row_axis();
     axes.rows = joined(past.name.empty() ? added.name : past.name, {past, added});
-    Tensor result = uninitialised(axes.all());
-    CellBase at{.call = &call, .output = &result};
-    for (; !result.values.empty() && at.matrix < result.matrices(); ++at.matrix) {
-      const std::span<double> cells = result.mutable_cells(at.matrix);
-      const auto end = std::ranges::copy(call.inputs[0]->cells(at.matrix_index(0)), cells.begin());
-      std::ranges::copy(call.inputs[1]->cells(at.matrix_index(1)), end.out);
-    }
-    return result;
+    return cell_by_cell(call, uninitialised(axes.all()), evaluated<Append, double>);
   }
 };
 
@@ -75,9 +68,11 @@ Versions not_appended(const StepView& step) {
     first.rows.to = kept;
     AxisRoles axes(all);
     axes.rows = {.name = axes.rows.name, .size = kept};
-    const Tensor shorter = block_of(all, uninitialised(axes.all()), first);
-    results.push_back(shorter);
-    results.push_back(padded(shorter, uninitialised_like(all), first));
+    results.push_back(block_of(all, uninitialised(axes.all()), first));
+    const std::span<double> left = results.emplace_back(all).values.mutable_span();
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      if (!first.rows.has(i / all.columns() % all.rows())) left[i] = 0;
+    }
   }
   return results;
 }
@@ -136,21 +131,22 @@ constexpr OptionRule take_options[] = {
     {.name = "heads", .help = "which heads are taken", .span = true},
 };
 
-Indices taken_of(const Call& call, std::string_view option, std::size_t all) {
+Indices taken_of(const Call& call, std::size_t k, std::string_view option, std::size_t all) {
   const OptionValue* value = call.options->find(option);
   if (!value) return {0, all};
   const OptionSpan& span = std::get<OptionSpan>(*value);
   if (span[1] > static_cast<double>(all)) {
     refuse(call, fmt::format("{} = [{}, {}], but {} has {}", option, span[0], span[1],
-                             operand_text(call, 0), all));
+                             operand_text(call, k), all));
   }
   return {static_cast<std::size_t>(span[0]) - 1, static_cast<std::size_t>(span[1])};
 }
 
-Block taken_block(const Call& call) {
-  const Tensor& all = *call.inputs[0];
-  return {taken_of(call, "heads", head_count(all)), taken_of(call, "rows", all.rows()),
-          taken_of(call, "columns", all.columns())};
+// The block that is taken of operand `k`.
+Block taken_block(const Call& call, std::size_t k = 0) {
+  const Tensor& all = *call.inputs[k];
+  return {taken_of(call, k, "heads", head_count(all)), taken_of(call, k, "rows", all.rows()),
+          taken_of(call, k, "columns", all.columns())};
 }
 
 // The axis with the labels that remain; a batch's labels differ by sentence and are dropped.
@@ -215,18 +211,12 @@ struct GradTaken : OwnCells, FixedForm<"{0} where it was taken from, else 0"> {
       "The zeros are where nothing was taken."};
 
   static std::string code_of(const Call& call) {
-    const Tensor& all = *call.inputs[self];
     return fmt::format("g = {{np}}.zeros_like({{r1}}); g{} = {{r0}}; {{=}}g",
-                       code_of_block(all, taken_block(forward_call(call, {self}))));
+                       code_of_block(*call.inputs[self], taken_block(call, self)));
   }
 
   static auto cell(const auto& c) {
-    return padded_cell(c, grad_output, taken_block(forward_call(*c.call, {self})));
-  }
-
-  static Tensor compute(const Call& call) {
-    return padded(*call.inputs[grad_output], empty_gradient(call),
-                  taken_block(forward_call(call, {self})));
+    return padded_cell(c, grad_output, taken_block(*c.call, self));
   }
 };
 
