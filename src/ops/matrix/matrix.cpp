@@ -46,27 +46,23 @@ void refuse_empty(const Call& call) {
   refuse(call, operand_text(call, 0) + " has no numbers to work with");
 }
 
-Form form_of_statistic(const Call& call, std::string_view what) {
-  refuse_empty(call);
-  Form form = form_of_lines(call, std::string(what) + " ", " of {0}");
-  form.output = is_columnwise(call) ? "1 column" : "row 1";
-  return form;
-}
-
 template <class N>
 N sum_of(const Line<N>& line) {
   return sum<N>(line.size(), line);
 }
 
-// One number for each line, by `statistic` of whole matrices.
-template <FormulaText what, Matrix (*statistic)(const Matrix&, Along)>
+// One number for each line.
+template <FormulaText what>
 struct RowStatistic {
-  static Form form(const Call& call) { return form_of_statistic(call, what.letters); }
-
-  static Matrix matrix(const Operands& of) { return statistic(of(0), along_of(of)); }
+  static Form form(const Call& call) {
+    refuse_empty(call);
+    Form form = form_of_lines(call, std::string(what.letters) + " ", " of {0}");
+    form.output = is_columnwise(call) ? "1 column" : "row 1";
+    return form;
+  }
 };
 
-struct RowMax : RowStatistic<"the largest of", maxima> {
+struct RowMax : RowStatistic<"the largest of"> {
   template <class N>
   static N cell(const Cell<N>& c) {
     const Line<N> line = line_of(c);
@@ -76,13 +72,13 @@ struct RowMax : RowStatistic<"the largest of", maxima> {
   static constexpr std::string_view code = "{0}.{amax}({keep})";
 };
 
-struct RowSum : RowStatistic<"the sum of", sums> {
+struct RowSum : RowStatistic<"the sum of"> {
   static constexpr std::string_view code = "{0}.sum({keep})";
 
   static auto cell(const auto& c) { return sum_of(line_of(c)); }
 };
 
-struct RowMean : RowStatistic<"the mean of", means> {
+struct RowMean : RowStatistic<"the mean of"> {
   static auto cell(const auto& c) {
     const auto line = line_of(c);
     return sum_of(line) / static_cast<double>(line.size());
