@@ -5,21 +5,6 @@
 namespace qkv::inline ops {
 namespace {
 
-double mean_of(const std::vector<double>& x) {
-  double mean = 0;
-  for (const double value : x) mean += value / static_cast<double>(x.size());
-  return mean;
-}
-
-// The square root of variance + ε.
-double deviation(const std::vector<double>& x, double eps) {
-  const double mean = mean_of(x);
-  double variance = 0;
-  for (const double value : x)
-    variance += (value - mean) * (value - mean) / static_cast<double>(x.size());
-  return std::sqrt(variance + eps);
-}
-
 /// Bounds of one cell, (x_i - mean) / √(variance + ε), over a box of rows: each x within `radius`
 /// of `middle`. Interval arithmetic treats mean and variance as independent of x and is many times
 /// too wide. By the mean value theorem the cell moves by at most the sum of |slope| · radius, with
@@ -36,8 +21,10 @@ class LayerNormBounds {
       squares += radius_.back() * radius_.back();
     }
     // A row's deviation changes by at most the root mean square of its changes.
-    mean_ = mean_of(middle_);
-    deviation_ = deviation(middle_, eps_);
+    const auto number = [&](std::size_t j) { return middle_[j]; };
+    const RowNorm<double> middle(middle_.size(), number, Norm::layer, eps_);
+    mean_ = middle.mean;
+    deviation_ = middle.root;
     const double change = std::sqrt(squares / width());
     root_ = {std::max(std::sqrt(eps_), deviation_ - change), deviation_ + change};
     for (std::size_t j = 0; j < row_.size(); ++j) cells_.push_back(cell_bounds(j));
