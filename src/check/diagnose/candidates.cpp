@@ -1,42 +1,31 @@
 #include "check/diagnose/candidates.hpp"
 
+#include "check/judge/exactness.hpp"
 #include "ops/heads/head_axis.hpp"
 
 namespace qkv::inline check {
 namespace {
 
-// Adjacent cells, one head's in the result; or a column, if the heads are joined. Of many cells
-// only some are compared.
-struct HeadCells {
-  std::size_t start, count, stride;
-  std::size_t probes() const { return std::max<std::size_t>(1, count / 512); }
-};
-
-std::vector<HeadCells> parts_of(const Tensor& result) {
-  const std::size_t rows = result.rows();
-  const std::size_t columns = result.columns();
-  std::vector<HeadCells> parts;
-  for (std::size_t m = 0; m < result.matrices(); ++m) {
-    const std::size_t start = m * rows * columns;
-    if (comparable_heads(result) > 1) {
-      parts.push_back({start, rows * columns, 1});
-      continue;
-    }
-    for (std::size_t c = 0; c < columns; ++c) parts.push_back({start + c, rows, columns});
-  }
-  return parts;
+// Adjacent cells, one head's in the result; or a column, if the heads are joined.
+std::vector<Line> parts_of(const Tensor& result) {
+  const std::size_t size = result.rows() * result.columns();
+  const bool has_parts = comparable_heads(result) > 1;
+  return mapped_places(result.matrices() * (has_parts ? 1 : result.columns()), [&](std::size_t k) {
+    return has_parts ? Line{k * size, size, 1} : line_at(result, k, true);
+  });
 }
 
 using CellValue = std::function<double(std::size_t cell)>;
 
 // How far another head's numbers are from those written, relative to the right ones: at most 1 per
-// wrong cell, and exactly 1 if they are no nearer.
-double distance(const HeadCells& cells, const CellValue& other, std::span<const double> right,
+// wrong cell, and exactly 1 if they are no nearer. Of many cells only some are compared.
+double distance(const Line& cells, const CellValue& other, std::span<const double> right,
                 std::span<const double> written, std::size_t& off) {
   double sum = 0;
   off = 0;
-  for (std::size_t n = 0; n < cells.count; n += cells.probes()) {
-    const std::size_t i = cells.start + n * cells.stride;
+  const std::size_t step = std::max<std::size_t>(1, cells.length / 512);
+  for (std::size_t n = 0; n < cells.length; n += step) {
+    const std::size_t i = cells.first + n * cells.stride;
     const double gap = std::abs(right[i] - written[i]);
     if (std::isnan(written[i]) || right[i] == written[i]) continue;
     ++off;
@@ -53,7 +42,7 @@ void add_nearest_heads(const Tensor& right, std::span<const double> written, std
   Tensor result = right;
   const std::span<double> numbers = result.values.mutable_span();
   bool any = false;
-  for (const HeadCells& cells : parts_of(right)) {
+  for (const Line& cells : parts_of(right)) {
     std::size_t off = 0;
     std::size_t best_head = 0;
     double best = std::numeric_limits<double>::infinity();
@@ -65,10 +54,7 @@ void add_nearest_heads(const Tensor& right, std::span<const double> written, std
     }
     if (best >= static_cast<double>(off)) continue;
     any = true;
-    for (std::size_t n = 0; n < cells.count; ++n) {
-      const std::size_t i = cells.start + n * cells.stride;
-      numbers[i] = of(best_head, i);
-    }
+    for (const std::size_t i : cells.cells()) numbers[i] = of(best_head, i);
   }
   if (any) results.push_back(std::move(result));
 }
