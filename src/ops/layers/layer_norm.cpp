@@ -21,8 +21,7 @@ class LayerNormBounds {
       squares += radius_.back() * radius_.back();
     }
     // A row's deviation changes by at most the root mean square of its changes.
-    const auto number = [&](std::size_t j) { return middle_[j]; };
-    const RowNorm<double> middle(middle_.size(), number, Norm::layer, eps_);
+    const RowNorm<double> middle = row_norm(middle_, Norm::layer, eps_);
     mean_ = middle.mean;
     deviation_ = middle.root;
     const double change = std::sqrt(squares / width());

@@ -91,38 +91,25 @@ Interval worked_out(const std::vector<Interval>& inputs, const CellOf& cell_of) 
   return meet(range, wide);
 }
 
-template <class N>
-struct NormedRow {
-  std::vector<N> cells;
-  N root = 1.0;
-
-  NormedRow(const std::vector<N>& x, Norm norm, double eps) {
-    const RowNorm<N> row(
-        x.size(), [&](std::size_t j) { return x[j]; }, norm, eps);
-    root = row.root;
-    for (const N& one : x) cells.push_back(row(one));
-  }
-};
-
 // The gradient of a row x, where t is the output's gradient times the gain. That of x_i is
 // (t_i − mean(t) − x̂_i · mean(t ∘ x̂)) / root; RMS norm has no mean(t).
 template <class N>
 struct NormGradient {
-  NormedRow<N> row;
+  const std::vector<N>& x;
   const std::vector<N>& t;
-  Norm norm;
+  RowNorm<N> row;
   N mean = 0.0, shared = 0.0;
 
-  NormGradient(const std::vector<N>& x, const std::vector<N>& its_t, Norm its_norm, double eps)
-      : row(x, its_norm, eps), t(its_t), norm(its_norm) {
+  NormGradient(const std::vector<N>& its_x, const std::vector<N>& its_t, Norm norm, double eps)
+      : x(its_x), t(its_t), row(row_norm(x, norm, eps)) {
     const N width = static_cast<double>(x.size());
-    shared = sum<N>(x.size(), [&](std::size_t j) { return t[j] * row.cells[j]; }) / width;
+    shared = sum<N>(x.size(), [&](std::size_t j) { return t[j] * row(x[j]); }) / width;
     if (norm == Norm::layer) mean = sum<N>(x.size(), [&](std::size_t j) { return t[j]; }) / width;
   }
 
   N operator()(std::size_t i) const {
-    const N own = norm == Norm::rms ? t[i] : t[i] - mean;
-    return (own - row.cells[i] * shared) / row.root;
+    const N own = row.norm == Norm::rms ? t[i] : t[i] - mean;
+    return (own - row(x[i]) * shared) / row.root;
   }
 };
 
@@ -190,8 +177,8 @@ struct GradRow {
     };
     std::vector<double> t(cells.size());
     std::ranges::transform(of.row(grad_output), of.row(saved_other), t.begin(), times_gain);
-    const auto x = of.row(self);
-    const NormGradient<double> gradient({x.begin(), x.end()}, t, norm, eps_of(call));
+    const std::vector<double> x(of.row(self).begin(), of.row(self).end());
+    const NormGradient<double> gradient(x, t, norm, eps_of(call));
     for (std::size_t j = 0; j < cells.size(); ++j) cells[j] = gradient(j);
   }
 };
@@ -214,15 +201,16 @@ struct GradGain : FormByRows<"the column sums of {0} ∘ x̂, x̂ = {2} normalis
   static N cell(const Cell<N>& c) {
     const std::vector<N> x = numbers_of(line_of(c, saved_other));
     const auto normed = [&](const auto& row) {
-      return NormedRow(row, norm, eps_of(*c.call)).cells[c.column];
+      return row_norm(row, norm, eps_of(*c.call))(row[c.column]);
     };
     return c(grad_output)(c.row, c.column) * worked_out(x, normed);
   }
 
   static void fill_row(const Operands& of, std::span<double> cells) {
     const auto x = of.row(saved_other);
-    const NormedRow<double> row({x.begin(), x.end()}, norm, eps_of(*of.at().call));
-    std::ranges::transform(of.row(grad_output), row.cells, cells.begin(), std::multiplies<>());
+    const RowNorm<double> row = row_norm(x, norm, eps_of(*of.at().call));
+    std::ranges::transform(of.row(grad_output), x, cells.begin(),
+                           [&](double change, double number) { return change * row(number); });
   }
 };
 
@@ -233,11 +221,9 @@ Versions gain_only(const StepView& step) {
   Versions results;
   for (const bool divided : {true, false}) {
     const auto fill = [&](const Operands& of, std::span<double> cells) {
-      const auto x = of.row(self);
-      const NormedRow<double> row({x.begin(), x.end()}, norm, eps_of(call));
+      const double root = divided ? row_norm(of.row(self), norm, eps_of(call)).root : 1;
       for (std::size_t j = 0; j < cells.size(); ++j) {
-        cells[j] = of.row(grad_output)[j] * (offset_of(call) + of.row(saved_other)[j]) /
-                   (divided ? row.root : 1);
+        cells[j] = of.row(grad_output)[j] * (offset_of(call) + of.row(saved_other)[j]) / root;
       }
     };
     Tensor whole = broadcast_frame(call, GradRow<norm>::form(call));

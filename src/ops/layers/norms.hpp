@@ -49,6 +49,14 @@ struct RowNorm {
   N operator()(const N& x) const { return less_mean(x) / root; }
 };
 
+/// Returns how a row of these numbers is normalised.
+template <class Row>
+auto row_norm(const Row& x, Norm norm, double eps) {
+  using N = std::remove_cvref_t<decltype(x[0])>;
+  return RowNorm<N>(
+      x.size(), [&](std::size_t j) { return x[j]; }, norm, eps);
+}
+
 /// Returns the cell's number, normalised with its row of the first operand.
 template <class N>
 N normed_cell(const Cell<N>& c, Norm norm) {
@@ -63,8 +71,7 @@ void fill_normed_row(const Operands& of, std::span<double> cells) {
   const auto x = of.row(0);
   const auto gain = of.row(1);
   const double offset = offset_of(*of.at().call);
-  const RowNorm<double> row(
-      x.size(), [&](std::size_t j) { return x[j]; }, norm, eps_of(*of.at().call));
+  const RowNorm<double> row = row_norm(x, norm, eps_of(*of.at().call));
   for (std::size_t j = 0; j < x.size(); ++j) cells[j] = row(x[j]) * (offset + gain[j]);
   if (norm == Norm::layer) std::ranges::transform(cells, of.row(2), cells.begin(), std::plus());
 }
