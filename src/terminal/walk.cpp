@@ -26,10 +26,10 @@ std::string with_command(std::string_view lead, std::string command, const WalkS
 }
 
 std::vector<std::string> arithmetic_lines(const CellArithmetic& worked, std::size_t k,
-                                          const WalkStyle& look) {
+                                          std::size_t columns) {
   return wrapped_arithmetic(sanitise(fmt::format("{} {} {}", k == 0 ? worked.cell : "",
                                                  worked.signs[k], worked.lines[k])),
-                            look.width - 6);
+                            columns);
 }
 
 // Drops the first stages of long arithmetic, except the names; true if it dropped any.
@@ -56,10 +56,10 @@ std::string worked_cell_text(const std::string& lesson, const Trace& trace,
   if (worked.lines.size() < 2 && worked.remark.empty()) return {};
   std::vector<std::vector<std::string>> stages;
   for (std::size_t k = 0; k < worked.lines.size(); ++k) {
-    stages.push_back(arithmetic_lines(worked, k, look));
+    stages.push_back(arithmetic_lines(worked, k, look.width - 6));
     if (k == 0 && stages[k].size() > max_name_lines) {
       const ArithmeticStyle names{.digits = look.digits, .max_terms = max_names};
-      stages[k] = arithmetic_lines(arithmetic_of(trace, cell, names), k, look);
+      stages[k] = arithmetic_lines(arithmetic_of(trace, cell, names), k, look.width - 6);
     }
   }
   const bool unnamed = stages[0].size() > max_name_lines;
@@ -361,17 +361,14 @@ std::string arithmetic_text(const CellArithmetic& worked, const WalkStyle& look,
   constexpr std::size_t few_lines = 3, narrowest = 14;
   const std::size_t room = std::max(look.width, narrowest) - 2;
   std::string text;
-  std::string start = worked.cell;
   bool named = true;
   for (std::size_t k = 0; k < worked.lines.size(); ++k) {
-    std::vector<std::string> lines = wrapped_arithmetic(
-        sanitise(fmt::format("{} {} {}", start, worked.signs[k], worked.lines[k])), room - 2);
+    std::vector<std::string> lines = arithmetic_lines(worked, k, room - 2);
     if (k == 0 && worked.lines.size() > 1 && !names_hint.empty() && lines.size() > few_lines) {
       named = false;
       lines = {sanitise(worked.cell)};
     }
     text += hanging_lines("  ", lines, 4);
-    start.clear();
   }
   if (!worked.remark.empty()) text += hanging_lines("  ", wrapped(worked.remark, room), 2);
   if (!named) text += hanging_lines("  ", wrapped("The same with names: " + names_hint, room), 2);
