@@ -476,8 +476,10 @@ const LearnerNode* exchanged_with(const Judgement& judgement, const LearnerNode&
       const double x = one.submitted->cells[i].value;
       if (std::isnan(x)) continue;
       const double y = other.truth->values[i];
-      if (x != y && !(std::abs(x - y) <= room * one.units.tolerance(i))) return false;
-      telling += one.verdicts[i] == Verdict::wrong && std::isfinite(x) && x != 0 ? 1 : 0;
+      const double gap = x == y ? 0 : std::abs(x - y);
+      if (!(gap <= room * one.units.tolerance(i))) return false;
+      const bool is_nearer = 2 * gap < std::abs(x - one.truth->values[i]);
+      telling += one.verdicts[i] == Verdict::wrong && is_nearer && std::isfinite(x) && x != 0;
     }
     return telling >= enough;
   };
