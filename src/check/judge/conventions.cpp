@@ -49,16 +49,25 @@ bool goes_back_through(const StepRecipe& step, const StepRecipe& forward) {
   return step.operation == rule.operation && step.of[1] == forward.of[0];
 }
 
-// Swaps sum and mean in a loss, and in its gradient. A step computed from those must show it: a
-// summed loss alone is a mistake.
-Variant with_other_reduction(const Recipe& recipe, const StepRecipe& loss) {
-  Variant other{.recipe = recipe, .companions = {loss.name}};
+bool is_reduced(const StepRecipe& step) {
+  return step.operation == &cross_entropy_operation &&
+         step.options.word("reduction", "mean") != "none";
+}
+
+// Swaps sum and mean in a loss and in its gradient, and if `later` in the losses after a training
+// step. A step computed from the gradients must show it: a summed loss alone is a mistake.
+Variant with_other_reduction(const Recipe& recipe, const StepRecipe& loss, bool later) {
+  Variant other{.recipe = recipe};
+  std::vector<const StepRecipe*> losses = {&loss};
   for (StepRecipe& step : other.recipe->steps) {
-    const bool is_loss = step.name == loss.name;
-    const bool goes_back = goes_back_through(step, loss);
-    if (!is_loss && !goes_back && !takes_any(step, other.changed)) continue;
+    const bool follows = takes_any(step, other.changed);
+    if (later && follows && is_reduced(step)) losses.push_back(&step);
+    const bool is_loss = step.name == loss.name || losses.back() == &step;
+    const bool goes_back = std::ranges::any_of(
+        losses, [&](const StepRecipe* one) { return goes_back_through(step, *one); });
+    if (!is_loss && !goes_back && !follows) continue;
     other.changed.push_back(step.name);
-    if (!is_loss) other.deciding.push_back(step.name);
+    (is_loss ? other.companions : other.deciding).push_back(step.name);
     if (!is_loss && !goes_back) continue;
     const bool is_sum = step.options.word("reduction", "mean") == "sum";
     step.options.set("reduction", std::string(is_sum ? "mean" : "sum"));
@@ -69,9 +78,8 @@ Variant with_other_reduction(const Recipe& recipe, const StepRecipe& loss) {
 std::vector<Variant> with_other_reductions(const Recipe& recipe, const Trace&) {
   std::vector<Variant> variants;
   for (const StepRecipe& step : recipe.steps) {
-    const bool is_reduced = step.operation == &cross_entropy_operation &&
-                            step.options.word("reduction", "mean") != "none";
-    if (is_reduced) variants.push_back(with_other_reduction(recipe, step));
+    for (const bool later : {true, false})
+      if (is_reduced(step)) variants.push_back(with_other_reduction(recipe, step, later));
   }
   std::erase_if(variants, [](const Variant& one) { return one.deciding.empty(); });
   return variants;
