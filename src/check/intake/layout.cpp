@@ -396,7 +396,9 @@ void move_heads_first(const Trace& trace, const Layout& layout,
   for (SubmittedArray& matrix : submitted) {
     const Tensor& tensor = trace.at(matrix.name);
     const bool whole = matrix.in_one_file && matrix.cells.size() == tensor.values.size();
-    if (tensor.rank() < 3 || !whole || trace.token_layout != TokenLayout::rows) continue;
+    // With tokens as columns, only heads side by side are told apart: three axes may be any.
+    const bool has_rows = trace.token_layout == TokenLayout::rows && !layout.transposed;
+    if (tensor.rank() < 3 || !whole || !(has_rows || matrix.shape.size() == 2)) continue;
     const bool inside =
         matrix.fits ? layout.heads_inside.contains(matrix.name) : has_heads_inside(matrix, tensor);
     if (!inside) continue;
@@ -420,7 +422,11 @@ std::set<std::string, std::less<>> nearer_with_heads_inside(
     is_shown = is_shown || is_told;
     if (!one.fits || is_told || !one.in_one_file || !may_have_heads_inside(truth)) continue;
     if (std::ranges::any_of(one.cells, &Numeral::is_blank)) continue;  // the last row alone, say
-    squares += truth.axes.back().name == "key" ? 0 : 1;  // scores often have their heads first
+    // Scores and their products with V often have their heads first, whatever the others have.
+    const Step* const step = trace.find_step(one.name);
+    const bool is_often_first =
+        truth.axes.back().name == "key" || (step && step->operation == &weighted_sum_operation);
+    squares += is_often_first ? 0 : 1;
     const Values written = one.cells.values();
     std::vector<double> theirs(written.begin(), written.end());
     std::vector<double> right(truth.values.begin(), truth.values.end());

@@ -16,7 +16,7 @@ struct Interpreter {
   Interpretation in_layout(const Layout& layout, std::size_t too_many = any_number) const {
     Interpretation result{.trace = trace, .recipe = lesson.recipe, .layout = layout};
     result.submitted = normalise_layout(submission, *trace, layout);
-    if (!options.strict && !layout.transposed) move_heads_first(*trace, layout, result.submitted);
+    if (!options.strict) move_heads_first(*trace, layout, result.submitted);
     judge_as(result, [too_many, wrong = std::size_t{0}](const LearnerNode& node) mutable {
       wrong += node.wrong_cells();
       return wrong >= too_many;
@@ -124,7 +124,7 @@ bool is_equivalent(const Trace& now, const Trace& lesson, const std::vector<std:
 
 // True if a step speaks against a variant. Its deciding steps and companions do so if they have
 // more wrong cells than before, or twice as many where only the order of columns is another. Of the
-// other steps those do that now have twice as many; but a step that was moved away shows nothing.
+// other steps those do that now have twice as many, but for steps that were moved away.
 bool contradicts(const Variant& variant, const LearnerNode& node, const Interpretation& plain) {
   const std::size_t before = wrong_in(plain, node.name);
   const std::size_t after = node.unsettled_cells();
@@ -133,6 +133,19 @@ bool contradicts(const Variant& variant, const LearnerNode& node, const Interpre
   if (!node_of(plain, node.name)) return false;
   if (is_own && variant.recipe) return after > before;
   return (is_own || !contains(variant.changed, node.name)) && after > 0 && after >= 2 * before;
+}
+
+// Returns 1 if a step that was moved away, or its gradient, shows it, -1 if it is right only where
+// it was: by its wrong cells, or by those that tell the two apart.
+int told_by_moved(const Variant& variant, const LearnerNode& node, const Interpretation& plain) {
+  const bool is_moved =
+      contains(variant.changed, node.name) && !contains(variant.deciding, node.name);
+  if (!is_moved || !node.submitted) return 0;
+  const bool was_wrong = wrong_in(plain, node.name) > 0;
+  const bool is_wrong = node.unsettled_cells() > 0;
+  if (was_wrong || is_wrong) return (was_wrong ? 1 : 0) - (is_wrong ? 1 : 0);
+  const Evidence evidence = evidence_in(node_of(plain, node.name), &node);
+  return evidence.apart == 0 ? 0 : evidence.for_other == 0 ? -1 : 1;
 }
 
 // True if a step of another interpretation shows the variant.
@@ -199,6 +212,7 @@ std::optional<Interpretation> by_convention(const Interpreter& interpret,
     if (!is_equivalent(*trace, *plain.trace, variant.changed)) continue;
     constexpr std::size_t most_failing = 3;  // else a whole model is judged for nothing
     std::size_t wrong = 0, failing = 0, showing = 0, contradicting = 0;
+    int told = 0;
     std::set<std::string> explained;
     const auto are_explained = [&](const auto& sides) {
       return std::ranges::all_of(sides, [&](const auto& names) {
@@ -207,6 +221,7 @@ std::optional<Interpretation> by_convention(const Interpreter& interpret,
     };
     const auto is_hopeless = [&](const LearnerNode& node) {
       wrong += node.wrong_cells();
+      told += told_by_moved(variant, node, plain);
       if (contains(variant.deciding, node.name)) {
         const bool shows_it = shows(variant, &node, plain);
         showing += shows_it ? 1 : 0;
@@ -220,7 +235,8 @@ std::optional<Interpretation> by_convention(const Interpreter& interpret,
              (showing == 0 && failing >= most_failing);
     };
     Interpretation other = interpret.by_variant(plain, variant, trace, is_hopeless);
-    if (other.wrong >= to_beat || !is_accepted(variant, other, plain, interpret.options.needs_loss))
+    if (told < 0 || other.wrong >= to_beat ||
+        !is_accepted(variant, other, plain, interpret.options.needs_loss))
       continue;
     const std::map<std::string, std::string_view> others = variant.others;
     for (const std::string& name : explained_by(std::move(variant), *trace, *plain.trace)) {
@@ -245,8 +261,12 @@ bool may_be_transposed(const std::vector<LearnerNode>& nodes) {
   return std::ranges::any_of(nodes, [&](const LearnerNode& node) {
     const Shape shape = node.truth->shape();
     if (shape.size() < 2 || node.unsettled_cells() == 0) return false;
-    const bool fits = !node.wrong_shape_array || node.wrong_shape_array->shape == transposed(shape);
-    return fits && (node.wrong_shape_array || (is_square(*node.truth) && ++squares > 1));
+    if (!node.wrong_shape_array) return is_square(*node.truth) && ++squares > 1;
+    Shape theirs = transposed(node.wrong_shape_array->shape);
+    if (shape.size() > 2 && theirs.size() == 2)
+      return theirs == shape_with_heads(HeadLayout::side_by_side, shape);
+    if (theirs.size() == shape.size()) std::copy_n(shape.begin(), shape.size() - 2, theirs.begin());
+    return theirs == shape;  // perhaps of some heads
   });
 }
 
