@@ -215,6 +215,19 @@ def later_numbers_do_not_say_where_the_heads_are(folder):
         assert "The first that differs is h0.residual2." in done.stdout, (kind, done.stdout)
 
 
+def heads_stand_first_in_a_result_and_inside_before_it(folder):
+    """As in llama.cpp: Qcur is n × h × d, kqv is h × n × d, and there are as many tokens as heads."""
+    ids = IDS[:6]
+    for _kind, steps, _layers, options, place, schemes in models(folder, ids):
+        if "llama.cpp" not in schemes:
+            continue
+        arrays = {"Qcur-0": tokens_first(steps["h0.Q_rope"]), "kqv-0": steps["h0.context"]}
+        done = compared(arrays, place, options, ids=ids)
+        equal(done.returncode, 0, done.stdout)
+        arrays["kqv-0"] = arrays["kqv-0"] * 1.01
+        assert "The first that differs is h0.context." in compared(arrays, place, options, ids=ids).stdout
+
+
 def a_second_array_of_a_step_is_judged_too(folder):
     """A module and its last part stand for one step; the wrong one of them is found, whichever comes first."""
     for kind, steps, layers, options, place, schemes in models(folder):
@@ -496,6 +509,7 @@ CLAIMS = [
     right_arrays_are_found_and_pass,
     wrong_arrays_are_found,
     later_numbers_do_not_say_where_the_heads_are,
+    heads_stand_first_in_a_result_and_inside_before_it,
     a_second_array_of_a_step_is_judged_too,
     the_hook_of_an_rms_norm_fits_no_step,
     kqv_out_is_before_the_output_weight_beside_attn_out,
