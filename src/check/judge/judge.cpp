@@ -164,7 +164,12 @@ class Judge {
     }
     Tensor taint;  // empty if all earlier cells are right
     if (!node.wrong_shape_array && inherits(node)) taint = tainted_result(judgement_, trace_, node);
-    if (node.submitted) judge_cells(node, taint);
+    const bool is_within_units = agrees && !node.units.are_written() && node.units.of_cell.empty();
+    if (is_within_units) {
+      node.verdicts.assign(node.own.values.size(), Verdict::correct);
+    } else if (node.submitted) {
+      judge_cells(node, taint);
+    }
     if (node.submitted && is_of_a_mistake(node)) {
       node.units.of_cell.clear();
       for (const double x : node.from_yours.values)
