@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "check/intake/layout.hpp"
 #include "check/tolerance/cell_tolerance.hpp"
 #include "text/number.hpp"
 
@@ -294,18 +295,30 @@ std::size_t explained(const Names& names) {
       std::ranges::count_if(names, [](const auto& ours) { return !ours.empty(); }));
 }
 
-// How far an array is from a step's numbers; the nearest sentence of a batch counts. NaN if it has
-// another size, or heads, which may be laid out otherwise.
-double distance_from(const Tensor& right, const ParsedArray& array) {
-  const std::size_t size = right.values.size();
-  if (right.matrices() > 1 || size == 0 || array.cells.size() % size != 0 || array.cells.empty())
-    return std::numeric_limits<double>::quiet_NaN();
+// How far an array is from a step's numbers, or from those of its last row; the nearest sentence of
+// a batch counts. NaN if it has another size. Heads may be laid out otherwise: there both are
+// sorted.
+double distance_from(const Tensor& step, const ParsedArray& array) {
+  const std::size_t count = array.cells.size();
+  const bool is_last_row = step.rows() > 1 && count == step.matrices() * step.columns();
+  const std::array last{step.rows() - 1};
+  const Tensor tensor = is_last_row ? some_rows(step, last) : step;
+  const std::size_t size = tensor.values.size();
+  if (size == 0 || count % size != 0 || count == 0) return std::numeric_limits<double>::quiet_NaN();
+  const auto in_order = [&](std::span<const double> numbers) {
+    std::vector<double> order(numbers.begin(), numbers.end());
+    const auto is_less = [](double x, double y) { return std::strong_order(x, y) < 0; };
+    if (step.matrices() > 1) std::ranges::sort(order, is_less);
+    return order;
+  };
+  const std::vector<double> right = in_order(tensor.values);
+  const Values written = array.cells.values();
   double nearest = infinity;
-  for (std::size_t start = 0; start < array.cells.size(); start += size) {
+  for (std::size_t start = 0; start < count; start += size) {
+    const std::vector<double> theirs = in_order(written.part(start, size));
     double farthest = 0;
     for (std::size_t i = 0; i < size; ++i) {
-      const double x = array.cells[start + i].value;
-      const double gap = x == right.values[i] ? 0 : std::abs(x - right.values[i]);
+      const double gap = theirs[i] == right[i] ? 0 : std::abs(theirs[i] - right[i]);
       farthest = std::max(farthest, std::isnan(gap) ? infinity : gap);
     }
     nearest = std::min(nearest, farthest);
