@@ -58,9 +58,14 @@ std::vector<NamedTensor> shown(const FileContext& job) {
 
 void export_csv(const FileContext& job, const Sink& sink) {
   const Tensor& tensor = *job.entries.front().tensor;
-  const Tensor shown = as_shown(tensor, job.trace->token_layout);
+  const bool is_transposed = is_shown_transposed(tensor, job.trace->token_layout);
+  const auto cells = tensor.cells(job.matrix);
+  Tensor copy;
+  if (is_transposed) {
+    copy = transposed(tensor_of({tensor.rows(), tensor.columns()}, {cells.begin(), cells.end()}));
+  }
   const MatrixLabels labels = full_labels(tensor, job.matrix, job.trace->token_layout);
-  write_csv(csv_matrix(shown, job.matrix, labels),
+  write_csv(is_transposed ? csv_matrix(copy, 0, labels) : csv_matrix(tensor, job.matrix, labels),
             {.labels = job.options.plain ? CsvLabels::left_out : CsvLabels::written,
              .digits = job.options.digits},
             sink);
