@@ -49,6 +49,13 @@ def wrapping_of(module: Any) -> str:
     return prefix
 
 
+def refuse_jit(module: Any) -> None:
+    """Refuses what torch.jit made: it runs outside of Python, where no hook is called."""
+    import torch
+    if isinstance(module, torch.jit.ScriptModule):
+        raise QkvError("a module of torch.jit shows nothing of what it computes: give the module that it was made of")
+
+
 def unwrapped(path: str, wrapping: str) -> str:
     """A path without the wrapping before it, and without that of compiled parts."""
     return (path[len(wrapping):] if path.startswith(wrapping) else path).replace("_orig_mod.", "")
@@ -73,6 +80,7 @@ def record(module: Any, gradients: bool = False) -> Iterator[Dict[str, Any]]:
     """
     if not hasattr(module, "named_modules"):
         raise QkvError(f"record takes a PyTorch module, not {type(module).__name__}")
+    refuse_jit(module)
     steps: Dict[str, Any] = {}
     last: list = [None, None]  # the tensor that a module returned last, and its copy
 
@@ -194,6 +202,7 @@ def verify(module: Any, ids: Sequence[int], config: Optional[Mapping[str, Any]] 
     import torch
     if not isinstance(module, torch.nn.Module):
         raise QkvError(f"verify takes a torch.nn.Module, not {type(module).__name__}: `check` takes arrays")
+    refuse_jit(module)
     if config is not None and not isinstance(config, Mapping):
         raise QkvError(f'config is a dictionary, such as {{"n_head": 12}}, not {type(config).__name__}')
     if options.get("require") == "all":

@@ -468,6 +468,8 @@ def every_refusal_is_one_line_of_qkv(_folder):
             (lambda: qkv.compare(arrays, "--version"), "./--version", None),
             (lambda: qkv.check(LESSON, arrays, ids=torch.zeros(3, device="meta")), "ids are whole numbers", None),
             (lambda: qkv.record(None).__enter__(), "record takes a PyTorch module, not NoneType", None),
+            (lambda: qkv.record(torch.jit.script(torch.nn.Linear(2, 2))).__enter__(), "torch.jit shows nothing", None),
+            (lambda: qkv.verify(torch.jit.trace(torch.nn.Linear(2, 2), torch.ones(1, 2)), [1]), "torch.jit shows", None),
             (lambda: qkv.assert_right(LESSON), "this needs arrays", None),
             (lambda: qkv.check(LESSON, {"Q": {"a": 1}}), "Q is no array that can be compared: give numbers, not dict", None),
             (lambda: qkv.check(LESSON, {"1": [[1]], 1: [[2]]}), "two arrays are called 1", None),

@@ -136,7 +136,7 @@ bool contradicts(const Variant& variant, const LearnerNode& node, const Interpre
 }
 
 // Returns 1 if a step that was moved away, or its gradient, shows it, -1 if it is right only where
-// it was: by its wrong cells, or by those that tell the two apart.
+// it was: by its wrong cells, or by those that follow from one of the two and not from the other.
 int told_by_moved(const Variant& variant, const LearnerNode& node, const Interpretation& plain) {
   const bool is_moved =
       contains(variant.changed, node.name) && !contains(variant.deciding, node.name);
@@ -144,8 +144,15 @@ int told_by_moved(const Variant& variant, const LearnerNode& node, const Interpr
   const bool was_wrong = wrong_in(plain, node.name) > 0;
   const bool is_wrong = node.unsettled_cells() > 0;
   if (was_wrong || is_wrong) return (was_wrong ? 1 : 0) - (is_wrong ? 1 : 0);
-  const Evidence evidence = evidence_in(node_of(plain, node.name), &node);
-  return evidence.apart == 0 ? 0 : evidence.for_other == 0 ? -1 : 1;
+  const std::span<const double> now = node.from_yours.values;
+  const std::span<const double> then = node_of(plain, node.name)->from_yours.values;
+  const auto follows_one = [&](std::span<const double> one, std::span<const double> other) {
+    return !places_where(now.size(), [&](std::size_t i) {
+              const double own = node.own.values[i], unit = node.units.tolerance(i);
+              return std::abs(own - one[i]) <= unit && std::abs(one[i] - other[i]) > unit;
+            }).empty();
+  };
+  return follows_one(now, then) ? 1 : follows_one(then, now) ? -1 : 0;
 }
 
 // True if a step of another interpretation shows the variant.

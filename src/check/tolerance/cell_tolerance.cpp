@@ -159,7 +159,7 @@ MatrixTolerance matrix_tolerance(const SubmittedArray& submitted, const Expected
                                  const OtherDecimals& others, std::optional<int> digits) {
   const std::span<const double> right = expected.from_own;
   MatrixTolerance units;
-  units.precision = detect_precision(submitted, right);
+  units.precision = detect_precision(submitted, right, true);  // else adopt_common_type found it
   // A coarser type shows only in numbers that the file's own type resolves.
   if (units.precision != submitted.precision &&
       unit_where_seen(submitted.precision, expected) >= unit_where_seen(units.precision, expected))

@@ -114,8 +114,10 @@ bool is_held(double x, Precision type);
 
 /// Returns the precision that a program computed with, even if the file stores or prints more
 /// digits. A coarser type is detected if all numbers fit it, though `expected` does not:
-/// 0.333984375 is a third in bfloat16. Otherwise returns the stored precision.
-Precision detect_precision(const SubmittedArray& submitted, std::span<const double> expected);
+/// 0.333984375 is a third in bfloat16. Beside finer arrays half precision has to show more clearly.
+/// Otherwise returns the stored precision.
+Precision detect_precision(const SubmittedArray& submitted, std::span<const double> expected,
+                           bool beside_finer);
 
 /// Takes all arrays of a program as ones of a coarser type, if all numbers fit it and one array
 /// shows it: whole numbers alone show no type.

@@ -118,44 +118,41 @@ bool is_evidence_of_type(double x) {
   return std::isfinite(x) && x * thousand != std::round(x * thousand);
 }
 
-// The last bit that a matrix of a type uses, its largest number, and some different numbers.
-struct Bits {
-  double finest = infinity;
-  double largest = 0;
+// True if small numbers have finer bits than large ones of the type. Sums of products of short
+// numbers all end at the same bit.
+bool have_a_floating_point(const SubmittedArray& submitted, const Coarser& kind) {
+  constexpr std::size_t enough_numbers = 6;
+  constexpr int further = 3;
   std::set<double> different;
-
-  explicit Bits(const NumeralCells& cells) {
-    for (const Numeral& cell : cells) {
-      const auto x = static_cast<double>(static_cast<float>(std::abs(cell.value)));
-      if (!std::isfinite(x) || x == 0) continue;
-      if (different.size() < enough_numbers) different.insert(x);
-      int exponent = 0;
-      const double whole = std::ldexp(std::frexp(x, &exponent), std::numeric_limits<float>::digits);
-      const int zeros = std::countr_zero(static_cast<std::uint32_t>(whole));
-      finest =
-          std::min(finest, std::ldexp(1.0, exponent - std::numeric_limits<float>::digits + zeros));
-      largest = std::max(largest, x);
-    }
+  double largest = 0;
+  double finest = infinity;
+  for (const Numeral& cell : submitted.cells) {
+    const auto x = static_cast<double>(static_cast<float>(std::abs(cell.value)));
+    if (!std::isfinite(x) || x == 0) continue;
+    if (different.size() < enough_numbers) different.insert(x);
+    int exponent = 0;
+    const double whole = std::ldexp(std::frexp(x, &exponent), std::numeric_limits<float>::digits);
+    const int zeros = std::countr_zero(static_cast<std::uint32_t>(whole));
+    finest =
+        std::min(finest, std::ldexp(1.0, exponent - std::numeric_limits<float>::digits + zeros));
+    largest = std::max(largest, x);
   }
-
-  // True if large numbers would need more bits than the type has to end where small ones do. Sums
-  // of products of short numbers all end at the same bit.
-  bool have_a_floating_point(const Coarser& kind, int further) const {
-    return largest * rule_of(kind.precision).nearness >= std::ldexp(finest, further);
-  }
-
-  static constexpr std::size_t enough_numbers = 6;
-};
+  return different.size() >= enough_numbers &&
+         largest * rule_of(kind.precision).nearness >= std::ldexp(finest, further);
+}
 
 // True if at least two numbers, or the only one, fit the type and can't do so by chance, one of
-// them where the type does not hold what is expected. Numbers that all end at one bit may be exact:
-// they are of half precision only if each is what is expected, rounded once.
-bool are_all(const SubmittedArray& submitted, std::span<const double> expected,
-             const Coarser& kind) {
+// them where the type does not hold what is expected. Beside finer arrays, short numbers may be
+// exact: they are of half precision only if each is what is expected, rounded, or if they have a
+// floating point.
+bool are_all(const SubmittedArray& submitted, std::span<const double> expected, const Coarser& kind,
+             bool beside_finer) {
   std::set<double> evidence;
   std::size_t count = 0;
-  bool is_telling = false, is_off = false, is_rounded = true;
-  const double nearness = rule_of(kind.precision).nearness;
+  constexpr double roundings = 3;  // of a softmax: powers, their sum, the quotient
+  const double near = roundings * rule_of(kind.precision).nearness;
+  bool is_telling = false, is_off = false;
+  bool is_rounded = true;
   for (std::size_t i = 0; i < submitted.cells.size(); ++i) {
     const double x = submitted.cells[i].value;
     if (!std::isfinite(x)) continue;
@@ -166,18 +163,14 @@ bool are_all(const SubmittedArray& submitted, std::span<const double> expected,
     is_off =
         is_off || i >= expected.size() || static_cast<float>(x) != static_cast<float>(expected[i]);
     is_rounded = is_rounded && i < expected.size() &&
-                 std::abs(x - expected[i]) <= 1.05 * nearness * std::abs(expected[i]);
+                 std::abs(x - expected[i]) <= near * std::abs(expected[i]);
     if (!is_evidence_of_type(x)) continue;
     is_telling = is_telling || !is_expected;
     if (evidence.size() < 2) evidence.insert(x);
   }
-  const bool fit = is_telling && evidence.size() >= std::min<std::size_t>(2, count);
-  if (!fit && !is_off) return false;
-  const Bits bits(submitted.cells);
-  constexpr int clearly = 3;
-  return (fit && (!is_for_digits(kind) || is_rounded || bits.have_a_floating_point(kind, 0))) ||
-         (is_off && bits.different.size() == Bits::enough_numbers &&
-          bits.have_a_floating_point(kind, clearly));
+  const bool may_be_exact = beside_finer && is_for_digits(kind) && !is_rounded;
+  return (is_telling && !may_be_exact && evidence.size() >= std::min<std::size_t>(2, count)) ||
+         (is_off && have_a_floating_point(submitted, kind));
 }
 
 }  // namespace
@@ -244,7 +237,8 @@ bool is_held(double x, Precision type) {
   return kind == std::end(kinds) || (is_float32(x) && kind->holds(x));
 }
 
-Precision detect_precision(const SubmittedArray& submitted, std::span<const double> expected) {
+Precision detect_precision(const SubmittedArray& submitted, std::span<const double> expected,
+                           bool beside_finer) {
   if (submitted.precision == Precision::digits && !is_printed_in_full(submitted))
     return submitted.precision;
   for (const Coarser& kind : kinds) {
@@ -252,7 +246,8 @@ Precision detect_precision(const SubmittedArray& submitted, std::span<const doub
         submitted.precision == Precision::float64 || submitted.precision == Precision::digits ||
         (submitted.precision == Precision::float32 && kind.precision != Precision::float32);
     const bool matters = submitted.precision != Precision::digits || is_for_digits(kind);
-    if (is_wide && matters && are_all(submitted, expected, kind)) return kind.precision;
+    if (is_wide && matters && are_all(submitted, expected, kind, beside_finer))
+      return kind.precision;
   }
   return submitted.precision;
 }
@@ -269,7 +264,7 @@ void adopt_common_type(const Trace& trace, std::vector<SubmittedArray>& arrays) 
   };
   const auto is_shown = [&](const Coarser& kind) {
     return std::ranges::any_of(arrays, [&](const SubmittedArray& array) {
-      return detect_precision(array, trace.at(array.name).values) == kind.precision;
+      return detect_precision(array, trace.at(array.name).values, false) == kind.precision;
     });
   };
   const auto common = std::ranges::find_if(kinds, [&](const Coarser& kind) {

@@ -386,15 +386,19 @@ TEST_CASE("what would leave a number as it is explains nothing") {
           .find("mask.") == std::string::npos);
 }
 
-TEST_CASE("exact short numbers are no half precision") {
-  // P = A0 + 0.004, where the numbers of A0 end at 1/16; the second dump is P in bfloat16.
+TEST_CASE("exact short numbers beside finer ones are no half precision") {
+  // P = A0 + 0.004, where the numbers of A0 end at 1/16; the last dump is P in bfloat16.
   const Task task(
       "title = \"t\"\n[[given]]\nname = \"X\"\nvalue = [[1, 0], [0, 1], [1, 1]]\n"
       "[[given]]\nname = \"A\"\nvalue = [[0.0665, 0.8165], [0.4415, 1.004]]\n"
-      "[[step]]\nname = \"P\"\nop = \"matmul\"\nof = [\"X\", \"A\"]\n");
-  Submission work = submission_of({{"P", "0,0\n0,0\n0,0\n"}}, task.trace);
+      "[[step]]\nname = \"P\"\nop = \"matmul\"\nof = [\"X\", \"A\"]\n"
+      "[[step]]\nname = \"R\"\nop = \"scale\"\nof = [\"X\"]\nby = 3\n");
+  Submission work = submission_of({{"P", "0,0\n0,0\n0,0\n"}, {"R", "0,0\n0,0\n0,0\n"}}, task.trace);
   const auto is_right = [&](std::vector<double> numbers) {
+    const double third = 1.0 / 3;
     work.files[0].written = array_of_values({3, 2}, std::move(numbers), Precision::float64);
+    work.files[1].written = array_of_values({3, 2}, std::vector{third, 0., 0., third, third, third},
+                                            Precision::float64);
     return !check_submission(task.lesson, task.trace, work, {}).first_wrong;
   };
   CHECK(!is_right({0.0625, 0.8125, 0.4375, 1, 0.5, 1.8125}));

@@ -241,7 +241,7 @@ TEST_CASE("a program rounded where its matrix shows it, alone or beside the othe
 // By NumPy: np.float16(1/3) = 0.333251953125, np.float16(2/3) = 0.66650390625.
 TEST_CASE("a coarser type shows in two numbers that it holds and the right ones do not fit") {
   const auto found = [](const Row& row, const Row& right, Precision stored) {
-    return detect_precision(by_program(row, stored), right);
+    return detect_precision(by_program(row, stored), right, false);
   };
   const Row thirds = {1.0 / 3, 2.0 / 3};
   const Row half = {0.333251953125, 0.66650390625};
@@ -264,10 +264,10 @@ TEST_CASE("a coarser type shows in two numbers that it holds and the right ones 
   const Row silu = {2.857722, 12.499953, 235, 5.985164, 34, 485};
   CHECK(found(noisy, silu, Precision::float64) == Precision::float64);
   // Nine digits of float16 numbers; -1.478515625 lies half a unit from what is written of it.
-  CHECK(detect_precision(by_hand("-1.47851562,1.12402344,0.0363"), Row{-1.4788, 1.124, 0.0363}) ==
-        Precision::digits);
+  CHECK(detect_precision(by_hand("-1.47851562,1.12402344,0.0363"), Row{-1.4788, 1.124, 0.0363},
+                         false) == Precision::digits);
   CHECK(detect_precision(by_hand("-1.47851562,1.12402344,0.0362243652"),
-                         Row{-1.4788, 1.124, 0.0363}) == Precision::float16);
+                         Row{-1.4788, 1.124, 0.0363}, false) == Precision::float16);
   CHECK(is_held(0x1p-24, Precision::float16));
   CHECK(!is_held(0x1p-25, Precision::float16));
   CHECK(!is_held(0x1.8p-24, Precision::float16));
