@@ -218,6 +218,13 @@ def run_alone_goes_on_where_the_last_walk_was_left():
             equal(terminal.end(), ("ended", 0))
         left = Path(state) / "qkv" / "walk"
         equal(left.read_text(), "rope scores\n")
+        left.unlink()
+        with Terminal("run", "rope", "--from", "scores", XDG_STATE_HOME=state) as terminal:
+            terminal.wait_for(lambda t: b"Rotary" in t.bytes)
+            terminal.press(b"n")
+            os.write(terminal.master, b"\x03")  # Ctrl-C
+            terminal.end()
+        equal(left.read_text(), "rope Q_later\n")
         for asked, shown in ((b"\n", b"Rotary"), (b"n\n", b"The fat cat"), (b"help\nn\n", b"The fat cat")):
             left.write_text("rope scores\n")
             with Terminal("run", XDG_STATE_HOME=state) as terminal:

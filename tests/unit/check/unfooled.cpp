@@ -386,6 +386,64 @@ TEST_CASE("what would leave a number as it is explains nothing") {
           .find("mask.") == std::string::npos);
 }
 
+TEST_CASE("what was computed from a gradient is not tried as its operand") {
+  // d_V_1 is drawn at random, and its step can be multiplied by matrices that hold -inf.
+  std::string toml = "title = \"t\"\n";
+  const auto given = [&](std::string_view name, std::string_view value) {
+    toml += fmt::format("[[given]]\nname = \"{}\"\nvalue = {}\n", name, value);
+  };
+  const auto step = [&](std::string_view name, std::string_view op, std::string_view of,
+                        std::string_view more = "") {
+    toml +=
+        fmt::format("[[step]]\nname = \"{}\"\nop = \"{}\"\nof = [{}]\n{}\n", name, op, of, more);
+  };
+  given("X", "[[-2, 0, 3], [2, 0, -2], [1, 3, 0], [1, 2, -2]]");
+  given("W_Q", "[[-1, 3, -2, -2], [-1, 1, -2, 0], [-1, 2, 2, -2]]");
+  given("W_K", "[[0, 3, 0, 1], [1, 1, -1, 3], [2, 2, 3, 2]]");
+  given("W_V", "[[1, 3, 3, -1], [-2, 3, 2, 0], [2, 1, 3, -2]]");
+  given("W_O", "[[0, 0, -2], [0, 2, -2], [-1, 1, 1], [-2, -1, -2]]");
+  given("W_logits", "[[-1, -2, -2], [2, 3, 1], [2, 3, 1]]");
+  given("targets", "[0, 2, 0, 1]");
+  step("Q", "project", R"("X", "W_Q")");
+  step("K", "project", R"("X", "W_K")");
+  step("V", "project", R"("X", "W_V")");
+  step("scores", "score", R"("Q", "K")");
+  step("scaled_scores", "scale", R"("scores")");
+  step("masked_scores", "mask", R"("scaled_scores")", "kind = \"causal\"");
+  step("S_1", "take", R"("masked_scores")", "columns = [1, 2]");
+  step("V_1", "take", R"("V")", "rows = [1, 2]");
+  step("m_1", "running_max", R"("S_1")");
+  step("P_1", "tile_weights", R"("S_1", "m_1")");
+  step("l_1", "running_sum", R"("P_1")");
+  step("O_1", "running_output", R"("P_1", "V_1")");
+  step("S_2", "take", R"("masked_scores")", "columns = [3, 4]");
+  step("V_2", "take", R"("V")", "rows = [3, 4]");
+  step("m_2", "running_max", R"("m_1", "S_2")");
+  step("P_2", "tile_weights", R"("S_2", "m_2")");
+  step("l_2", "running_sum", R"("l_1", "m_1", "m_2", "P_2")");
+  step("O_2", "running_output", R"("O_1", "m_1", "m_2", "P_2", "V_2")");
+  step("context", "normalise", R"("O_2", "l_2")");
+  step("output", "project", R"("context", "W_O")");
+  step("residual", "add", R"("X", "output")");
+  step("logits", "project", R"("residual", "W_logits")");
+  step("loss", "cross_entropy", R"("logits", "targets")", "reduction = \"sum\"");
+  const Task task(toml + "[backward]\nof = \"loss\"\n");
+  Submission work = submission_of({{"d_Q", "0"}, {"d_V_1", "0"}}, task.trace);
+  const Values right = task.trace.at("d_Q").values;
+  for (SubmittedFile& file : work.files) {
+    const bool is_random = file.name == "d_V_1";
+    file.written =
+        is_random ? array_of_values({2, 4},
+                                    std::vector{0.12573022, -0.13210486, 0.64042265, 0.10490012,
+                                                -0.53566937, 0.36159505, 1.30400005, 0.94708096},
+                                    Precision::float64)
+                  : array_of_values({4, 4}, right, Precision::float64);
+  }
+  const CheckReport report = check_submission(task.lesson, task.trace, work, {});
+  CHECK(report.first_wrong == "d_V_1");
+  CHECK(mistakes(report, "d_V_1").find("backward.wrong-operand") == std::string::npos);
+}
+
 TEST_CASE("exact short numbers beside finer ones are no half precision") {
   // P = A0 + 0.004, where the numbers of A0 end at 1/16; the last dump is P in bfloat16.
   const Task task(
