@@ -396,7 +396,8 @@ void move_heads_first(const Trace& trace, const Layout& layout,
   for (SubmittedArray& matrix : submitted) {
     const Tensor& tensor = trace.at(matrix.name);
     const bool whole = matrix.in_one_file && matrix.cells.size() == tensor.values.size();
-    // With tokens as columns, only heads side by side are told apart: three axes may be any.
+    // With tokens as columns, only heads side by side are recognised: the sizes of three axes do
+    // not say which are tokens and which are columns.
     const bool has_rows = trace.token_layout == TokenLayout::rows && !layout.transposed;
     if (tensor.rank() < 3 || !whole || !(has_rows || matrix.shape.size() == 2)) continue;
     const bool inside =
@@ -414,6 +415,7 @@ std::set<std::string, std::less<>> nearer_with_heads_inside(
     const Trace& trace, const std::vector<SubmittedArray>& submitted, double least) {
   const auto without_layer = [](std::string_view name) { return name.substr(name.rfind('.') + 1); };
   std::map<std::string_view, double> gain;  // of each array -1 to 1, however wrong its numbers are
+  std::set<std::string> results;
   std::size_t squares = 0;
   bool is_shown = false;  // by an array whose sizes tell its axes apart
   for (const SubmittedArray& one : submitted) {
@@ -422,11 +424,11 @@ std::set<std::string, std::less<>> nearer_with_heads_inside(
     is_shown = is_shown || is_told;
     if (!one.fits || is_told || !one.in_one_file || !may_have_heads_inside(truth)) continue;
     if (std::ranges::any_of(one.cells, &Numeral::is_blank)) continue;  // the last row alone, say
-    // Scores and their products with V often have their heads first, whatever the others have.
+    // Scores often have their heads first, and so have their products with V (llama.cpp's kqv).
     const Step* const step = trace.find_step(one.name);
-    const bool is_often_first =
-        truth.axes.back().name == "key" || (step && step->operation == &weighted_sum_operation);
-    squares += is_often_first ? 0 : 1;
+    const bool is_result = step && step->operation == &weighted_sum_operation;
+    if (is_result) results.insert(one.name);
+    squares += truth.axes.back().name == "key" || is_result ? 0 : 1;
     const Values written = one.cells.values();
     std::vector<double> theirs(written.begin(), written.end());
     std::vector<double> right(truth.values.begin(), truth.values.end());
@@ -442,7 +444,9 @@ std::set<std::string, std::less<>> nearer_with_heads_inside(
     const auto found = gain.find(without_layer(one.name));
     if (found != gain.end() && found->second > least && !one.is_arranged) names.insert(one.name);
   }
-  if (names.size() == 1 && squares > 1 && !is_shown) names.clear();
+  if (names.size() != 1 || is_shown) return names;
+  // A lone one is a mistake if another square array has its heads first.
+  if (squares + results.count(*names.begin()) > 1) names.clear();
   return names;
 }
 

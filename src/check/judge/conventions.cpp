@@ -54,14 +54,14 @@ bool is_reduced(const StepRecipe& step) {
          step.options.word("reduction", "mean") != "none";
 }
 
-// Swaps sum and mean in a loss and in its gradient, and if `later` in the losses after a training
-// step. A step computed from the gradients must show it: a summed loss alone is a mistake.
-Variant with_other_reduction(const Recipe& recipe, const StepRecipe& loss, bool later) {
+// Swaps sum and mean in a loss and in its gradient, and if `with_later` in each later loss that
+// depends on them. Another step has to show it: a summed loss alone is a mistake.
+Variant with_other_reduction(const Recipe& recipe, const StepRecipe& loss, bool with_later) {
   Variant other{.recipe = recipe};
   std::vector<const StepRecipe*> losses = {&loss};
   for (StepRecipe& step : other.recipe->steps) {
     const bool follows = takes_any(step, other.changed);
-    if (later && follows && is_reduced(step)) losses.push_back(&step);
+    if (with_later && follows && is_reduced(step)) losses.push_back(&step);
     const bool is_loss = step.name == loss.name || losses.back() == &step;
     const bool goes_back = std::ranges::any_of(
         losses, [&](const StepRecipe* one) { return goes_back_through(step, *one); });
@@ -78,8 +78,10 @@ Variant with_other_reduction(const Recipe& recipe, const StepRecipe& loss, bool 
 std::vector<Variant> with_other_reductions(const Recipe& recipe, const Trace&) {
   std::vector<Variant> variants;
   for (const StepRecipe& step : recipe.steps) {
-    for (const bool later : {true, false})
-      if (is_reduced(step)) variants.push_back(with_other_reduction(recipe, step, later));
+    if (!is_reduced(step)) continue;
+    variants.push_back(with_other_reduction(recipe, step, true));
+    if (variants.back().companions.size() > 1)
+      variants.push_back(with_other_reduction(recipe, step, false));
   }
   std::erase_if(variants, [](const Variant& one) { return one.deciding.empty(); });
   return variants;

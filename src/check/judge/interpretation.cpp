@@ -122,9 +122,9 @@ bool is_equivalent(const Trace& now, const Trace& lesson, const std::vector<std:
   });
 }
 
-// True if a step speaks against a variant. Its deciding steps and companions do so if they have
-// more wrong cells than before, or twice as many where only the order of columns is another. Of the
-// other steps those do that now have twice as many, but for steps that were moved away.
+// True if a step speaks against a variant: a deciding step or a companion with more wrong cells
+// than before (with at least twice as many, where only the order of columns is another), and
+// another step with at least twice as many. Those that were moved are judged by `told_by_moved`.
 bool contradicts(const Variant& variant, const LearnerNode& node, const Interpretation& plain) {
   const std::size_t before = wrong_in(plain, node.name);
   const std::size_t after = node.unsettled_cells();
@@ -135,11 +135,13 @@ bool contradicts(const Variant& variant, const LearnerNode& node, const Interpre
   return (is_own || !contains(variant.changed, node.name)) && after > 0 && after >= 2 * before;
 }
 
-// Returns 1 if a step that was moved away, or its gradient, shows it, -1 if it is right only where
-// it was: by its wrong cells, or by those that follow from one of the two and not from the other.
+// Judges by a step that the variant moves elsewhere (scaled_scores, if the queries were scaled), or
+// by its gradient. Returns 1 if it is right only in the variant, -1 if only in the plain
+// interpretation. If it is right in both, cells count that follow from the operands of one alone.
 int told_by_moved(const Variant& variant, const LearnerNode& node, const Interpretation& plain) {
-  const bool is_moved =
-      contains(variant.changed, node.name) && !contains(variant.deciding, node.name);
+  const bool is_moved = contains(variant.changed, node.name) &&
+                        !contains(variant.deciding, node.name) &&
+                        !contains(variant.companions, node.name);
   if (!is_moved || !node.submitted) return 0;
   const bool was_wrong = wrong_in(plain, node.name) > 0;
   const bool is_wrong = node.unsettled_cells() > 0;
@@ -182,7 +184,13 @@ bool is_accepted(const Variant& variant, const Interpretation& other, const Inte
         sides, [&](const auto& names) { return std::ranges::any_of(names, shows_it); });
   };
   if (!variant.alike.empty() && std::ranges::none_of(variant.alike, show_it_alike)) return false;
-  if (needs_loss && variant.recipe && !std::ranges::all_of(variant.companions, shows_it))
+  const auto may_show_it = [&](const std::string& name) {
+    const LearnerNode* node = node_of(other, name);
+    return !(node && node->submitted) || shows_it(name);
+  };
+  if (needs_loss && variant.recipe && !variant.companions.empty() &&
+      (std::ranges::none_of(variant.companions, shows_it) ||
+       !std::ranges::all_of(variant.companions, may_show_it)))
     return false;
   return static_cast<std::size_t>(std::ranges::count_if(variant.deciding, shows_it)) >=
          variant.least;

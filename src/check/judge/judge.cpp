@@ -484,7 +484,8 @@ const LearnerNode* exchanged_with(const Judgement& judgement, const LearnerNode&
       const double gap = x == y ? 0 : std::abs(x - y);
       if (!(gap <= room * one.units.tolerance(i))) return false;
       const bool is_nearer = 2 * gap < std::abs(x - one.truth->values[i]);
-      telling += one.verdicts[i] == Verdict::wrong && is_nearer && std::isfinite(x) && x != 0;
+      const bool tells = one.verdicts[i] == Verdict::wrong && std::isfinite(x) && x != 0;
+      telling += tells && is_nearer ? 1 : 0;
     }
     return telling >= enough;
   };
