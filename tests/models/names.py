@@ -252,8 +252,9 @@ def a_second_array_of_a_step_is_judged_too(folder):
                         assert f"fits no step: {own}{fits_none}" in done.stdout, (kind, names, done.stdout)
             for both in ((right, right * 3), (right * 3, right)):  # and where the dump has the last row alone
                 last = {own + name: array[-1:] for name, array in zip((part, module), both)}
-                done = compared(last, place, options)
-                assert f"The first that differs is h1.{step}" in done.stdout, (kind, done.stdout)
+                batch = {name: torch.stack([torch.zeros_like(array), array]) for name, array in last.items()}
+                for done in (compared(last, place, options), compared(batch, place, options, "--batch", "2")):
+                    assert f"The first that differs is h1.{step}" in done.stdout, (kind, done.stdout)
 
 
 def the_hook_of_an_rms_norm_fits_no_step(folder):

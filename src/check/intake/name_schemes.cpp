@@ -300,11 +300,12 @@ std::size_t explained(const Names& names) {
 // sorted.
 double distance_from(const Tensor& step, const ParsedArray& array) {
   const std::size_t count = array.cells.size();
-  const bool is_last_row = step.rows() > 1 && count == step.matrices() * step.columns();
+  if (count == 0 || step.values.empty()) return std::numeric_limits<double>::quiet_NaN();
   const std::array last{step.rows() - 1};
-  const Tensor tensor = is_last_row ? some_rows(step, last) : step;
+  const bool is_whole = count % step.values.size() == 0;
+  const Tensor tensor = is_whole ? step : some_rows(step, last);
   const std::size_t size = tensor.values.size();
-  if (size == 0 || count % size != 0 || count == 0) return std::numeric_limits<double>::quiet_NaN();
+  if (count % size != 0) return std::numeric_limits<double>::quiet_NaN();
   const auto in_order = [&](std::span<const double> numbers) {
     std::vector<double> order(numbers.begin(), numbers.end());
     const auto is_less = [](double x, double y) { return std::strong_order(x, y) < 0; };
