@@ -50,6 +50,8 @@ class Stepper : public SteppingSession {
   void page_down() { scroll_ += std::max<std::size_t>(shown_rows_, 2) - 1; }
   void to_top() { scroll_ = 0; }
   void to_end() { scroll_ = page().size(); }
+  // Keys that differ by a constant or a function: `asks` opens a prompt, `tells` shows the message
+  // of what a function did to the walk, `moves` goes to another cell.
   template <Prompt what>
   void asks() {
     ask(what);
@@ -163,6 +165,8 @@ class PlainStepper : public SteppingSession {
   std::string shown() const;
   std::string step_then_next();
   std::string indented(std::string_view message) const;
+  // Commands without an argument: the message of what a function did to the walk, and for `shows`
+  // the step after it.
   template <auto action>
   std::string tells(std::string_view) {
     return indented(action(walk_));

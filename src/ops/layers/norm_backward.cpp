@@ -92,7 +92,7 @@ Interval worked_out(const std::vector<Interval>& inputs, const CellOf& cell_of) 
 }
 
 // The gradient of a row x, where t is the output's gradient times the gain. That of x_i is
-// (t_i − mean(t) − x̂_i · mean(t ∘ x̂)) / root; RMS norm has no mean(t).
+// (t_i − mean(t) − x̂_i · mean(t ∘ x̂)) / root; RMS norm has no mean(t). Both rows must outlive it.
 template <class N>
 struct NormGradient {
   const std::vector<N>& x;

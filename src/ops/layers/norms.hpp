@@ -49,7 +49,7 @@ struct RowNorm {
   N operator()(const N& x) const { return less_mean(x) / root; }
 };
 
-/// Returns how a row of these numbers is normalised.
+/// Returns the mean and root by which the row `x` is normalised.
 template <class Row>
 auto row_norm(const Row& x, Norm norm, double eps) {
   using N = std::remove_cvref_t<decltype(x[0])>;
