@@ -199,11 +199,6 @@ bool are_near(std::span<const double> numbers, std::span<const double> right, Pr
   return vary;
 }
 
-Tensor last_rows(const Tensor& tensor) {
-  const std::size_t last[] = {tensor.rows() - 1};
-  return some_rows(tensor, last);
-}
-
 // True if an array can be the last row alone of such a tensor: d, 1 × d, or of heads h × d, h·d.
 bool may_be_last_row(const ParsedArray& written, const ComparedMatrix& whole) {
   const Tensor& tensor = whole.tensor;

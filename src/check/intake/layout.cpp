@@ -391,6 +391,11 @@ Tensor some_rows(const Tensor& tensor, std::span<const std::size_t> rows) {
   return some;
 }
 
+Tensor last_rows(const Tensor& tensor) {
+  const std::size_t last[] = {tensor.rows() - 1};
+  return some_rows(tensor, last);
+}
+
 void move_heads_first(const Trace& trace, const Layout& layout,
                       std::vector<SubmittedArray>& submitted) {
   for (SubmittedArray& matrix : submitted) {

@@ -64,6 +64,9 @@ NumeralCells with_axes_swapped(const NumeralCells& cells, std::size_t first, std
 /// Returns these rows of each matrix.
 Tensor some_rows(const Tensor& tensor, std::span<const std::size_t> rows);
 
+/// Returns the last row of each matrix. There must be one.
+Tensor last_rows(const Tensor& tensor);
+
 /// Moves the heads to the first axis if they are in the middle (n × h × d), as in programs, or side
 /// by side (n × h·d).
 void move_heads_first(const Trace& trace, const Layout& layout,

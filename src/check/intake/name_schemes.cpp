@@ -301,9 +301,8 @@ std::size_t explained(const Names& names) {
 double distance_from(const Tensor& step, const ParsedArray& array) {
   const std::size_t count = array.cells.size();
   if (count == 0 || step.values.empty()) return std::numeric_limits<double>::quiet_NaN();
-  const std::array last{step.rows() - 1};
   const bool is_whole = count % step.values.size() == 0;
-  const Tensor tensor = is_whole ? step : some_rows(step, last);
+  const Tensor tensor = is_whole ? step : last_rows(step);
   const std::size_t size = tensor.values.size();
   if (count % size != 0) return std::numeric_limits<double>::quiet_NaN();
   const auto in_order = [&](std::span<const double> numbers) {
