@@ -552,4 +552,96 @@ of = ["masked"]
   CHECK(found("0.400,0.600\n0.269,0.731\n") == "ww cc");
 }
 
+// NumPy: the logits, the sum of -log softmax, and a step of 0.1 along its gradient.
+TEST_CASE("a summed loss is summed after a training step, too") {
+  const Task task(R"(
+title = "t"
+[[given]]
+name = "X"
+value = [[1, 0.5], [-0.5, 2], [0.25, -1]]
+[[given]]
+name = "W"
+value = [[0.5, -1, 0.25], [1, 0.75, -0.5]]
+[[given]]
+name = "targets"
+value = [2, 0, 1]
+[[step]]
+name = "logits"
+op = "project"
+of = ["X", "W"]
+[[step]]
+name = "loss"
+op = "cross_entropy"
+of = ["logits", "targets"]
+[[step]]
+name = "W_new"
+op = "gradient_step"
+of = ["W", "d_W"]
+rate = 0.1
+[[step]]
+name = "logits_2"
+op = "project"
+of = ["X", "W_new"]
+[[step]]
+name = "loss_2"
+op = "cross_entropy"
+of = ["logits_2", "targets"]
+[backward]
+of = "loss"
+wanted = ["W"]
+)");
+  Texts work = {
+      {"logits", "1,-0.625,0\n1.75,2,-1.125\n-0.875,-1,0.5625\n"},
+      {"loss", "4.2302\n"},
+      {"d_logits", "0.6391,0.1258,-0.7649\n-0.5727,0.5486,0.0241\n0.1641,-0.8552,0.6910\n"},
+      {"d_W", "0.9665,-0.3623,-0.6042\n-0.9901,2.0153,-1.0253\n"},
+      {"W_new", "0.4034,-0.9638,0.3104\n1.0990,0.5485,-0.3975\n"},
+      {"logits_2", "0.9529,-0.6895,0.1117\n1.9963,1.5788,-0.9502\n-0.9982,-0.7894,0.4751\n"},
+      {"loss_2", "3.5413\n"}};
+  CHECK(!checked(task, work).first_wrong);
+  work["loss_2"] = "3.6413\n";
+  CHECK(checked(task, work).first_wrong == "loss_2");
+}
+
+// NumPy: Q_all is X·W_Q transposed; each head of two columns is rotated by its position in radians.
+TEST_CASE("tokens may be columns where heads are side by side, or only one has a file") {
+  const Task task(R"(
+title = "t"
+[[given]]
+name = "X"
+value = [[1, 0.5], [-0.5, 2], [0.25, -1]]
+[[given]]
+name = "W_Q"
+value = [[1, 0.5, -1, 2], [0.25, 1, 0.5, -0.75]]
+[[step]]
+name = "Q_all"
+op = "project"
+of = ["X", "W_Q"]
+[[step]]
+name = "Q"
+op = "split_heads"
+of = ["Q_all"]
+heads = 2
+[[step]]
+name = "Q_rope"
+op = "rope"
+of = ["Q"]
+)");
+  const std::string turned =
+      "1.1250,-1.4726,0.7956\n1.0000,0.9455,0.3641\n-0.7500,2.9141,-0.8245\n1.6250,-0.0885,-1."
+      "2022\n";
+  const std::string all = "1.1250,0,0\n1,1.75,-0.8750\n-0.75,1.5,-0.75\n1.625,-2.5,1.25\n";
+  CHECK(!checked(task, {{"Q_all", all}, {"Q", all}, {"Q_rope", turned}}).first_wrong);
+  CHECK(!checked(task, {{"Q", all}, {"Q_rope", turned}}).first_wrong);
+  const std::string queries = "-0.75,1.5,-0.75\n1.625,-2.5,1.25\n";
+  for (const bool is_right : {true, false}) {
+    const std::string last = is_right ? "-1.2022" : "-1.3022";
+    const std::string rotated = "-0.75,2.9141,-0.8245\n1.625,-0.0885," + last + "\n";
+    qkv::Submission work = submission_of({{"Q", queries}, {"Q_rope", rotated}}, task.trace);
+    for (qkv::SubmittedFile& file : work.files) file.leading = {1};
+    const qkv::CheckReport report = qkv::check_submission(task.lesson, task.trace, work, {});
+    CHECK(report.first_wrong.value_or("") == (is_right ? "" : "Q_rope"));
+  }
+}
+
 }  // namespace check_conventions_tests
