@@ -41,10 +41,10 @@ std::vector<SubmittedArray> answer_submission(const Trace& trace, const Step& st
   return submitted;
 }
 
-VerdictCounts counts_of(const std::vector<Verdict>& verdicts) {
-  std::array<std::size_t, 7> counts = {};
-  for (const Verdict verdict : verdicts) ++counts[static_cast<std::size_t>(verdict)];
-  return {counts[0], counts[1], counts[2], counts[3], counts[4], counts[5]};
+VerdictCounts counts_of(const LearnerNode& node) {
+  return {node.count(Verdict::correct), node.count(Verdict::rounding),
+          node.count(Verdict::carried), node.count(Verdict::undecided),
+          node.count(Verdict::wrong),   node.count(Verdict::blank)};
 }
 
 // Returns the numbers as written: a mask of -1e9 stays -1e9.
@@ -177,7 +177,7 @@ StepReport report_of(const Interpretation& interpretation, std::size_t index, Ro
     report.only_shape_differs = report.mistakes.empty() && has_right_numbers(interpretation, node);
     return report;
   }
-  report.cells = counts_of(node.verdicts);
+  report.cells = counts_of(node);
   if (report.cells.blank > 0) {
     report.left_out = static_cast<std::size_t>(
         std::ranges::count(node.submitted->cells, true, &Numeral::left_out));

@@ -186,10 +186,9 @@ void accept_finite_masks(ComparedStep& step) {
 }
 
 void compare_numbers(ComparedStep& step, const ToleranceChoice& choice, bool two_lessons,
-                     std::size_t& longest) {
+                     std::size_t added) {
   step.precision = coarser(step.actual->precision, step.desired->precision);
   const auto asked = choice.of(step.name);
-  const std::size_t added = terms_of(step, longest);
   const Tensor& actual = step.actual->tensor;
   const Tensor& desired = step.desired->tensor;
   if (actual.values.size() != desired.values.size()) {
@@ -216,24 +215,18 @@ void compare_numbers(ComparedStep& step, const ToleranceChoice& choice, bool two
                                                      : Agreement::differs;
 }
 
-ComparedStep compared(const std::string& name, const ComparedSideIndex& actual,
-                      const ComparedSideIndex& desired, const ToleranceChoice& choice,
-                      FiniteMasks may_mask, std::size_t& longest) {
-  ComparedStep step{.name = name,
-                    .actual = actual.find(name),
-                    .desired = desired.find(name),
-                    .may_mask = may_mask};
+// Compares both sides of a step, whose cells sum so many terms.
+void compare_sides(ComparedStep& step, const ComparedSide& actual, const ComparedSide& desired,
+                   const ToleranceChoice& choice, std::size_t terms) {
   if (step.actual == nullptr) {
     step.agreement = Agreement::only_desired;
   } else if (step.desired == nullptr) {
     step.agreement = Agreement::only_actual;
   } else {
-    const bool two_lessons = actual.side().is_lesson && desired.side().is_lesson;
-    compare_numbers(step, choice, two_lessons, longest);
-    const bool two_dumps = !actual.side().is_lesson && !desired.side().is_lesson;
+    compare_numbers(step, choice, actual.is_lesson && desired.is_lesson, terms);
+    const bool two_dumps = !actual.is_lesson && !desired.is_lesson;
     if (two_dumps && is_within_too_wide(step)) step.agreement = Agreement::undecided;
   }
-  return step;
 }
 
 // Makes a step differ if the numbers that were not printed cannot all be right: their sum is off by
@@ -447,14 +440,23 @@ Comparison compare(const ComparedSide& actual, const ComparedSide& desired,
   });
   bool after_mask = false;
   std::size_t longest_axis = 0;
+  std::vector<std::size_t> terms;  // of each step
   for (const std::string& name : names) {
     after_mask = after_mask || step_masks_cells(name, actual_index, desired_index);
     const FiniteMasks may_mask = after_mask                           ? FiniteMasks::any
                                  : in_place && are_named_scores(name) ? FiniteMasks::usual
                                                                       : FiniteMasks::none;
-    comparison.steps.push_back(
-        compared(name, actual_index, desired_index, choice, may_mask, longest_axis));
+    ComparedStep& step =
+        comparison.steps.emplace_back(ComparedStep{.name = name,
+                                                   .actual = actual_index.find(name),
+                                                   .desired = desired_index.find(name),
+                                                   .may_mask = may_mask});
+    terms.push_back(step.actual && step.desired ? terms_of(step, longest_axis) : 0);
   }
+  constexpr std::size_t operations = std::size_t{1} << 20;  // of a large matrix
+  parallel_for(terms.size(), 1, operations, [&](std::size_t i, std::size_t) {
+    compare_sides(comparison.steps[i], actual, desired, choice, terms[i]);
+  });
   if (checked) {
     for (ComparedStep& step : comparison.steps) {
       if (!is_missing(step.agreement) && !choice.of(step.name)) take_verdict(*checked, step);

@@ -1,6 +1,7 @@
 #include "check/compare/side.hpp"
 
 #include "check/intake/layout.hpp"
+#include "tensor/matmul.hpp"
 
 namespace qkv::inline check {
 namespace {
@@ -184,14 +185,10 @@ void fill_left_out(const Tensor& expected, ComparedMatrix& matrix) {
 }
 
 bool are_near(std::span<const double> numbers, std::span<const double> right, Precision precision) {
-  double largest = 0;
-  bool vary = false;
-  for (const double x : right) {
-    if (!std::isfinite(x)) continue;
-    largest = std::max(largest, std::abs(x));
-    vary = vary || x != right.front();
-  }
-  const double allowed = std::max(1e-3, 16 * rule_of(precision).nearness) * largest;
+  const bool vary =
+      std::ranges::any_of(right, [&](double x) { return std::isfinite(x) && x != right.front(); });
+  const double allowed =
+      std::max(1e-3, 16 * rule_of(precision).nearness) * largest_magnitude(right);
   for (std::size_t i = 0; i < right.size(); ++i) {
     const bool is_masked = right[i] == -infinity && numbers[i] <= finite_mask;
     if (!is_masked && !(std::abs(numbers[i] - right[i]) <= allowed)) return false;

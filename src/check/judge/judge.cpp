@@ -11,13 +11,17 @@ std::string_view verdict_name(Verdict verdict) {
   return names[static_cast<std::size_t>(verdict)];
 }
 
+std::size_t LearnerNode::count(Verdict verdict) const {
+  if (all_correct) return verdict == Verdict::correct ? verdicts.size() : 0;
+  return static_cast<std::size_t>(std::ranges::count(verdicts, verdict));
+}
+
 std::size_t LearnerNode::wrong_cells() const {
-  if (wrong_shape_array) return wrong_shape_array->cells.size();
-  return static_cast<std::size_t>(std::count(verdicts.begin(), verdicts.end(), Verdict::wrong));
+  return wrong_shape_array ? wrong_shape_array->cells.size() : count(Verdict::wrong);
 }
 
 std::size_t LearnerNode::unsettled_cells() const {
-  return wrong_cells() + static_cast<std::size_t>(std::ranges::count(verdicts, Verdict::undecided));
+  return wrong_cells() + count(Verdict::undecided);
 }
 
 std::size_t Judgement::wrong_nodes() const {
@@ -150,9 +154,9 @@ class Judge {
   }
 
   void judge_node(LearnerNode& node) {
-    const bool agrees = agrees_with_lesson(node);
-    take_numbers(node, agrees ? *node.truth : from_own(node));
-    if (agrees && node.units.are_written()) take_numbers(node, from_own(node));  // it was rounded
+    const std::optional<Tensor> lessons = lessons_numbers(node);
+    take_numbers(node, lessons ? *lessons : from_own(node));
+    if (lessons && node.units.are_written()) take_numbers(node, from_own(node));  // it was rounded
     if (node.submitted) {
       node.is_lessons = false;
       ++submitted_so_far_;
@@ -164,8 +168,9 @@ class Judge {
     }
     Tensor taint;  // empty if all earlier cells are right
     if (!node.wrong_shape_array && inherits(node)) taint = tainted_result(judgement_, trace_, node);
-    const bool is_within_units = agrees && !node.units.are_written() && node.units.of_cell.empty();
-    if (is_within_units) {
+    node.all_correct = lessons && lessons->values.shares(node.truth->values) &&
+                       !node.units.are_written() && node.units.of_cell.empty();
+    if (node.all_correct) {
       node.verdicts.assign(node.own.values.size(), Verdict::correct);
     } else if (node.submitted) {
       judge_cells(node, taint);
@@ -179,18 +184,39 @@ class Judge {
     mark_tainted(node, taint);
   }
 
-  // True if a program's numbers, in single or double precision, are within a unit of the lesson's,
-  // and so are their operands. Then the step, perhaps a large product, is not computed once more.
-  bool agrees_with_lesson(const LearnerNode& node) const {
-    if (!node.step || !node.submitted || inherits(node)) return false;
+  // Returns the lesson's numbers, in place of a perhaps large product of the program's own, if its
+  // numbers in single or double precision are within a unit of them, and so are their operands. The
+  // few cells that are farther off are computed from its own; nothing if one does not follow.
+  std::optional<Tensor> lessons_numbers(const LearnerNode& node) const {
+    constexpr std::size_t few = 4096;  // one cell of so many, whose products are not done at once
+    if (!node.step || !node.submitted || inherits(node)) return {};
     const Precision precision = node.submitted->precision;
     const bool is_full = precision == Precision::float32 || precision == Precision::float64;
-    if (!is_full || node.step->operation->single_precision_error || options_.digits) return false;
+    if (!is_full || node.step->operation->single_precision_error || options_.digits) return {};
     const std::span<const double> truth = node.truth->values;
+    const std::span<const double> theirs = node.submitted->cells.values();
     const double unit = unit_of_program(precision, truth);
-    return std::ranges::equal(node.submitted->cells.values(), truth, [&](double x, double y) {
-      return x == y || std::abs(x - y) <= unit;  // not if it is blank: NaN
-    });
+    const auto is_off = [&](double x, double y) { return x != y && !(std::abs(x - y) <= unit); };
+    const Call call = own_call(judgement_, trace_, node);
+    Tensor result = *node.truth;
+    const std::size_t rows = result.rows(), columns = result.columns();
+    bool follows = true;
+    std::size_t left = truth.size() / few;
+    for (std::size_t i = 0; follows && i < truth.size(); ++i) {
+      if (!is_off(theirs[i], truth[i])) continue;  // NaN, a blank cell, is off
+      const double own = left == 0
+                             ? no_bound
+                             : node.step->operation->cell.number({{.call = &call,
+                                                                   .output = node.truth,
+                                                                   .matrix = i / columns / rows,
+                                                                   .row = i / columns % rows,
+                                                                   .column = i % columns}});
+      follows = left-- > 0 && !is_off(theirs[i], own);
+      result.values.mutable_span()[i] = own;
+    }
+    if (!result.values.shares(node.truth->values))
+      for (const Tensor* operand : call.inputs) operand->values.drop_cache();  // whole weights
+    return follows ? std::optional(std::move(result)) : std::nullopt;
   }
 
   // Computes the step from the learner's own numbers, if possible. The steps after the last

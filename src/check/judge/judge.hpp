@@ -27,6 +27,7 @@ struct LearnerNode {
   const SubmittedArray* wrong_shape_array = nullptr;
   MatrixTolerance units = {};
   std::vector<Verdict> verdicts = {};  ///< one per cell, if submitted
+  bool all_correct = false;            ///< known of a large program's matrix: none is counted
   /// The step, computed from the learner's own numbers; the lesson's if a program's agree with it.
   Tensor from_yours = {};
   Tensor own = {};  ///< the learner's numbers; from_yours if there are none
@@ -44,6 +45,7 @@ struct LearnerNode {
   Tensor planted = {};       ///< its numbers, NaN where wrong or carried; no axes if no cell is
 
   bool is_tainted() const { return !planted.axes.empty(); }
+  std::size_t count(Verdict verdict) const;  ///< of cells
   std::size_t wrong_cells() const;           ///< all cells if the shape is wrong
   std::size_t unsettled_cells() const;       ///< wrong or undecided: against an interpretation
   bool has_number(std::size_t cell) const {  ///< true if submitted and readable

@@ -28,7 +28,8 @@ bool are_whole(std::span<const double> values) {
 
 // Where the lesson hides a cell, the learner's own number may be a finite mask: it does not count.
 double unit_where_seen(Precision precision, const Expected& expected) {
-  if (!contains(expected.truth, -infinity)) return unit_of_program(precision, expected.from_own);
+  if (all_finite(expected.truth) || !contains(expected.truth, -infinity))
+    return unit_of_program(precision, expected.from_own);
   std::vector<double> seen(expected.from_own.begin(), expected.from_own.end());
   for (std::size_t i = 0; i < seen.size() && i < expected.truth.size(); ++i)
     if (expected.truth[i] == -infinity) seen[i] = -infinity;
