@@ -74,6 +74,8 @@ constexpr std::size_t worth_it = huge_page / 16;
 constexpr std::size_t counted = huge_page / 2;  // smaller blocks don't count against the limit
 constexpr std::size_t heap_growth = 16 * huge_page;
 
+std::atomic<std::size_t> taken = 0;
+
 // By default malloc returns large blocks to the system at once. These settings keep them, and let
 // its heap grow by whole huge pages.
 void retain_freed_memory() {
@@ -95,10 +97,15 @@ void request_huge_pages(void* memory, std::size_t size) {
   const auto heap_end = reinterpret_cast<std::uintptr_t>(sbrk(0));
   const bool is_last = heap_end > end && heap_end - end < 2 * heap_growth;
   const std::size_t whole = ((is_last ? heap_end : end) - first + huge_page - 1) / huge_page;
-  madvise(static_cast<char*>(memory) - (end - size - first), whole * huge_page, MADV_HUGEPAGE);
+  char* const start = static_cast<char*>(memory) - (end - size - first);
+  madvise(start, whole * huge_page, MADV_HUGEPAGE);
+  static std::atomic<std::uintptr_t> populated = 0;
+  if (!is_last || taken < 2 * heap_growth || populated.exchange(heap_end) == heap_end) return;
+  // The system clears a page that is touched for the first time: several threads at once.
+  parallel_for(whole, 1, huge_page, [&](std::size_t page, std::size_t) {
+    madvise(start + page * huge_page, huge_page, MADV_POPULATE_WRITE);
+  });
 }
-
-std::atomic<std::size_t> taken = 0;
 
 std::atomic<std::size_t> limit = default_memory_limit;
 std::atomic<LimitSource> limit_of = LimitSource::qkv;
