@@ -124,8 +124,14 @@ void refuse_unknown_config(const Config& config, std::span<const ConfigRule> rul
 Config config_of(const Weights& weights, const std::optional<std::filesystem::path>& directory) {
   Config config;
   if (directory) add_config(*directory / "config.json", config);
+  const Config configured = config;
+  const auto is_said = [&](std::string_view name) {  // under the other name that means the same
+    return (name == "family" && configured.contains("model_type")) ||
+           (name == "model_type" && configured.contains("family")) ||
+           (name == "rope_theta" && configured.contains("rope_parameters.rope_theta"));
+  };
   for (const auto& [name, text] : weights.metadata()) {
-    config.try_emplace(name, ConfigEntry{text, weights.where()});
+    if (!is_said(name)) config.try_emplace(name, ConfigEntry{text, weights.where()});
   }
   return config;
 }

@@ -94,9 +94,10 @@ std::optional<ConfigEntry> wanted_family(const Weights& weights, const Architect
                                          const Config& config, const ArchitectureChoice& choice,
                                          Storage storage) {
   if (choice.family) return ConfigEntry{*choice.family, {}};
-  if (const auto fact = config.find("family"); fact != config.end()) {
-    return fact->second;
-  }
+  if (const auto* entry = find_entry(config, "family")) return entry->second;
+  constexpr std::string_view telling[] = {"mingpt", "nanogpt"};  // minGPT's own are gpt2, or a size
+  const auto* type = find_entry(config, "model_type");
+  if (type && contains(telling, type->second.text)) return type->second;
   const bool has_biases = weights.find(model.prefix + "h.0.ln_1.bias") != nullptr;
   if (storage == Storage::in_out || has_biases) return {};
   return ConfigEntry{"nanogpt", {}};

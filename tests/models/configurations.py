@@ -138,6 +138,22 @@ def gpt_2_with_relu_agrees_with_pytorch(folder):
     assert "h1.gelu" not in arrays
 
 
+def config_json_counts_before_metadata_that_say_it_in_another_way(folder):
+    weights = gpt.random_weights(2, 24, 3, 8, "out-in", 3)
+    exact, by_tanh = ({"model_type": kind, "n_head": 4} for kind in ("nanogpt", "mingpt"))
+    for config, family, form in ((by_tanh, "nanogpt", "tanh"), (exact, "mingpt", "none"), (exact, None, "none")):
+        written(folder, config, weights, {"family": family} if family else None)
+        arrays = exported(folder, "--model", folder, "--ids", "1,2,0")
+        x = torch.tensor(arrays["h1.mlp_in"])
+        gap = (torch.nn.functional.gelu(x, approximate=form) - torch.tensor(arrays["h1.gelu"])).abs().max()
+        assert gap < 1e-12, (config, family, gap)
+    config = llama.config_of("llama", rope_parameters={"rope_type": "default", "rope_theta": 500000.0})
+    del config["rope_theta"]
+    weights = llama.random_weights(config)
+    words = written(folder, config, weights, {"rope_theta": "10000"})
+    agree(llama.forward(weights, IDS, config | {"rope_theta": 500000.0}), exported(folder, *words), DOUBLE)
+
+
 def what_the_library_reads_and_qkv_does_not_is_refused(folder):
     weights = llama.random_weights(llama.config_of("llama"))
     yarn = {"rope_type": "yarn", "factor": 4.0}
@@ -157,6 +173,7 @@ def what_the_library_reads_and_qkv_does_not_is_refused(folder):
 
 
 CLAIMS = [random_configurations_agree_with_pytorch, each_entry_changes_what_it_should,
+          config_json_counts_before_metadata_that_say_it_in_another_way,
           gpt_2_with_relu_agrees_with_pytorch, what_the_library_reads_and_qkv_does_not_is_refused]
 
 if __name__ == "__main__":
