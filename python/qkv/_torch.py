@@ -249,9 +249,11 @@ def verdict_in(place_of_files: Folder, module: Any, numbers: Any, known: Dict[st
     head = next((steps[step] for step in steps if step.rsplit(".", 1)[-1] == "lm_head"), None)
     note, returned = "", "returned"
     hidden = next((steps[step] for step in steps if step.rsplit(".", 1)[-1] in ("ln_f", "norm")), None)
+    is_gpt = any(name.endswith(TABLES[0]) for name in module.state_dict())  # of GPT-2's kind
     vocabulary_size = next((table.shape[0] for name, table in module.state_dict().items() if name.endswith(TABLES)),
                            None)
-    if (head is None and output is not None and hidden is not None and output.shape == hidden.shape
+    has_head = any(path.rsplit(".", 1)[-1] == "lm_head" for path, _ in module.named_modules())
+    if (not has_head and output is not None and hidden is not None and output.shape == hidden.shape
             and (output.shape[-1] != vocabulary_size or output.to(hidden.device).equal(hidden))):
         returned, head = "norm", hidden  # a model without a head returns its last norm; its logits are not looked at
         known["tie_word_embeddings"] = True
@@ -259,8 +261,8 @@ def verdict_in(place_of_files: Folder, module: Any, numbers: Any, known: Dict[st
         note = "The model has no lm_head: what it returns was compared as norm.\n"
     if output is None or output.dim() == 0:
         note = "What the model returns was not compared: it holds no tensor of logits.\n"
-    elif (head is None or (head is not hidden and known.get("final_logit_softcapping")) or output.dtype != head.dtype
-          or not output.to(head.device).equal(head)):  # a cap that was forgotten makes them equal
+    elif (head is None or (head is not hidden and not is_gpt) or output.dtype != head.dtype
+          or not output.to(head.device).equal(head)):  # a cap that was forgotten, as Gemma 2's, makes them equal
         steps = {returned: output, **{step: tensor for step, tensor in steps.items() if step != returned}}
     file = folder.with_name("steps.safetensors")
     _arrays.write(file, steps)

@@ -393,6 +393,29 @@ def a_cap_of_the_logits_that_was_forgotten_is_found(_folder):
     assert verdict, verdict
     verdict = qkv.verify(Capped(None), ids=[3, 1, 4])
     equal((verdict.first_wrong, [one["id"] for one in verdict.mistakes]), ("capped_logits", ["softcap.skipped"]))
+    usual = {name: entry for name, entry in config.items() if name != "final_logit_softcapping"}  # then it is 30
+    for cap, first in ((30, None), (None, "capped_logits")):
+        equal(qkv.verify(Capped(cap), ids=[3, 1, 4], config=usual).first_wrong, first)
+
+
+def a_head_that_was_not_called_is_found(_folder):
+    """What the last norm returns is no right result of a model that has a head, tied or not."""
+    from nanogpt_test import GPT
+
+    class Forgetful(GPT):
+        def forward(self, ids):
+            head, self.lm_head = self.lm_head, torch.nn.Identity()
+            try:
+                return super().forward(ids)
+            finally:
+                self.lm_head = head
+
+    for tied in (True, False):
+        torch.manual_seed(4)
+        model = Forgetful()
+        shape = model.transformer["wte"].weight.shape
+        model.lm_head.weight = model.transformer["wte"].weight if tied else torch.nn.Parameter(torch.randn(shape))
+        equal(qkv.verify(model, ids=[1, 4, 2], config={"n_head": 4}).first_wrong, "logits", f"tied: {tied}")
 
 
 def what_verify_cannot_take_is_refused(_folder):
@@ -604,6 +627,7 @@ CLAIMS = [
     a_norm_in_float32_inside_a_model_of_float64_is_told,
     a_layer_that_returns_its_mlp_s_own_output_is_named,
     a_cap_of_the_logits_that_was_forgotten_is_found,
+    a_head_that_was_not_called_is_found,
     what_verify_cannot_take_is_refused,
     every_refusal_is_one_line_of_qkv,
     entries_of_a_config_are_used_or_refused,
