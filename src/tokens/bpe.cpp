@@ -270,6 +270,11 @@ std::vector<BpeToken> BytePairEncoder::encode(std::string_view text) const {
       ++at;
       continue;
     }
+    if (added->normalised && settings_.pre_tokenizer.start == PreTokenizer::PrependScheme::always)
+      throw InputError(
+          "the text holds \"{}\", which this tokenizer treats as a token only with its "
+          "mark for a blank before it: leave it out, or give --ids",
+          added->text);
     std::string_view before = text.substr(start, at - start);
     if (added->strips_left) before.remove_suffix(blanks_after(before));
     encode_between(before);

@@ -71,7 +71,11 @@ void read_normalizer(const Json& part, PreTokenizer& pre_tokenizer) {
 }
 
 void read_byte_level(const Json& part, PreTokenizer& pre_tokenizer) {
-  if (flag(part, "add_prefix_space", true)) pre_tokenizer.start = PrependScheme::unless_there;
+  if (flag(part, "add_prefix_space", true)) {
+    pre_tokenizer.start = PrependScheme::unless_there;
+    if (!pre_tokenizer.patterns.empty())
+      refuse_tokenizer("its pre_tokenizer puts a blank before each piece that it has cut");
+  }
   if (!flag(part, "use_regex", true)) return;
   if (!pre_tokenizer.patterns.empty()) refuse_tokenizer("its pre_tokenizer cuts twice");
   pre_tokenizer.patterns = {gpt2_pattern()};
@@ -225,7 +229,8 @@ AddedToken added_token(const Json& token) {
   AddedToken added{.text = token["content"].get<std::string>(),
                    .id = token["id"].get<double>(),
                    .strips_left = flag(token, "lstrip", false),
-                   .strips_right = flag(token, "rstrip", false)};
+                   .strips_right = flag(token, "rstrip", false),
+                   .normalised = flag(token, "normalized", false)};
   if (added.text.empty()) throw InputError("tokenizer: an added token is empty");
   if (flag(token, "single_word", false)) {
     refuse_tokenizer(fmt::format("its added token {} has single_word = true", added.text));

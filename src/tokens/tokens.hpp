@@ -67,6 +67,7 @@ struct AddedToken {
   double id = 0;
   bool strips_left = false;   ///< Hugging Face's lstrip
   bool strips_right = false;  ///< Hugging Face's rstrip
+  bool normalised = false;    ///< is looked for after the text's blanks are replaced
 };
 
 /// What a byte-pair encoding does beside its merges.

@@ -134,6 +134,8 @@ def nested_pickles_end(folder):
         b"]q%c(h%ch%ce" % (i, i - 1, i - 1) for i in range(1, 60))
     for hostile in (twice + b".", b"\x80\x02]q\x00h\x00a.", b"\x80\x02)" + b"\x85" * 200_000 + b"."):
         refused(folder / "x.pt", archive({"x/data.pkl": hostile}), "nest too deep or hold too much")
+    name = b"X" + (5000).to_bytes(4, "little") + b"a" * 5000  # it would stand before the name of every part
+    refused(folder / "x.pt", archive({"x/data.pkl": b"\x80\x02}" + name + b"]s."}), "nest too deep or hold too much")
 
 
 def damaged_files_are_refused_or_read(folder):

@@ -20,6 +20,7 @@ constexpr std::size_t max_pickle_bytes = std::size_t{1} << 24;
 constexpr std::size_t max_entries = 1'000'000;  // of all dictionaries and lists together
 constexpr std::size_t max_values = 2'000'000;   // of the pickle
 constexpr std::size_t max_nesting = 32;
+constexpr std::size_t max_name = 4096;
 constexpr std::size_t max_axes = 64;
 
 using NodeIndex = std::uint32_t;
@@ -306,7 +307,7 @@ class PytorchFile {
 
   void walk(const Pickle& pickle, NodeIndex index, const std::string& name, std::size_t depth) {
     const Node& node = pickle[index];
-    if (depth > max_nesting || ++visited_ > max_entries) {
+    if (depth > max_nesting || name.size() > max_name || ++visited_ > max_entries) {
       refuse(where_,
              "its dictionaries nest too deep or hold too much: save a dictionary of tensors");
     }

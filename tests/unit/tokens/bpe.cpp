@@ -198,10 +198,23 @@ TEST_CASE("a tokenizer of another kind is refused with what it has") {
         "tokenizer: its post_processor, RobertaProcessing, adds tokens" + only);
   CHECK(refusal_of(tokenizer("", R"({"id": 30, "content": "<x>", "single_word": true})")) ==
         "tokenizer: its added token <x> has single_word = true" + only);
+  CHECK(refusal_of(tokenizer(R"(, "pre_tokenizer": {"type": "Sequence", "pretokenizers": [
+          {"type": "Split", "pattern": {"Regex": "[a-z]+"}, "behavior": "Isolated"},
+          {"type": "ByteLevel", "add_prefix_space": true, "use_regex": false}]})")) ==
+        "tokenizer: its pre_tokenizer puts a blank before each piece that it has cut" + only);
   CHECK(refusal_of(R"({"model": {"vocab": {}, "merges": [], "dropout": 0.1}})") ==
         "tokenizer: its model has dropout = 0.1" + only);
   CHECK(refusal_of(R"({"vocab": {}})") == "tokenizer: it has no model" + only);
   CHECK(refusal_of("[1]") == "tokenizer is not a JSON object");
+}
+
+TEST_CASE("an added token that is looked for after a mark was put before the text is not guessed") {
+  const auto encoder = qkv::byte_pair_encoder(
+      R"({"added_tokens": [{"id": 1, "content": "<s>", "normalized": true}],
+          "normalizer": {"type": "Prepend", "prepend": "_"},
+          "model": {"vocab": {"a": 0, "<s>": 1, "_": 2}, "merges": []}})");
+  CHECK(ids(*encoder, "a") == std::vector<double>{2, 0});
+  CHECK_THROWS_WITH(encoder->encode("a<s>"), Catch::Contains("the text holds \"<s>\""));
 }
 
 TEST_CASE("a file is read once, whoever asks") {
