@@ -1,4 +1,5 @@
 #include "exposition/exposition.hpp"
+#include "exposition/selection.hpp"
 
 namespace qkv::inline exposition {
 namespace {
@@ -47,8 +48,9 @@ class MapBuilder {
     if (step.of.empty()) from.push_back(place_of_text());
     const bool begins = std::ranges::none_of(
         step.of, [&](const std::string& name) { return places_.contains(name); });
-    for (const std::string& name : step.of) {
-      if (step.operation->shape_only && name == step.of.front()) continue;
+    for (std::size_t k = 0; k < step.of.size(); ++k) {
+      const std::string& name = step.of[k];
+      if (!needs_numbers(trace_, step, k)) continue;
       if (!places_.contains(name) && !add_given(name, begins && from.empty())) continue;
       const std::size_t place = places_.at(name);
       if (!contains(from, place)) from.push_back(place);
@@ -58,8 +60,8 @@ class MapBuilder {
          .from = std::move(from)});
   }
 
-  // Adds a given if it is data: it has tokens, or a step begins with it. Weights and steps that were
-  // released are not.
+  // Adds a given if it is data: it has tokens, or a step begins with it. Weights and steps that
+  // were released are not.
   bool add_given(const std::string& name, bool begins) {
     const Tensor* const tensor = trace_.find(name);
     if (tensor == nullptr || (!begins && !has_tokens(*tensor))) return false;

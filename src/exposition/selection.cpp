@@ -186,7 +186,11 @@ class PartMaker {
       }
       read = observer.all();
     }
-    for (std::size_t k = 0; k < step.of.size(); ++k) give(step.of[k], *call.inputs[k], read[k]);
+    for (std::size_t k = 0; k < step.of.size(); ++k) {
+      const std::size_t size = needs_numbers(trace_, step, k) ? 0 : call.inputs[k]->values.size();
+      if (size > 0) cells_.uses.try_emplace(step.of[k], size, CellUse::unused);
+      if (size == 0) give(step.of[k], *call.inputs[k], read[k]);
+    }
   }
 
   // Ids, targets and masks are read, but are no part of the arithmetic.
@@ -213,6 +217,20 @@ class PartMaker {
 };
 
 }  // namespace
+
+bool needs_numbers(const Trace& trace, const Step& step, std::size_t k) {
+  constexpr std::size_t self = 1;  // the operand of a gradient's forward step
+  if (k == 0 && step.operation->shape_only) return false;
+  const Tensor* const operand = trace.find(step.of[k]);
+  if (k != self || !operand || !is_gradient(*step.operation) || step.through.empty() ||
+      operand->values.size() > small_tensor_limit)
+    return true;
+  Tensor other = *operand;
+  for (double& x : other.values.mutable_span()) x = -x - 1;
+  Call call = trace.call(step);
+  call.inputs[k] = &other;
+  return !(result_of(*step.operation, call).values == step.output.values);
+}
 
 CellReference cell_of(const Lesson& lesson, const Trace& trace, const Step& step) {
   const std::string& chosen = lesson.texts[step.number - 1].cell.text;

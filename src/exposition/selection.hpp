@@ -47,6 +47,10 @@ bool is_masked_cell(const Trace& trace, const Step& step, const CellReference& c
 /// Returns the same cell in the chosen head, if there is one and the matrix has heads.
 CellReference in_head(CellReference cell, const Trace& trace, std::optional<std::size_t> head);
 
+/// True if a step needs the numbers of operand `k`, not only its shape: a gradient has the shape of
+/// the operand that it belongs to.
+bool needs_numbers(const Trace& trace, const Step& step, std::size_t k);
+
 /// What a worksheet does with a cell. Of a part of a lesson most cells are unused.
 enum class CellUse : std::uint8_t { unused, given, asked };
 

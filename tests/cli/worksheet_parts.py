@@ -105,8 +105,10 @@ def operand_faults(program, lesson, folder, blanks):
     asked = {reference.FILE_NAME.fullmatch(path.name).group(2)
              for path, (_, places) in blanks.items() if places}
     for step in steps:
-        for operand in step["of"]:
-            # A row of joined matrices is made of one of them.
+        # A row of joined matrices is made of one of them. A gradient may have no more than the shape of the
+        # operand that it belongs to.
+        needed = step["of"][:1] + step["of"][2:] if step["op"] == "backward" else step["of"]
+        for operand in needed:
             if step["op"] != "append" and step["name"] in asked and operand not in names:
                 yield f"{step['name']} is asked for without {operand}"
 

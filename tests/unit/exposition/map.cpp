@@ -52,6 +52,22 @@ TEST_CASE("the map has a box for each step and for the data that it begins with"
   CHECK(map.boxes[6].column == 4);
 }
 
+TEST_CASE("a gradient has an arrow from what it is computed from, not from what has its shape") {
+  const LessonMap map = map_of_lesson(
+      givens + "[[given]]\nname = \"G\"\nvalue = [[1, 2], [3, 5]]\n" +
+      step("Q", "project", R"(["X", "W_Q"])") + step("K", "project", R"(["X", "W_Q"])") +
+      step("scores", "score", R"(["Q", "K"])") + step("positive", "relu", R"(["scores"])") +
+      "[backward]\nfrom = { positive = \"G\" }\nwanted = [\"X\"]\n");
+  const auto origins = [&](const std::string& name) {
+    std::vector<std::string> names;
+    for (const std::size_t place : map.boxes[map.names.place(name).value()].from)
+      names.push_back(map.boxes[place].name);
+    return names;
+  };
+  CHECK(origins("d_K") == std::vector<std::string>{"d_scores", "Q"});
+  CHECK(origins("d_X_by_K") == std::vector<std::string>{"d_K"});
+}
+
 TEST_CASE("a short map is drawn as boxes, which name their origins where it is not clear") {
   CHECK(map_text(map_of_lesson(attention), 80) ==
         "  ┌───────┐   ┌───────┐   ┌────────────┐   ┌───────────────────────┐\n"
