@@ -156,18 +156,24 @@ std::string tensor_html(const std::string& title, const std::string& tensor_name
   return text;
 }
 
-bool shows_rounded(const Tensor& tensor, int digits) {
-  if (tensor.values.size() > max_printed_cells) return false;
+// True if some number of a given that the worksheet prints is rounded there.
+bool shows_rounded(const WorksheetCells& cells, const std::string& name, const Tensor& tensor,
+                   int digits) {
+  const auto uses = cells.uses.find(name);
+  if (uses == cells.uses.end() || tensor.values.size() > max_printed_cells) return false;
   const NumberStyle look = style_for(tensor.values, digits);
-  return std::ranges::any_of(tensor.values, [&](double x) {
-    return std::isfinite(x) && parse_numeral(cell_text(x, look)).numeral.value != x;
-  });
+  const auto is_rounded = [&](std::size_t i) {
+    const double x = tensor.values[i];
+    return uses->second[i] == CellUse::given && std::isfinite(x) &&
+           parse_numeral(cell_text(x, look)).numeral.value != x;
+  };
+  return !places_where(tensor.values.size(), is_rounded).empty();
 }
 
 std::string rules(const WorksheetStyle& look, const WorksheetCells& cells) {
   const std::string part = look.part.empty() ? "" : fmt::format(" ({})", html_text(look.part));
   const bool are_rounded = std::ranges::any_of(cells.trace.givens, [&](const Given& given) {
-    return shows_rounded(given.tensor, look.digits);
+    return shows_rounded(cells, given.name, given.tensor, look.digits);
   });
   // A sum of products of rounded numbers loses about two decimals.
   const std::string decimals =
@@ -267,7 +273,8 @@ class WorksheetWriter {
       return tensor_html(name, name, tensor, cells_, look_) + key(name, tensor);
     }
     // The CSV file of a step has the numbers of the page.
-    const bool rounded = !step_in(lesson_.recipe, name) && shows_rounded(tensor, look_.digits);
+    const bool rounded =
+        !step_in(lesson_.recipe, name) && shows_rounded(cells_, name, tensor, look_.digits);
     return tensor_html(
         name + (rounded ? ", given (rounded: its CSV file has all digits)" : ", given"), name,
         tensor, cells_, look_);

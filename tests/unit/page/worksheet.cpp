@@ -114,6 +114,27 @@ TEST_CASE("a worksheet says how many decimals its printed givens allow") {
              Contains("within a matrix; write 2 at most, since some givens are rounded"));
 }
 
+TEST_CASE("a rounded given that a part does not use is no reason to write fewer decimals") {
+  const LoadedSheet loaded = load(R"(
+[[given]]
+name  = "S"
+value = [[1, 2]]
+[[given]]
+name  = "T"
+value = [[0.123456, 2]]
+[[step]]
+name = "A"
+op   = "exp"
+of   = ["S"]
+[[step]]
+name = "B"
+op   = "exp"
+of   = ["T"]
+)");
+  CHECK_THAT(page_of(loaded, {.steps = {1}}), Contains("write 2 at most"));
+  CHECK_THAT(page_of(loaded, {.steps = {0}}), Contains("four are enough"));
+}
+
 TEST_CASE("of one row a worksheet asks for its numbers and gives what they are made of") {
   const LoadedSheet loaded = load(attention);
   const auto files = files_of(loaded, {.row = "cat"});
