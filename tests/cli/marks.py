@@ -333,6 +333,27 @@ def one_slip_costs_little(folder):
         assert float(row["marks"]) > 0.8 * float(row["of"]), row
 
 
+def a_slip_in_a_small_part_costs_its_cell(folder):
+    """Of two cells one is right, which chance would give as well: the rest of the sheet shows whose work it is."""
+    made = run("worksheet", "two-heads", "-o", folder / "sheet", "--row", "cat", "--head", "1")
+    assert made.returncode == 0, made
+    key = folder / "key"
+    assert run("export", "two-heads", "-o", key).returncode == 0
+    for name, numbers in (("right", None), ("slip", "5")):
+        own = folder / name
+        own.mkdir()
+        for path in (folder / "sheet").glob("*.csv"):
+            rows, right = (list(csv.reader(one.open())) for one in (path, key / path.name))
+            for i, row in enumerate(rows[1:], 1):
+                for j, cell in enumerate(row[1:], 1):
+                    if cell == "":
+                        row[j] = numbers if numbers and "-Q." in path.name and j == 1 else right[i][j]
+            with (own / path.name).open("w", newline="") as out:
+                csv.writer(out).writerows(rows)
+    rows, _ = table("two-heads", [folder / "right", folder / "slip"], "--row", "cat", "--head", "1")
+    assert [float(row["of"]) - float(row["marks"]) for row in rows] == [0, 1], rows
+
+
 def main():
     tests = [weights_and_carried, hidden_cells_count_where_they_are_wrong,
              what_is_unexplained_is_reported_and_may_be_given_in_part, the_reason_names_every_mistake_that_fits,
@@ -342,7 +363,8 @@ def main():
              what_is_no_work_earns_nothing,
              zeros_and_ones_at_random_earn_nothing,
              a_step_that_is_mostly_right_keeps_its_marks_among_others_at_chance, a_neighbours_sheet_earns_nothing,
-             numbers_that_a_bias_would_fit_by_chance_earn_nothing, one_slip_costs_little]
+             numbers_that_a_bias_would_fit_by_chance_earn_nothing, one_slip_costs_little,
+             a_slip_in_a_small_part_costs_its_cell]
     for test in tests:
         with tempfile.TemporaryDirectory() as name:
             test(pathlib.Path(name))

@@ -226,12 +226,14 @@ Rubric::ChanceLevel Rubric::chance_level_of(const StepReport& report, const Step
 }
 
 // What an unexplained wrong step does to the marks of dependent steps and to its own. They are lost
-// if fewer than a fifth of the attempted cells is right, and no more than by chance.
-Rubric::Ungraded Rubric::ungraded_in(const StepReport& report, const StepWorth& worth) const {
+// if fewer than a fifth of the attempted cells is right; in work that may be a neighbour's also if
+// no more are than by chance: a slip in a step of a few cells is no such evidence.
+Rubric::Ungraded Rubric::ungraded_in(const StepReport& report, const StepWorth& worth,
+                                     bool is_own_work) const {
   if (is_explained(report)) return Ungraded::nothing;
   if (report.verdict == Verdict::shape) return Ungraded::what_follows;
   const ChanceLevel luck = chance_level_of(report, worth);
-  if (luck.is_no_more()) return Ungraded::all;
+  if (luck.is_no_more() && !is_own_work) return Ungraded::all;
   return 5 * luck.right < luck.tried ? Ungraded::what_follows : Ungraded::nothing;
 }
 
@@ -281,10 +283,10 @@ std::vector<bool> Rubric::roots_at_chance(const CheckReport& report) const {
   return all.beyond() < own_work ? is_root : std::vector<bool>(worths_.size(), false);
 }
 
-// True if hardly more of all steps' cells are right, or follow, than by chance.
-bool Rubric::is_at_chance(const CheckReport& report) const {
+// Returns the share of all steps' cells that are right, or follow, beyond what chance gives.
+double Rubric::beyond_chance(const CheckReport& report) const {
   // Only wrong steps lose marks by it; a right sheet need not be worked out once more.
-  if (!contains(report.steps, Verdict::wrong, &StepReport::verdict)) return false;
+  if (!contains(report.steps, Verdict::wrong, &StepReport::verdict)) return 1;
   ChanceLevel all;
   for (std::size_t s = 0; s < worths_.size(); ++s) {
     const StepReport* submitted = report.find(trace_->steps[s].name);
@@ -295,8 +297,7 @@ bool Rubric::is_at_chance(const CheckReport& report) const {
       from_yours = followed->values;
     all.add(chance_level_of(*submitted, worths_[s], from_yours));
   }
-  constexpr double hardly = 0.25;
-  return all.beyond() < hardly;
+  return all.beyond();
 }
 
 bool Rubric::has_part(const CheckReport& report) const {
@@ -315,9 +316,10 @@ bool Rubric::has_part(const CheckReport& report) const {
 Marks Rubric::of(const CheckReport& report) const {
   Marks marks = nothing();
   const std::vector<bool> by_luck = roots_at_chance(report);
-  const bool zeros = is_of_zeros(report), by_chance = is_at_chance(report);
+  const double beyond = beyond_chance(report);
+  const bool zeros = is_of_zeros(report);
   const bool is_all_right = report.outcome == Outcome::correct || has_part(report);
-  constexpr double mostly = 2.0 / 3;
+  constexpr double hardly = 0.25, mostly = 2.0 / 3;
   TaintTracker of_changed(report.own);
   TaintTracker of_unexplained(report.own);
   for (const Given& given : trace_->givens) {
@@ -335,9 +337,9 @@ Marks Rubric::of(const CheckReport& report) const {
     const auto place = trace_->step_names.place(step.name);
     if (submitted == nullptr || !place) continue;
     const std::size_t s = *place;
-    Ungraded worthless = ungraded_in(*submitted, worths_[s]);
+    Ungraded worthless = ungraded_in(*submitted, worths_[s], beyond >= mostly);
     if (by_luck[s] && !is_explained(*submitted)) worthless = Ungraded::all;
-    const bool is_lucky = by_chance && !is_explained(*submitted) &&
+    const bool is_lucky = beyond < hardly && !is_explained(*submitted) &&
                           chance_level_of(*submitted, worths_[s]).beyond() < mostly;
     if ((zeros || is_lucky) && submitted->verdict == Verdict::wrong) worthless = Ungraded::all;
     if (worthless != Ungraded::nothing) {

@@ -83,10 +83,10 @@ class Rubric {
                               std::span<const double> from_yours = {}) const;
 
   std::vector<bool> roots_at_chance(const CheckReport& report) const;
-  bool is_at_chance(const CheckReport& report) const;
+  double beyond_chance(const CheckReport& report) const;
 
   enum class Ungraded { nothing, what_follows, all };
-  Ungraded ungraded_in(const StepReport& report, const StepWorth& worth) const;
+  Ungraded ungraded_in(const StepReport& report, const StepWorth& worth, bool is_own_work) const;
 
   const Trace* trace_;
   CellShares shares_;
