@@ -484,18 +484,24 @@ std::optional<Bisection> bisect(const Comparison& comparison, const Trace& trace
   }
   Bisection result{.differs = first.name};
   std::set<std::string_view> needed = {last->name};
+  std::set<std::string_view> behind_agreeing;  // what steps that agree are made of
   std::vector<const Step*> missing;
   for (auto step = trace.steps.rbegin(); step != trace.steps.rend(); ++step) {
+    const bool agrees = step->number < last->number && submitted.contains(step->name);
+    if (agrees || behind_agreeing.contains(step->name))
+      behind_agreeing.insert(step->of.begin(), step->of.end());
     if (!needed.contains(step->name)) continue;
-    if (&*step != last && submitted.contains(step->name)) {
+    if (agrees) {
       if (result.agrees.empty()) result.agrees = step->name;
       continue;
     }
     if (&*step != last) missing.insert(missing.begin(), &*step);
     needed.insert(step->of.begin(), step->of.end());
   }
-  for (const Step* step : missing) result.not_submitted.push_back(step->name);
   result.dump = halving_step(missing);
+  std::ranges::stable_partition(
+      missing, [&](const Step* step) { return !behind_agreeing.contains(step->name); });
+  for (const Step* step : missing) result.not_submitted.push_back(step->name);
   return result;
 }
 

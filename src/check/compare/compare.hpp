@@ -47,7 +47,8 @@ std::size_t printed_of(const ComparedStep& step);
 struct Bisection {
   std::string agrees = {};  ///< empty if nothing before it was submitted
   std::string differs;
-  std::vector<std::string> not_submitted = {};  ///< between the two, in the lesson's order
+  /// Between the two; last what steps that agree are made of, the least suspect.
+  std::vector<std::string> not_submitted = {};
   std::string dump = {};                        ///< of these, the one that halves the search
 };
 
