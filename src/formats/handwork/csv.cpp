@@ -335,6 +335,11 @@ class TableReader {
     auto good = read_of_expected_size(without_empty_edges(table_, rows, 0));
     if (!good && !first_) good = read_of_expected_size(rows);
     if (!good && !first_) good = read_of_expected_size(without_titles(table_, rows, most_titles()));
+    if (!good && !first_ && expected_) {  // rows and columns may have changed places
+      std::swap(expected_->rows, expected_->columns);
+      good = read_of_expected_size(without_empty_edges(table_, rows, 0));
+      if (!good && !first_) std::swap(expected_->rows, expected_->columns);
+    }
     if (good) return *std::move(good);
     const Layout layout = first_ ? *std::move(first_) : layout_of_any_size(rows);
     ParsedArray written = *cells_.read(layout, wanted_.on_bad_cell);
@@ -499,6 +504,21 @@ std::optional<ParsedArray> read_rows_of_numbers(std::string_view text, const Rea
   return are_numbers ? std::optional(std::move(written)) : std::nullopt;
 }
 
+// Blanks separate nothing in one column where they would make rows of several lengths: "don't
+// know".
+void rejoin_one_column(Table& table, const ReadOptions& wanted) {
+  const auto is_longer = [&](const Row& row) { return row.size != table.rows.front().size; };
+  if (table.separator != ' ' || !wanted.expected || (*wanted.expected)[1] != 1 ||
+      std::ranges::none_of(table.rows, is_longer))
+    return;
+  for (Row& row : table.rows) {
+    Field& first = table.fields[row.first];
+    const std::string_view last = table.fields[row.first + row.size - 1].text;
+    if (row.size > 1) first = {.text = {first.text.begin(), last.end()}};
+    row.size = 1;
+  }
+}
+
 // Skips "sep=;", a line for Excel.
 void skip_separator_line(std::string_view& text) {
   if (!text.starts_with("sep=") && !text.starts_with("SEP=")) return;
@@ -512,8 +532,9 @@ ParsedArray read_csv(std::string_view text, const std::string& where, const Read
   text = without_byte_order_mark(text);
   skip_separator_line(text);
   if (auto numbers = read_rows_of_numbers(text, wanted)) return *std::move(numbers);
-  const Table table = csv::split(text, where, wanted.most_of({}),
-                                 wanted.expected ? csv::Bars::separate : csv::Bars::are_text);
+  Table table = csv::split(text, where, wanted.most_of({}),
+                           wanted.expected ? csv::Bars::separate : csv::Bars::are_text);
+  rejoin_one_column(table, wanted);
   return TableReader(table, where, wanted).read();
 }
 

@@ -450,6 +450,24 @@ TEST_CASE("matrices of one column may stand one below the other") {
   CHECK(read_as("1\n\n3\n", {3, 1}, 2).shape == Shape{3, 1});
 }
 
+TEST_CASE("of one column blanks are no separators where the rows would differ in length") {
+  const ParsedArray unsure =
+      read_csv("5\ndon't know\n6\n", "S.csv",
+               {.expected = std::array<std::size_t, 2>{3, 1}, .on_bad_cell = OnBadCell::kept});
+  CHECK(unsure.shape == Shape{3, 1});
+  CHECK(unsure.bad_texts == Texts{"don't know"});
+  CHECK(values(read_as("5\n4 / 2\n6\n", {3, 1})) == Values{5, 2, 6});
+  CHECK(values(read_as("head 1\n5\n2\nhead 2\n3\n1\n", {2, 1}, 2)) == Values{5, 2, 3, 1});
+  CHECK(values(read_as("the 5\ncat 2\n", {2, 1})) == Values{5, 2});
+}
+
+TEST_CASE("a table whose rows and columns have changed places is known by that size, too") {
+  const ParsedArray labelled = read_as(",7,3\n1,5,2\n2,0,4\n3,1,1\n", {2, 3});
+  CHECK(labelled.shape == Shape{3, 2});
+  CHECK(labelled.column_labels == Texts{"7", "3"});
+  CHECK(values(read_as("0,5\n1,25\n2\n", {1, 3})) == Values{0.5, 1.25, 2});
+}
+
 TEST_CASE("a row of numbers after a word is no row of names") {
   CHECK(read_as("fat,0.5,1.5\ncat,1.5,2.5\n", {1, 2}).shape == Shape{2, 3});
   CHECK(read_as("token,0,1\ncat,1.5,2.5\n", {1, 2}).column_labels == Texts{"0", "1"});
