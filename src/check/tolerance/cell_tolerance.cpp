@@ -170,8 +170,8 @@ MatrixTolerance matrix_tolerance(const SubmittedArray& submitted, const Expected
     units.basis = ToleranceBasis::requested;
     units.decimals = *digits;
   } else if (units.precision == Precision::digits) {
-    units.basis = digits_basis(submitted, expected, others.written);
-    if (units.basis == ToleranceBasis::other_matrices) units.decimals = others.written;
+    units.basis = digits_basis(submitted, expected, others.most());
+    if (units.basis == ToleranceBasis::other_matrices) units.decimals = others.most();
   } else {
     // Large numbers may be coarser in their type than what the program rounded on the way to them.
     const auto rounded = detect_rounding(submitted, expected, others);
@@ -187,7 +187,7 @@ MatrixTolerance matrix_tolerance(const SubmittedArray& submitted, const Expected
   if (units.basis == ToleranceBasis::whole) units.floor = std::min(units.floor, half_of_one);
   units.plain = std::max(units.floor, plain_unit(units.basis, units.decimals, right));
   if (units.basis == ToleranceBasis::exponents)
-    take_exponents(submitted, expected, others.written, units);
+    take_exponents(submitted, expected, others.most(), units);
   return units;
 }
 

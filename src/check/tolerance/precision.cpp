@@ -184,9 +184,15 @@ OtherDecimals decimals_of(const SubmittedArray& submitted, const Tensor* truth) 
   OtherDecimals found{.needed = decimals_needed(submitted)};
   if (found.needed == more_than_any) found = {.fraction = largest_fraction(submitted.cells)};
   if (!truth) return found;
-  found.written = most_decimals(submitted);
+  const auto is_written = [](const Numeral& cell) {
+    return cell.decimals > 0 && !(cell.exact && cell.scientific);
+  };
+  const bool is_exact =
+      submitted.precision == Precision::digits && std::ranges::none_of(submitted.cells, is_written);
+  const int most = most_decimals(submitted);
+  (is_exact ? found.exact : found.written) = most;
   const int few =
-      submitted.precision == Precision::digits ? found.written : submitted.rounded_to.value_or(0);
+      submitted.precision == Precision::digits ? most : submitted.rounded_to.value_or(0);
   const std::span<const double> right = truth->values;
   const auto is_expected = [&](std::size_t i) {
     return i < right.size() && needs_more(right[i], few);
@@ -201,6 +207,7 @@ OtherDecimals decimals_of(const SubmittedArray& submitted, const Tensor* truth) 
 
 void OtherDecimals::add(const OtherDecimals& matrix) {
   written = std::max(written, matrix.written);
+  exact = std::max(exact, matrix.exact);
   few = std::max(few, matrix.few);
   rounded = std::max(rounded, matrix.rounded);
   needed = std::max(needed, matrix.needed);

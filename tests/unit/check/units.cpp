@@ -75,6 +75,9 @@ TEST_CASE("whole numbers are exact, or as coarse as the other matrices, or halve
   CHECK(others.basis == ToleranceBasis::other_matrices);
   CHECK(others.decimals == 2);
   CHECK(others.plain == Approx(0.01));
+  // Nobody wrote the digits of an exact fraction or root: they count where nothing else has any.
+  CHECK(unit_of(by_hand("7,5"), {6.97, 5.04}, {.written = 2, .exact = 5}).decimals == 2);
+  CHECK(unit_of(by_hand("7,5"), {6.97, 5.04}, {.exact = 5}).plain == Approx(7e-6).margin(5e-6));
   CHECK(unit_of(by_hand("0,0"), {0.04, 0.02}, {.written = 1}).plain == Approx(0.004));
 
   // A program prints a whole number with one decimal that it did not round to.
