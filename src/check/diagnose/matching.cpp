@@ -350,8 +350,8 @@ class Matcher {
     return count;
   }
 
-  // Right cells that contradict it leave a mistake unsure; so does what the rounding of missing
-  // steps leaves open, unless it explains all.
+  // Right cells that contradict it leave a mistake unsure; so do zeros alone, and what the rounding
+  // of missing steps leaves open, unless it explains all.
   void name(const Match& fit, bool in_full, std::vector<Explanation>& found) const {
     const Candidate& candidate = candidates_[fit.candidate];
     const auto id = [&](const Explanation& known) { return candidates_[known.candidate].id; };
@@ -364,13 +364,15 @@ class Matcher {
         known->or_other = fit.candidate;
       return;
     }
-    found.push_back({.candidate = fit.candidate,
-                     .cells = fit.cells,
-                     .first = fit.first,
-                     .sure = !fit.is_refuted && !fit.is_lone_cell && !fit.is_zeros_only &&
-                             fit.contradicted == 0 && (in_full || candidate.room.empty()) &&
-                             (fit.cells > 1 || !candidate.evidence.yields),
-                     .is_refuted = fit.is_refuted});
+    found.push_back(
+        {.candidate = fit.candidate,
+         .cells = fit.cells,
+         .first = fit.first,
+         .sure = !fit.is_refuted && !fit.is_lone_cell && !fit.is_zeros_only &&
+                 fit.contradicted == 0 && (in_full || candidate.room.empty()) &&
+                 (in_full || fit.zeros < fit.telling || candidate.evidence.infinities) &&
+                 (fit.cells > 1 || !candidate.evidence.yields),
+         .is_refuted = fit.is_refuted});
   }
 
   // If several match equally well, few cells of evidence leave the mistake uncertain. So do a

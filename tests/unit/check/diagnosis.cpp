@@ -597,6 +597,18 @@ TEST_CASE("weights that are all 0 may not have been filled in") {
   for (const Diagnosis& one : found_at(report, "A")) CHECK_FALSE(one.sure);
 }
 
+TEST_CASE("zeros that a mistake makes of some wrong cells, but not of all, are no proof of it") {
+  // softmax over the whole matrix: e^(x - 140) is 0 but for x = 140
+  const Task task(
+      lesson_of(given("S",
+                      "[[25, 41, -30, -13], [25, 47, -13, -13], [-76, -106, 140, 38], [-13, "
+                      "-20, 15, 6]]") +
+                step("A", "softmax", R"(["S"])")));
+  const auto report = checked(task, {{"A", "0,0,0,0\n0,0,0,0\n0,0,1,0\n0,0,0,0.000\n"}});
+  for (const Diagnosis& one : found_at(report, "A"))
+    if (one.id == "softmax.zero-power") CHECK_FALSE(one.sure);
+}
+
 TEST_CASE("a term that takes another row is named, where chance would not make the sum") {
   const Task task(lesson_of(given("A", "[[0.5, 0.3, 0.2]]") +
                             given("V", "[[1.5, -2.1], [3.7, 0.4], [-1.2, 2.6]]") +
