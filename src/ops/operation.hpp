@@ -308,6 +308,9 @@ struct Operation {
   /// How far off a cell of `result` may be because programs compute in single precision even if
   /// they store more or less; nullptr if no cell is.
   double (*single_precision_error)(const Call&, const Tensor& result, std::size_t cell) = nullptr;
+  /// How far off single precision leaves a cell where large numbers cancel, as in a row that is
+  /// nearly its mean; nullptr if none do.
+  double (*cancellation_error)(const Call&, std::size_t cell) = nullptr;
   std::span<const Mistake> mistakes = {};  ///< the wrong versions that learners compute
   /// The backward rule of each operand (BackwardRule); nullptr for gradient operations.
   BackwardRule (*backward)(const OperandRef&) = nullptr;

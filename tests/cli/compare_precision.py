@@ -500,6 +500,20 @@ def torchs_norms_in_bfloat16_are_right(folder):
         equal(compared(folder / "d.npz", lesson)[0], 1, f"no bias in seed {seed}")
 
 
+def torchs_layer_norm_of_rows_far_from_0_is_right_in_single_precision(folder):
+    """Numbers that cancel leave it as far off as single precision does, and no further."""
+    import torch
+    torch.manual_seed(3)
+    for width in (2, 3, 8, 16):
+        for offset in (4, 30, 100):
+            x, gain, bias = torch.randn(4, width) + offset, torch.ones(width), torch.zeros(width)
+            lesson = step_lesson(folder, 'op = "layer_norm"', x=x.double(), gain=gain, bias=bias)
+            right = torch.nn.functional.layer_norm(x, (width,))
+            for y, status in ((right, 0), (right * (1 + 1e-3), 1)):
+                np.savez(folder / "d.npz", x=x.numpy(), y=y.numpy())
+                equal(compared(folder / "d.npz", lesson)[0], status, f"{width} columns around {offset}")
+
+
 def a_cell_that_only_moves_is_exact_to_a_unit(folder):
     """Three units are for what is rounded on the way: products and norms."""
     lesson, givens = the_lesson(folder)
@@ -573,6 +587,7 @@ CLAIMS = [
     the_form_of_gelu_shows_in_sixteen_bits,
     a_mask_that_lets_weights_through_shows_in_sixteen_bits,
     torchs_norms_in_bfloat16_are_right,
+    torchs_layer_norm_of_rows_far_from_0_is_right_in_single_precision,
     a_cell_that_only_moves_is_exact_to_a_unit,
     numbers_below_float16_s_smallest_are_right,
     a_mask_that_right_cells_contradict_is_no_fact,

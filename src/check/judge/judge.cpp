@@ -256,6 +256,8 @@ class Judge {
         units.of_cell.push_back(is_hidden_weight(judgement_, node, i) ? std::min(1e-6, units.plain)
                                                                       : units.plain);
     }
+    if (node.step->operation->cancellation_error && units.precision == Precision::float32)
+      excuse_cancellation(node, units);
     const auto error = node.step->operation->single_precision_error;
     if (!error || units.precision == Precision::float64) return units;
     const Call call = own_call(judgement_, trace_, node);
@@ -263,6 +265,15 @@ class Judge {
       units.of_cell.push_back(std::max(units.plain, error(call, node.from_yours, i)));
     }
     return units;
+  }
+
+  void excuse_cancellation(const LearnerNode& node, MatrixTolerance& units) const {
+    const Call call = own_call(judgement_, trace_, node);
+    for (std::size_t i = 0; i < node.own.values.size(); ++i) {
+      if (within(node.own.values[i], node.from_yours.values[i], units.plain)) continue;
+      if (units.of_cell.empty()) units.of_cell.assign(node.own.values.size(), units.plain);
+      units.of_cell[i] += node.step->operation->cancellation_error(call, i);
+    }
   }
 
   // True if a 16-bit program's numbers are those of a known mistake to the last place, and the
