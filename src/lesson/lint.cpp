@@ -15,10 +15,16 @@ void lint_prose(const Prose& prose, const Trace& trace, bool whole, const NameIn
     const bool is_made = fault.matrix.starts_with(gradient_name("")) || contains(fault.matrix, '.');
     return fault.matrix.empty() || declared.contains(fault.matrix) || is_made;
   };
+  std::vector<ProseFault> found = prose_faults(prose.text, trace);  // in the order of their places
+  const std::string_view text = prose.text;
+  const std::size_t open = text.rfind('{');
+  if (open != text.npos && text.find('}', open) == text.npos &&
+      !text.substr(0, open).ends_with('{'))
+    found.push_back({open, "no } follows this {; write {{ for a brace", ""});
   std::size_t lines = 0, looked_at = 0;
-  for (const ProseFault& fault : prose_faults(prose.text, trace)) {  // in the order of their places
+  for (const ProseFault& fault : found) {
     if (!whole && is_of_faulty_step(fault)) continue;
-    for (; looked_at < fault.offset; ++looked_at) lines += prose.text[looked_at] == '\n' ? 1 : 0;
+    for (; looked_at < fault.offset; ++looked_at) lines += text[looked_at] == '\n' ? 1 : 0;
     faults.push_back(
         {{prose.place.line + lines, lines == 0 ? prose.place.column : 1}, fault.message});
   }
