@@ -29,10 +29,9 @@ struct CompareOptions {
 
 // True for a directory of a trained model, as `--model` takes it.
 bool is_model_directory(const std::string& name) {
-  std::error_code ignored;
-  return fs::is_directory(name, ignored) &&
-         (fs::exists(fs::path(name) / "model.safetensors", ignored) ||
-          fs::exists(fs::path(name) / "model.safetensors.index.json", ignored)) &&
+  return fs::is_directory(status_at(name)) &&
+         (fs::exists(status_at(fs::path(name) / "model.safetensors")) ||
+          fs::exists(status_at(fs::path(name) / "model.safetensors.index.json"))) &&
          is_model(name);
 }
 
@@ -44,9 +43,7 @@ bool is_lesson(const std::string& name, const CompareOptions& options) {
   if (has_text && is_model_file(name) && is_model(name)) return true;
   if (has_text && is_model_directory(name)) return true;
   if (contains(built_in_lessons(), name, &BuiltInLesson::name)) return true;
-  std::error_code ignored;
-  if (fs::is_directory(name, ignored)) return false;
-  return !is_readable(name);
+  return !fs::is_directory(status_at(name)) && !is_readable(name);
 }
 
 // A finite number of 0 or more.
@@ -69,8 +66,8 @@ ToleranceChoice tolerance_of(const CompareOptions& options) {
 ComparedSide side_of_files(const std::string& name, const OptionsOfFile& options_of,
                            const std::optional<LoadedLesson>& lesson,
                            const CompareOptions& options) {
-  std::error_code ignored;
-  if (!fs::exists(name, ignored)) throw InputError("{}: there is no such file or directory", name);
+  if (!fs::exists(status_at(name)))
+    throw InputError("{}: there is no such file or directory", name);
   ArrayCollection arrays = load_arrays(name, options_of);
   std::string scheme;
   if (lesson) {

@@ -63,8 +63,7 @@ NewLesson wishes_of(const NewOptions& options) {
 
 int run(const NewOptions& options, const CommonOptions&) {
   if (options.file != "-") refuse_unless_file(options.file);
-  std::error_code ignored;
-  if (options.file != "-" && !options.force && std::filesystem::exists(options.file, ignored)) {
+  if (options.file != "-" && !options.force && std::filesystem::exists(status_at(options.file))) {
     throw InputError("{} exists; name another file, or replace it with --force", options.file);
   }
   const std::string lesson = new_lesson(wishes_of(options), hidden_at_three_decimals);

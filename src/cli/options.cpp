@@ -31,9 +31,8 @@ std::string name_map_error(std::string_view text) {
 
 // A map, or the path of a file of maps.
 std::string check_name_map(const std::string& text) {
-  std::error_code ignored;
   const bool is_file =
-      text.find('=') == std::string::npos && std::filesystem::exists(text, ignored);
+      text.find('=') == std::string::npos && std::filesystem::exists(status_at(text));
   return is_file ? std::string() : name_map_error(text);
 }
 

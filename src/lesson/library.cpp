@@ -216,10 +216,9 @@ ParsedLesson find_lesson(const std::string& name_or_path) {
     }
   }
   const std::filesystem::path path(name_or_path);
-  std::error_code ignored;
   const bool looks_like_path =
       name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".toml");
-  if (!looks_like_path && !std::filesystem::exists(path, ignored)) refuse_name(name_or_path);
+  if (!looks_like_path && !std::filesystem::exists(status_at(path))) refuse_name(name_or_path);
   return read_lesson(read_bytes(path, largest_lesson), name_or_path, path.parent_path());
 }
 
@@ -253,7 +252,7 @@ LoadedLesson continue_lesson(const std::string& name_or_path, const LessonChange
 LoadedLesson load_model(const std::string& path, const LessonChanges& changes,
                         const ModelSettings& settings, const RequestedSteps& asked) {
   const ModelInput input{changes.text, changes.ids};
-  if (std::error_code ignored; !std::filesystem::exists(path, ignored)) {
+  if (!std::filesystem::exists(status_at(path))) {
     refuse(path, "there is no such file: check the name and the directory");
   }
   if (!input.text && !input.ids) {

@@ -17,10 +17,7 @@ using Path = std::filesystem::path;
 constexpr std::string_view single_name = "model.safetensors";
 constexpr std::size_t largest_index = std::size_t{64} << 20;
 
-bool is_there(const Path& path) {
-  std::error_code ignored;
-  return std::filesystem::exists(path, ignored);
-}
+bool is_there(const Path& path) { return std::filesystem::exists(status_at(path)); }
 
 // Reads which tensor is in which file. The files must be in the directory of the index.
 std::map<std::string, std::string> weight_map(const Path& index, const std::string& where) {
@@ -255,8 +252,7 @@ constexpr std::string_view llama_prefixes[] = {"model.", ""};
 }  // namespace
 
 ModelFiles model_files(const Path& path, const std::string& where) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) return from_directory(path, where);
+  if (std::filesystem::is_directory(status_at(path))) return from_directory(path, where);
   if (path.extension() == ".json") return from_index(path, where);
   return {.weights = {path}, .directory = path.parent_path(), .listed = {}};
 }

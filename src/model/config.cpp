@@ -79,8 +79,7 @@ void add_object(const Json& object, const std::string& before, const std::string
 }
 
 void add_config(const std::filesystem::path& path, Config& config) {
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) return;
+  if (!std::filesystem::is_regular_file(status_at(path))) return;
   constexpr std::size_t largest_config = std::size_t{1} << 20;
   const std::string bytes = read_bytes(path, largest_config);
   const auto json = Json::parse(bytes, nullptr, false);

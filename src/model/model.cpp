@@ -35,8 +35,7 @@ Tokeniser byte_pairs() {
 std::optional<Tokeniser> from_directory(const Path& directory) {
   for (const std::span<const TokeniserFile> set : file_sets) {
     const bool whole = std::ranges::all_of(set, [&](const TokeniserFile& part) {
-      std::error_code ignored;
-      return std::filesystem::is_regular_file(directory / part.file, ignored);
+      return std::filesystem::is_regular_file(status_at(directory / part.file));
     });
     if (!whole) continue;
     Tokeniser tokeniser = byte_pairs();
@@ -49,8 +48,7 @@ std::optional<Tokeniser> from_directory(const Path& directory) {
 }
 
 Tokeniser from_path(const Path& path) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) {
+  if (std::filesystem::is_directory(status_at(path))) {
     if (auto found = from_directory(path)) return *found;
     throw InputError("{}: there is neither tokenizer.json nor vocab.json with merges.txt in it",
                      printable(path.string()));

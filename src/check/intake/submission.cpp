@@ -54,8 +54,7 @@ bool is_beside_the_point(const ListedFile& file) {
 }
 
 std::vector<ListedFile> files_in(const fs::path& path) {
-  std::error_code error;
-  if (!fs::is_directory(path, error) && !is_archive(path)) return {ListedFile{.path = path}};
+  if (!fs::is_directory(status_at(path)) && !is_archive(path)) return {ListedFile{.path = path}};
   std::vector<ListedFile> files;
   for (ListedFile& file : list_files(path)) {
     std::vector<ListedFile> inside;
@@ -114,8 +113,7 @@ class SubmissionReader {
     // it wrote a matrix in several formats, the first is enough.
     std::stable_partition(files.begin(), files.end(),
                           [&](const ListedFile& file) { return is_listed(file.path); });
-    std::error_code error;
-    if (files.size() == 1 && files.front().path == path_ && !fs::exists(path_, error)) {
+    if (files.size() == 1 && files.front().path == path_ && !fs::exists(status_at(path_))) {
       throw InputError("{}: there is no such file or directory", path_.string());
     }
     for (const ListedFile& file : files) add_file(file);
@@ -263,7 +261,7 @@ class SubmissionReader {
     constexpr std::uintmax_t for_a_number = 400;  // every digit of a double, with blanks
     std::error_code ignored;
     const std::uintmax_t size = file.unpack ? file.size
-                                : fs::is_regular_file(file.path, ignored)
+                                : fs::is_regular_file(status_at(file.path))
                                     ? file_size(file.path, ignored)
                                     : 0;
     if (size <= for_everybody) return;

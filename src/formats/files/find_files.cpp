@@ -317,8 +317,7 @@ bool agree(const ParsedArray& one, const NumeralCells& cells, const ParsedArray&
 }
 
 bool is_archive(const fs::path& path) {
-  std::error_code ignored;
-  return has_archive_extension(path) && !fs::is_directory(path, ignored);
+  return has_archive_extension(path) && !fs::is_directory(status_at(path));
 }
 
 std::vector<ListedFile> list_files(const fs::path& place) {
@@ -371,9 +370,8 @@ bool is_editor_backup(std::string_view name) {
 ArrayCollection load_arrays(const fs::path& path, const OptionsOfFile& options_of) {
   ArrayCollection dump;
   ArrayAssembler collector;
-  std::error_code error;
   std::optional<Manifest> list;
-  if (!fs::is_directory(path, error)) {
+  if (!fs::is_directory(status_at(path))) {
     add_file(path, options_of, collector);
   } else {
     list = read_manifest(path);

@@ -111,11 +111,10 @@ bool is_named_as_exported(const fs::path& file) {
 // Files that do not exist are not included.
 std::vector<std::string> changed_files(const fs::path& directory, const Manifest& list) {
   std::vector<std::string> changed;
-  std::error_code ignored;
   for (const auto& [name, sum] : list.sums) {
     const fs::path file = directory / name;
     // A manifest is untrusted: it may name only files beside it.
-    if (fs::path(name).filename() != name || !fs::is_regular_file(file, ignored)) continue;
+    if (fs::path(name).filename() != name || !fs::is_regular_file(status_at(file))) continue;
     if (sha256_of(file) != sum) changed.push_back(name);
   }
   return changed;
@@ -255,8 +254,7 @@ bool may_hold_several(const std::filesystem::path& path) {
 }
 
 bool is_modified(const fs::path& file, ManifestCache& manifests) {
-  std::error_code ignored;
-  if (!fs::is_regular_file(file, ignored)) return false;
+  if (!fs::is_regular_file(status_at(file))) return false;
   const fs::path directory = file.has_parent_path() ? file.parent_path() : fs::path(".");
   const auto [known, is_new] = manifests.try_emplace(directory);
   if (is_new) known->second = read_manifest(directory);
@@ -278,8 +276,8 @@ std::string verify_export(const fs::path& path, const std::optional<Manifest>& l
 }
 
 bool has_exported_names(const fs::path& directory) {
+  if (fs::exists(status_at(directory / worksheet_page))) return false;
   std::error_code error;
-  if (fs::exists(directory / worksheet_page, error)) return false;
   for (auto entry = fs::directory_iterator(directory, error);
        !error && entry != fs::directory_iterator(); entry.increment(error)) {
     std::error_code ignored;
@@ -302,8 +300,7 @@ std::string Sha256::hex() {
 
 std::optional<Manifest> read_manifest(const std::filesystem::path& directory) {
   const std::filesystem::path path = directory / manifest_name;
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) return {};
+  if (!std::filesystem::is_regular_file(status_at(path))) return {};
   try {
     const Json lesson = Json::parse(read_bytes(path, max_manifest_bytes));
     if (!lesson.is_object()) return {};

@@ -8,6 +8,12 @@
 
 namespace qkv::inline formats {
 
+/// Returns what stands at a path, behind links: nothing if the system does not tell.
+inline std::filesystem::file_status status_at(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::status(path, ignored);
+}
+
 /// The most bytes that a file of numbers may have.
 inline constexpr std::size_t max_file_bytes = std::size_t{1} << 31;
 

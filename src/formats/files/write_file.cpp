@@ -339,8 +339,7 @@ fs::path make_directory(const fs::path& path) {
   const std::vector<fs::path> parents = parents_to_change(path);
   std::error_code error;
   fs::create_directories(path, error);
-  std::error_code unknown;
-  if (!fs::is_directory(path, unknown)) {
+  if (!fs::is_directory(status_at(path))) {
     if (!error || error == std::errc::file_exists || error == std::errc::not_a_directory) {
       refuse(path, "a file is in the way of this directory: remove it or name another directory");
     }

@@ -21,8 +21,7 @@ std::atomic<bool> any_file_will_do = false;
 
 // A pipe would wait for a writer; a device may never end.
 void refuse_special(const fs::path& path, const std::string& file) {
-  std::error_code ignored;
-  const fs::file_status status = fs::status(path, ignored);
+  const fs::file_status status = status_at(path);
   if (!fs::exists(status) || fs::is_regular_file(status) || fs::is_directory(status)) return;
   refuse_outside(file, "this is a pipe or a device, and a lesson reads plain files");
 }

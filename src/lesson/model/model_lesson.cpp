@@ -21,9 +21,8 @@ std::optional<std::size_t> count_under(const toml::table& table, std::string_vie
 
 // Returns the model's directory, as the lesson names it.
 std::filesystem::path folder_of(const std::filesystem::path& path, const std::string& name) {
-  std::error_code ignored;
   const std::filesystem::path named = name;
-  return std::filesystem::is_directory(path, ignored) ? named : named.parent_path();
+  return std::filesystem::is_directory(status_at(path)) ? named : named.parent_path();
 }
 
 // Returns the file or directory that the lesson names. The model's other files beside it must not
@@ -34,9 +33,8 @@ std::filesystem::path file_beside(const std::filesystem::path& directory, const 
                                            model_index_name};
   const std::filesystem::path path = file_of_lesson(directory, name);
   const std::filesystem::path near = folder_of(path, name);
-  std::error_code ignored;
   for (const std::string_view sibling : siblings) {
-    if (std::filesystem::exists(directory / near / sibling, ignored)) {
+    if (std::filesystem::exists(status_at(directory / near / sibling))) {
       file_of_lesson(directory, (near / sibling).string());
     }
   }
