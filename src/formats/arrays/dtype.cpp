@@ -1,7 +1,6 @@
 #include "formats/arrays/dtype.hpp"
 
 #include <bit>
-#include <cstring>
 
 #include "tensor/resources.hpp"
 #include "text/strings.hpp"
@@ -70,19 +69,20 @@ void each(const char* bytes, std::size_t step, ByteOrder order, std::span<double
 }
 
 constexpr std::array all_dtypes = {
-    Dtype{"f8", "F64", 8, each<double>, Precision::float64},
-    Dtype{"f4", "F32", 4, each<float>, Precision::float32},
-    Dtype{"f2", "F16", 2, each<std::uint16_t, half>, Precision::float16},
-    Dtype{"", "BF16", 2, each<std::uint16_t, bfloat>, Precision::bfloat16},
-    Dtype{"i1", "I8", 1, each<std::int8_t>, Precision::digits},
-    Dtype{"i2", "I16", 2, each<std::int16_t>, Precision::digits},
-    Dtype{"i4", "I32", 4, each<std::int32_t>, Precision::digits},
-    Dtype{"i8", "I64", 8, each<std::int64_t, whole<std::int64_t>>, Precision::digits},
-    Dtype{"u1", "U8", 1, each<std::uint8_t>, Precision::digits},
-    Dtype{"u2", "U16", 2, each<std::uint16_t>, Precision::digits},
-    Dtype{"u4", "U32", 4, each<std::uint32_t>, Precision::digits},
-    Dtype{"u8", "U64", 8, each<std::uint64_t, whole<std::uint64_t>>, Precision::digits},
-    Dtype{"b1", "BOOL", 1, each<std::uint8_t, truth>, Precision::digits},
+    Dtype{"f8", "F64", "torch DoubleStorage", 8, each<double>, Precision::float64},
+    Dtype{"f4", "F32", "torch FloatStorage", 4, each<float>, Precision::float32},
+    Dtype{"f2", "F16", "torch HalfStorage", 2, each<std::uint16_t, half>, Precision::float16},
+    Dtype{"", "BF16", "torch BFloat16Storage", 2, each<std::uint16_t, bfloat>, Precision::bfloat16},
+    Dtype{"i1", "I8", "torch CharStorage", 1, each<std::int8_t>, Precision::digits},
+    Dtype{"i2", "I16", "torch ShortStorage", 2, each<std::int16_t>, Precision::digits},
+    Dtype{"i4", "I32", "torch IntStorage", 4, each<std::int32_t>, Precision::digits},
+    Dtype{"i8", "I64", "torch LongStorage", 8, each<std::int64_t, whole<std::int64_t>>,
+          Precision::digits},
+    Dtype{"u1", "U8", "torch ByteStorage", 1, each<std::uint8_t>, Precision::digits},
+    Dtype{"u2", "U16", "", 2, each<std::uint16_t>, Precision::digits},
+    Dtype{"u4", "U32", "", 4, each<std::uint32_t>, Precision::digits},
+    Dtype{"u8", "U64", "", 8, each<std::uint64_t, whole<std::uint64_t>>, Precision::digits},
+    Dtype{"b1", "BOOL", "torch BoolStorage", 1, each<std::uint8_t, truth>, Precision::digits},
 };
 
 }  // namespace

@@ -10,6 +10,7 @@ enum class ByteOrder { little, big };
 struct Dtype {
   std::string_view npy;          ///< without the byte order: "f8"; empty if NumPy has none
   std::string_view safetensors;  ///< "F64"
+  std::string_view torch;        ///< of a file of torch.save: "torch DoubleStorage"; empty if none
   std::size_t size;              ///< bytes
   /// Converts the numbers at `bytes`, one every `step` bytes, into `numbers`.
   void (*load)(const char* bytes, std::size_t step, ByteOrder order, std::span<double> numbers);

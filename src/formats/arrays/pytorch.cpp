@@ -253,18 +253,6 @@ class Pickle {
   std::unordered_map<std::size_t, NodeIndex> memo_;
 };
 
-struct StorageType {
-  std::string_view torch;
-  std::string_view safetensors;
-};
-
-constexpr StorageType storage_types[] = {
-    {"torch DoubleStorage", "F64"},    {"torch FloatStorage", "F32"}, {"torch HalfStorage", "F16"},
-    {"torch BFloat16Storage", "BF16"}, {"torch LongStorage", "I64"},  {"torch IntStorage", "I32"},
-    {"torch ShortStorage", "I16"},     {"torch CharStorage", "I8"},   {"torch ByteStorage", "U8"},
-    {"torch BoolStorage", "BOOL"},
-};
-
 // The archive of a file of torch.save, and the tensors that its pickle names.
 class PytorchFile {
  public:
@@ -432,9 +420,9 @@ class PytorchFile {
   }
 
   static const Dtype& dtype_of(const std::string& torch, const std::string& place) {
-    const StorageType* type = find_by(storage_types, torch, &StorageType::torch);
-    if (!type) refuse(place, "{} is not read: save it as float, half or bfloat16", dotted(torch));
-    return *std::ranges::find(dtypes(), type->safetensors, &Dtype::safetensors);
+    const Dtype* dtype = find_by(dtypes(), torch, &Dtype::torch);
+    if (!dtype) refuse(place, "{} is not read: save it as float, half or bfloat16", dotted(torch));
+    return *dtype;
   }
 
   const std::string& where_;
