@@ -32,11 +32,9 @@ SubmittedArray lone_cell(const CellReference& cell, const Tensor& tensor, const 
 std::vector<SubmittedArray> answer_submission(const Trace& trace, const Step& step,
                                               const CellReference& cell, const Numeral& answer,
                                               int digits) {
-  std::vector<SubmittedArray> submitted;
-  for (const Step& before : trace.steps) {
-    const bool is_operand = contains(step.of, before.name);
-    if (is_operand) submitted.push_back(shown_operand(before.name, before.output, digits));
-  }
+  std::vector<SubmittedArray> submitted = filtered(
+      trace.steps, [&](const Step& before) { return contains(step.of, before.name); },
+      [&](const Step& before) { return shown_operand(before.name, before.output, digits); });
   submitted.push_back(lone_cell(cell, step.output, answer));
   return submitted;
 }

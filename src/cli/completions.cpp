@@ -155,9 +155,8 @@ std::string completions(const CLI::App& root, std::vector<std::string> words) {
   words.pop_back();
   const std::optional<TypedLine> line = line_of(root, words);
   if (!line) return {};
-  std::vector<std::string> lines = candidates(root, *line, typed);
-  std::erase_if(lines, [&](const std::string& one) {
-    return !one.starts_with(':') && !one.starts_with(typed);
+  const auto lines = filtered(candidates(root, *line, typed), [&](const std::string& one) {
+    return one.starts_with(':') || one.starts_with(typed);
   });
   return lines.empty() ? "" : fmt::format("{}\n", fmt::join(lines, "\n"));
 }

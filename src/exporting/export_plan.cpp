@@ -185,11 +185,9 @@ using Json = nlohmann::ordered_json;
 
 std::vector<ExportEntry> wanted_entries(const Trace& trace, const std::vector<std::string>& only) {
   for (const std::string& name : only) trace.at(name);  // throws for unknown names
-  std::vector<ExportEntry> entries = all_entries(trace);
-  std::erase_if(entries, [&](const ExportEntry& entry) {
-    return !only.empty() && !contains(only, entry.name);
+  return filtered(all_entries(trace), [&](const ExportEntry& entry) {
+    return only.empty() || contains(only, entry.name);
   });
-  return entries;
 }
 
 PlannedFile planned(const std::string& stem, const ExportFormat& format, FileContext job) {

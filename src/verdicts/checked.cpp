@@ -337,12 +337,11 @@ std::string tolerances_text(const CheckReport& report, const CheckStyle& style) 
         // Of an unfinished step in a part, the numbers may be the worksheet's own.
         return step.cells.blank < step.verdicts.size() && !(is_part && step.is_unfinished());
       });
-  Steps tolerant = steps_with_numbers;
-  std::erase_if(tolerant, [](const StepReport* step) { return is_nearly_exact(*step); });
+  Steps tolerant =
+      filtered(steps_with_numbers, [](const StepReport* step) { return !is_nearly_exact(*step); });
   // Where all is right, whole numbers need no words beside others.
-  Steps inexact = tolerant;
-  std::erase_if(inexact, [](const StepReport* step) {
-    return step->basis == ToleranceBasis::whole && step->verdict == Verdict::correct;
+  const Steps inexact = filtered(tolerant, [](const StepReport* step) {
+    return step->basis != ToleranceBasis::whole || step->verdict != Verdict::correct;
   });
   if (!inexact.empty()) tolerant = inexact;
   const auto groups = grouped(tolerant, measure_text);
@@ -569,8 +568,7 @@ std::string undecided_text(const std::vector<const StepReport*>& steps, std::str
   std::string text;
   Steps others;
   std::size_t shown = 0;
-  Steps open = steps;
-  std::erase_if(open, [](const StepReport* one) { return one->cells.undecided == 0; });
+  const auto open = filtered(steps, [](const StepReport* one) { return one->cells.undecided > 0; });
   for (const Steps& group : grouped(open, [](const StepReport& one) { return one.decided_by; })) {
     if (++shown > most && style.detail != Detail::all) {
       others.insert(others.end(), group.begin(), group.end());

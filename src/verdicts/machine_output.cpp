@@ -36,10 +36,9 @@ std::string reason_of(const CheckedPath& one, const Marks& marks, const Rubric& 
     reasons.push_back(fmt::format("marks lost because too little of {} is right: {}",
                                   fmt::join(marks.unexplained, ", "), taken));
   }
-  std::vector<std::string> missing = one.report->missing;
-  std::erase_if(missing, [&](const std::string& name) {
+  const auto missing = filtered(one.report->missing, [&](const std::string& name) {
     const auto place = rubric.trace().step_names.place(name);
-    return rubric.is_for_a_part() && (!place || marks.steps[*place].of == 0);
+    return !rubric.is_for_a_part() || (place && marks.steps[*place].of != 0);
   });
   if (!missing.empty())
     reasons.push_back(fmt::format("not submitted: {}", fmt::join(missing, ", ")));

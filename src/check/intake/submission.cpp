@@ -511,9 +511,9 @@ std::vector<SubmissionPlace> submissions_in(const fs::path& path, const Trace& t
     while (folder != own && !is_one(folder)) folder = folder.parent_path();
     if (is_one(folder)) folders[folder].push_back(std::move(file));
   }
-  std::vector<SubmissionPlace> places;
-  for (auto& [folder, inside] : folders) places.push_back({folder, std::move(inside)});
-  return places;
+  return mapped(folders, [](auto& one) {
+    return SubmissionPlace{one.first, std::move(one.second)};
+  });
 }
 
 void refuse_unused_maps(const NameOptions& names, const std::set<std::size_t>& used,

@@ -185,10 +185,9 @@ ModelInput greedy_decoding(const ModelInput& input, std::size_t new_tokens, cons
 }
 
 RequestedSteps steps_for_decoding(const Recipe& recipe) {
-  RequestedSteps wanted;
-  for (const StepRecipe& step : recipe.steps) {  // keys and values: the rows of past tokens
-    if (meets_the_past(step)) wanted.push_back(step.of[1]);
-  }
+  // keys and values: the rows of past tokens
+  const auto past = [](const StepRecipe& step) { return step.of[1]; };
+  RequestedSteps wanted = filtered(recipe.steps, meets_the_past, past);
   for (const char* name : {"token_ids", "probabilities"}) wanted.emplace_back(name);
   return wanted;
 }
