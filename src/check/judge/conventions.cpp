@@ -1,7 +1,6 @@
 #include "check/judge/conventions.hpp"
 
 #include <numbers>
-#include <numeric>
 
 #include "ops/rope/rotation.hpp"
 #include "text/number.hpp"
@@ -158,14 +157,12 @@ Constant constant_of(const Step& step, const Trace& trace) {
 std::vector<std::size_t> other_places(const Call& rope, std::size_t columns) {
   const RopeOptions options = RopeOptions::of(rope);
   const bool are_halves = options.pairing == Pairing::halves;
-  std::vector<std::size_t> places(columns);
-  std::iota(places.begin(), places.end(), std::size_t{0});
-  for (std::size_t j = 0; j < std::min(columns, options.width); ++j) {
+  return mapped_places(columns, [&](std::size_t j) {
+    if (j >= options.width) return j;
     const PairPlace place = pair_place(options.pairing, options.width, j);
     const std::size_t second = place.is_first ? 0 : 1;
-    places[j] = are_halves ? 2 * place.pair + second : place.pair + second * options.width / 2;
-  }
-  return places;
+    return are_halves ? 2 * place.pair + second : place.pair + second * options.width / 2;
+  });
 }
 
 // Returns the index of each of the lesson's columns where the numbers are nearest, in all of these
@@ -186,8 +183,7 @@ std::vector<std::size_t> nearest_places(const Trace& trace, const std::vector<st
       distances[i % (columns * columns)] += std::isfinite(gap) ? gap * gap : 0;
     }
   }
-  std::vector<std::size_t> by_distance(columns * columns);
-  std::iota(by_distance.begin(), by_distance.end(), std::size_t{0});
+  auto by_distance = mapped_places(columns * columns, std::identity());
   std::ranges::stable_sort(by_distance, {}, [&](std::size_t at) { return distances[at]; });
   std::vector<std::size_t> places(columns, columns);
   std::vector<bool> taken(columns);

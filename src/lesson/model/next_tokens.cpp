@@ -1,7 +1,5 @@
 #include "lesson/model/predictions.hpp"
 
-#include <numeric>
-
 namespace qkv::inline lesson {
 namespace {
 
@@ -143,8 +141,7 @@ void require_model(const Trace& trace) {
 std::vector<Prediction> top_tokens(const Tensor& probabilities, std::size_t count) {
   const std::size_t width = std::min(probabilities.columns(), probabilities.values.size());
   const std::size_t last = probabilities.values.size() - width;
-  std::vector<std::size_t> ids(width);
-  std::iota(ids.begin(), ids.end(), std::size_t{0});
+  auto ids = mapped_places(width, std::identity());
   const auto end = ids.begin() + static_cast<std::ptrdiff_t>(std::min(count, width));
   const auto share = [&](std::size_t id) {
     const double value = probabilities.values[last + id];
