@@ -154,6 +154,11 @@ Versions dealt(HeadSharing dealing, const Tensor& shared, std::size_t heads) {
 }
 
 template <HeadSharing dealing>
+Versions groups_by(const StepView& step) {
+  return dealt(dealing, step.operand(1), head_count(step.operand(0)));
+}
+
+template <HeadSharing dealing>
 Versions repeated_by(const StepView& step) {
   return dealt(dealing, step.operand(), head_count(step.operand()) * times_of(call_of(step)));
 }
@@ -353,16 +358,8 @@ Tensor repeat_interleaved(const Tensor& shared, std::size_t heads) {
   return with_heads(shared, heads, [&](std::size_t head) { return head / times; });
 }
 
-Versions tiled_groups(const StepView& step) {
-  return dealt(tile_heads, step.operand(1), head_count(step.operand(0)));
-}
-
-Versions first_head_of_groups(const StepView& step) {
-  return dealt(first_head_repeated, step.operand(1), head_count(step.operand(0)));
-}
-
-Versions tokens_of_groups(const StepView& step) {
-  return dealt(reshaped_tokens, step.operand(1), head_count(step.operand(0)));
-}
+Versions tiled_groups(const StepView& step) { return groups_by<tile_heads>(step); }
+Versions first_head_of_groups(const StepView& step) { return groups_by<first_head_repeated>(step); }
+Versions tokens_of_groups(const StepView& step) { return groups_by<reshaped_tokens>(step); }
 
 }  // namespace qkv::inline ops
