@@ -32,9 +32,6 @@ class Quiz {
   /// Returns the input prompt: `scores[cat,fat] = `.
   std::string prompt(const Walkthrough& walk) const;
 
-  /// Returns the reply to the last answer of the open question; empty before the first.
-  const std::string& last_reply() const { return last_reply_; }
-
   /// Evaluates an answer. "s" skips; a blank one does not count. The question closes when it is
   /// answered correctly, skipped, or answered wrong twice.
   QuizReply answer(const Walkthrough& walk, std::string_view text);
@@ -62,7 +59,7 @@ class Quiz {
   std::uint32_t seed_;
   std::optional<CellReference> cell_;
   int tries_ = 0;
-  std::string last_reply_;
+  std::string last_reply_;  // of the open question; empty before the first answer
   std::vector<Result> results_;
   bool is_introduced_ = false;
 };
