@@ -8,8 +8,6 @@
 
 #include "cli/command.hpp"
 #include "formats/files/write_file.hpp"
-#include "tensor/resources.hpp"
-#include "text/strings.hpp"
 #include "text/unicode.hpp"
 
 namespace {

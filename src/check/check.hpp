@@ -1,7 +1,6 @@
 #pragma once
 
 #include "check/diagnose/diagnosis.hpp"
-#include "lesson/lesson.hpp"
 
 namespace qkv::inline check {
 

@@ -1,9 +1,4 @@
-#include "cli/command.hpp"
-
-#include <CLI/CLI.hpp>
-
 #include "cli/options.hpp"
-#include "tensor/resources.hpp"
 #include "terminal/grid.hpp"
 #include "text/unicode.hpp"
 

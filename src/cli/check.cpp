@@ -1,12 +1,8 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <filesystem>
 #include <thread>
 
-#include "check/compare/side.hpp"
-#include "check/intake/step_names.hpp"
-#include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "cli/screen.hpp"
 #include "text/number.hpp"

@@ -1,6 +1,3 @@
-#include <filesystem>
-
-#include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "text/number.hpp"
 #include "text/unicode.hpp"

@@ -1,6 +1,5 @@
 #include <nlohmann/json.hpp>
 
-#include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "document/document.hpp"
 #include "terminal/grid.hpp"

@@ -1,5 +1,3 @@
-#include "cli/command.hpp"
-
 #include "cli/options.hpp"
 #include "cli/screen.hpp"
 #include "formats/files/write_file.hpp"

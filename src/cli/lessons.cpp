@@ -1,6 +1,5 @@
 #include <nlohmann/json.hpp>
 
-#include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "exposition/exposition.hpp"
 #include "terminal/grid.hpp"

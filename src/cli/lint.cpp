@@ -1,7 +1,4 @@
-#include <iterator>
-
 #include "check/grading/advice.hpp"
-#include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "terminal/model_views.hpp"
 #include "text/unicode.hpp"

@@ -1,8 +1,6 @@
 #include <cctype>
-#include <filesystem>
 
 #include "check/grading/advice.hpp"
-#include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "formats/files/write_file.hpp"
 #include "lesson/generate/new_lesson.hpp"

@@ -1,7 +1,5 @@
 #include "cli/options.hpp"
 
-#include <filesystem>
-
 #include "interactive/walkthrough.hpp"
 
 namespace qkv::inline cli {

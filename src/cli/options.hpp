@@ -4,8 +4,6 @@
 
 #include "check/intake/step_names.hpp"
 #include "cli/command.hpp"
-#include "exposition/selection.hpp"
-#include "lesson/library.hpp"
 
 namespace qkv::inline cli {
 

@@ -1,4 +1,3 @@
-#include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "terminal/model_views.hpp"
 #include "text/number.hpp"

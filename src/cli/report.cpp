@@ -1,7 +1,5 @@
-#include <filesystem>
 #include <fstream>
 
-#include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "cli/screen.hpp"
 #include "formats/files/write_file.hpp"

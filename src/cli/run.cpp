@@ -2,11 +2,9 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <sstream>
 #include <tuple>
 
-#include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "cli/screen.hpp"
 #include "formats/files/write_file.hpp"

@@ -14,7 +14,6 @@
 #include "cli/command.hpp"
 #include "formats/files/write_file.hpp"
 #include "text/number.hpp"
-#include "text/strings.hpp"
 
 namespace qkv::inline cli {
 namespace {

@@ -10,7 +10,6 @@
 #include "cli/screen.hpp"
 #include "formats/files/write_file.hpp"
 #include "text/number.hpp"
-#include "text/strings.hpp"
 #include "text/unicode.hpp"
 
 namespace qkv::inline cli {

@@ -1,6 +1,3 @@
-#include <filesystem>
-
-#include "cli/command.hpp"
 #include "cli/options.hpp"
 #include "formats/files/write_file.hpp"
 #include "interactive/walkthrough.hpp"

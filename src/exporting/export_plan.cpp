@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "document/document.hpp"
-#include "formats/arrays/arrays.hpp"
 #include "text/json.hpp"
 
 namespace qkv::inline exporting {

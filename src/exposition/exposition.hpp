@@ -1,7 +1,5 @@
 #pragma once
 
-#include <variant>
-
 #include "lesson/lesson.hpp"
 #include "text/unicode.hpp"
 

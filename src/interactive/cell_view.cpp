@@ -1,7 +1,5 @@
 #include "interactive/walkthrough.hpp"
 
-#include <iterator>
-
 namespace qkv::inline interactive {
 namespace {
 

@@ -1,7 +1,5 @@
 #include "interactive/frame.hpp"
 
-#include <iterator>
-
 #include "interactive/stepper.hpp"
 
 namespace qkv::inline interactive {

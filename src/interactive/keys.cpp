@@ -1,7 +1,5 @@
 #include "interactive/frame.hpp"
 
-#include <iterator>
-
 #include "tokens/tokens.hpp"
 
 namespace qkv::inline interactive {

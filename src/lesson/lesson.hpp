@@ -1,7 +1,6 @@
 #pragma once
 
 #include <compare>
-#include <filesystem>
 
 #include "formats/format.hpp"
 #include "trace/trace.hpp"

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <filesystem>
-
 #include "formats/arrays/arrays.hpp"
 #include "formats/files/read_file.hpp"
 #include "ops/operation.hpp"

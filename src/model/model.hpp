@@ -1,7 +1,5 @@
 #pragma once
 
-#include <filesystem>
-
 #include "model/architecture.hpp"
 #include "trace/trace.hpp"
 

@@ -1,12 +1,10 @@
 #include "page/report_view.hpp"
 
-#include <iterator>
 #include <mutex>
 #include <tuple>
 #include <unordered_map>
 
 #include "exposition/arithmetic.hpp"
-#include "tensor/resources.hpp"
 
 namespace qkv::inline page {
 namespace {

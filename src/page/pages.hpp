@@ -2,8 +2,6 @@
 
 #include "exposition/exposition.hpp"
 #include "exposition/selection.hpp"
-#include "formats/format.hpp"
-#include "lesson/lesson.hpp"
 
 namespace qkv::inline page {
 

@@ -6,7 +6,6 @@
 
 #include "exposition/arithmetic.hpp"
 #include "page/report_view.hpp"
-#include "tensor/resources.hpp"
 #include "text/number.hpp"
 
 namespace qkv::inline page {

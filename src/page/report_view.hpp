@@ -2,7 +2,6 @@
 
 #include "exposition/exposition.hpp"
 #include "exposition/selection.hpp"
-#include "formats/format.hpp"
 
 namespace qkv::inline page {
 

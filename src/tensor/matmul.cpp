@@ -3,8 +3,6 @@
 #include <sys/mman.h>
 #include <xtensor-blas/xblas.hpp>
 
-#include <cstdlib>
-
 #include "tensor/resources.hpp"
 #include "text/strings.hpp"
 

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <initializer_list>
-#include <iterator>
-
 #include "tensor/xt.hpp"
 
 namespace qkv::inline tensor {

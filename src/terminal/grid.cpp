@@ -1,9 +1,6 @@
 #include "terminal/grid.hpp"
 
-#include <stdexcept>
-
 #include "tensor/matmul.hpp"
-#include "tensor/resources.hpp"
 #include "text/unicode.hpp"
 
 namespace qkv::inline terminal {

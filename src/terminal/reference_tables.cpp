@@ -4,7 +4,6 @@
 
 #include "terminal/grid.hpp"
 #include "text/json.hpp"
-#include "text/number.hpp"
 #include "text/unicode.hpp"
 
 namespace qkv::inline terminal {

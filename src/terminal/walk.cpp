@@ -1,6 +1,5 @@
 #include "terminal/walk.hpp"
 
-#include "tensor/resources.hpp"
 #include "terminal/grid.hpp"
 
 namespace qkv::inline terminal {

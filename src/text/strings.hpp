@@ -1,6 +1,5 @@
 #pragma once
 
-#include <iterator>
 #include <stdexcept>
 
 #include "text/prelude.hpp"

@@ -1,7 +1,5 @@
 #include "verdicts/verdicts.hpp"
 
-#include <stdexcept>
-
 #include "check/judge/conventions.hpp"
 #include "exposition/arithmetic.hpp"
 #include "terminal/grid.hpp"

@@ -1,5 +1,4 @@
 #include "terminal/grid.hpp"
-#include "text/number.hpp"
 #include "text/unicode.hpp"
 #include "verdicts/verdicts.hpp"
 

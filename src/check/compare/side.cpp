@@ -1,6 +1,5 @@
 #include "check/compare/side.hpp"
 
-#include "check/intake/layout.hpp"
 #include "tensor/matmul.hpp"
 
 namespace qkv::inline check {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "check/intake/submission.hpp"
 #include "check/tolerance/cell_tolerance.hpp"
 
 namespace qkv::inline check {

@@ -2,7 +2,6 @@
 
 #include <numeric>
 
-#include "check/intake/step_names.hpp"
 #include "check/tolerance/cell_tolerance.hpp"
 
 namespace qkv::inline check {

@@ -2,7 +2,6 @@
 
 #include <numeric>
 
-#include "check/intake/layout.hpp"
 #include "check/tolerance/cell_tolerance.hpp"
 #include "text/number.hpp"
 

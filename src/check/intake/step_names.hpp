@@ -1,8 +1,6 @@
 #pragma once
 
-#include "formats/format.hpp"
 #include "lesson/library.hpp"
-#include "trace/trace.hpp"
 
 namespace qkv::inline check {
 

@@ -1,8 +1,5 @@
 #include "check/intake/submission.hpp"
 
-#include <system_error>
-
-#include "check/intake/step_names.hpp"
 #include "check/tolerance/cell_tolerance.hpp"
 
 namespace qkv::inline check {

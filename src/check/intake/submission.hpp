@@ -1,9 +1,6 @@
 #pragma once
 
-#include <filesystem>
-
 #include "check/intake/step_names.hpp"
-#include "formats/files/read_file.hpp"
 
 namespace qkv::inline check {
 

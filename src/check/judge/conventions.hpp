@@ -1,7 +1,6 @@
 #pragma once
 
 #include "check/judge/judge.hpp"
-#include "lesson/lesson.hpp"
 
 namespace qkv::inline check {
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "check/intake/layout.hpp"
-#include "formats/arrays/dtype.hpp"
 
 namespace qkv::inline check {
 

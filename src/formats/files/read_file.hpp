@@ -2,8 +2,6 @@
 
 #include <nettle/sha2.h>
 
-#include <filesystem>
-
 #include "formats/format.hpp"
 
 namespace qkv::inline formats {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <filesystem>
-
 #include "formats/format.hpp"
 #include "text/strings.hpp"
 

@@ -1,11 +1,8 @@
 #pragma once
 
-#include <filesystem>
-
 #include "lesson/lesson.hpp"
 #include "model/model.hpp"
 #include "tensor/random.hpp"
-#include "tensor/resources.hpp"
 
 // toml++ configured for untrusted files. Debian's package expects its library, which has no static
 // version.

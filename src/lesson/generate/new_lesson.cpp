@@ -1,9 +1,6 @@
 #include "lesson/generate/new_lesson.hpp"
 
-#include <stdexcept>
-
 #include "lesson/library.hpp"
-#include "tensor/resources.hpp"
 #include "tokens/tokens.hpp"
 
 namespace qkv::inline lesson {

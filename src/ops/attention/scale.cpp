@@ -1,6 +1,5 @@
 #include "ops/attention/softmax.hpp"
 #include "ops/kinds/cellwise.hpp"
-#include "ops/kinds/line.hpp"
 #include "text/number.hpp"
 
 namespace qkv::inline ops {

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <initializer_list>
-#include <type_traits>
-
 #include "ops/kinds/formula.hpp"
 
 namespace qkv::inline ops {

@@ -2,8 +2,6 @@
 
 #include "text/prelude.hpp"
 
-#include <initializer_list>
-
 namespace qkv::inline ops {
 
 /// All numbers from `low` to `high`: the possible values of a cell whose inputs are known to within
