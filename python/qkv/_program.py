@@ -108,6 +108,8 @@ def options_of(options: dict) -> List[str]:
         elif isinstance(value, Mapping):
             for one, other in value.items():
                 words += [option, f"{one}={other}"]
+        elif name == "require" and isinstance(value, (list, tuple)):
+            words += [option, ",".join(str(one) for one in value)]
         elif isinstance(value, (list, tuple)):
             for one in value:
                 words += [option, str(one)]

@@ -264,6 +264,9 @@ def verdict_in(place_of_files: Folder, module: Any, numbers: Any, known: Dict[st
     elif (head is None or (head is not hidden and not is_gpt) or output.dtype != head.dtype
           or not output.to(head.device).equal(head)):  # a cap that was forgotten, as Gemma 2's, makes them equal
         steps = {returned: output, **{step: tensor for step, tensor in steps.items() if step != returned}}
+    if not steps:
+        raise QkvError(f"{type(module).__name__} returned no tensor and called no module inside: there is nothing to "
+                       "check")
     file = folder.with_name("steps.safetensors")
     _arrays.write(file, steps)
     hint = ""

@@ -97,6 +97,8 @@ def dictionaries_are_compared(_folder):
     other = qkv.compare({"a": SCORES}, {"a": SCORES + 1e-3}, rtol=1e-5)
     equal((bool(other), other.first_wrong), (False, "a"))
     assert qkv.compare({"theirs": SCORES}, LESSON, map=["theirs=scores"])
+    for names, missing in ((["scores"], None), (["Q", "scores"], "Q")):
+        equal(qkv.compare({"scores": SCORES}, LESSON, require=names).first_wrong, missing)
 
 
 def what_is_refused_is_an_error(_folder):
@@ -418,6 +420,17 @@ def a_head_that_was_not_called_is_found(_folder):
         equal(qkv.verify(model, ids=[1, 4, 2], config={"n_head": 4}).first_wrong, "logits", f"tied: {tied}")
 
 
+class Silent(torch.nn.Module):
+    """A model whose forward has yet to be written."""
+
+    def __init__(self):
+        super().__init__()
+        self.wte = torch.nn.Embedding(3, 2)
+
+    def forward(self, _ids):
+        return None
+
+
 def what_verify_cannot_take_is_refused(_folder):
     from nanogpt_test import GPT
     for module, ids, kind in ((GPT(), [], ValueError), (GPT(), [[1, 2], [3, 4]], ValueError),
@@ -429,7 +442,8 @@ def what_verify_cannot_take_is_refused(_folder):
         raise AssertionError(f"{ids} of {module} were taken")
     masked = np.ma.masked_array(SCORES, SCORES > 3)
     for call in (lambda: qkv.check(LESSON, {"scores": masked}), lambda: qkv.check(LESSON, {"scores": [[1, 2], [3]]}),
-                 lambda: qkv.verify(GPT(), ids=[1, 2], require="all"), lambda: qkv.trace(None)):
+                 lambda: qkv.verify(GPT(), ids=[1, 2], require="all"), lambda: qkv.trace(None),
+                 lambda: qkv.verify(Silent(), ids=[1, 2])):
         try:
             call()
         except qkv.QkvError as error:
