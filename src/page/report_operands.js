@@ -35,7 +35,7 @@ const operandsOver = (data, { placesOf }, { all, cellOf, elementOf, tableOf, cop
     const box = operand.closest(".scroll");
     const before = box.parentElement;
     box.remove();
-    operand.classList.add("given");
+    operand.classList.add(before.previousElementSibling.textContent.startsWith("Given") ? "given" : "earlier");
     operand.caption.classList.remove("same");
     if (!before.children.length) before.previousElementSibling.hidden = true;  // its heading
     return box;

@@ -248,7 +248,7 @@ constexpr Mistake scale_mistakes[] = {
     {"scale.by-sqrt-n", "The scores were divided by √n, the root of the number of tokens.",
      "d_k is the width of a query.", by_sqrt_n},
     {"scale.rounded-root",
-     "The root was rounded before {0} was divided by it.",
+     "The root was rounded before the division.",
      "Keep all digits of the root, and round the result.",
      by_rounded_root,
      {.least = 2}},
