@@ -470,6 +470,24 @@ def the_form_of_gelu_shows_in_sixteen_bits(folder):
         equal(compared(folder / "d.npz", lesson)[0], 0, f"one operation at a time in {name}")
 
 
+def the_form_of_gelu_shows_among_small_numbers_beside_single_precision(folder):
+    """All are within a unit of single precision of the right ones, and to the last place those of the other form."""
+    import torch
+    torch.manual_seed(0)
+    small, low = torch.rand(16, 32) * 3.5e-4 + 6e-4, -5.15 - torch.rand(16, 32) * 0.4
+    x, z = torch.where(torch.rand(16, 32) < 0.5, small, low).bfloat16().double(), torch.rand(16, 32).double()
+    np.save(folder / "x.npy", x.numpy())
+    np.save(folder / "z.npy", z.numpy())
+    (folder / "two.toml").write_text(
+        'title = "Two steps"\n[[given]]\nname = "x"\nfile = "x.npy"\n[[given]]\nname = "z"\nfile = "z.npy"\n'
+        '[[step]]\nname = "third"\nop = "scale"\nby = 3\nof = ["z"]\n'
+        '[[step]]\nname = "y"\nop = "gelu"\nform = "erf"\nof = ["x"]\n')
+    for form, status in (("none", 0), ("tanh", 1)):
+        y = torch.nn.functional.gelu(x, approximate=form).bfloat16().float()
+        np.savez(folder / "d.npz", third=(z / 3).float().numpy(), y=y.numpy())
+        equal(compared(folder / "d.npz", folder / "two.toml")[0], status, form)
+
+
 def a_mask_that_lets_weights_through_shows_in_sixteen_bits(folder):
     lesson, givens = the_lesson(folder)
     for name in ("float16", "bfloat16"):
@@ -585,6 +603,7 @@ def mistakes_in_missing_steps_of_large_programs_are_named(folder):
 CLAIMS = [
     mistakes_in_missing_steps_of_large_programs_are_named,
     the_form_of_gelu_shows_in_sixteen_bits,
+    the_form_of_gelu_shows_among_small_numbers_beside_single_precision,
     a_mask_that_lets_weights_through_shows_in_sixteen_bits,
     torchs_norms_in_bfloat16_are_right,
     torchs_layer_norm_of_rows_far_from_0_is_right_in_single_precision,

@@ -176,6 +176,7 @@ class Judge {
       judge_cells(node, taint);
     }
     if (node.submitted && is_of_a_mistake(node)) {
+      node.all_correct = false;
       node.units.of_cell.clear();
       for (const double x : node.from_yours.values)
         node.units.of_cell.push_back(rule_of(node.units.precision).floor * std::abs(x));
