@@ -66,6 +66,8 @@ TEST_CASE("a gradient has an arrow from what it is computed from, not from what 
   };
   CHECK(origins("d_K") == std::vector<std::string>{"d_scores", "Q"});
   CHECK(origins("d_X_by_K") == std::vector<std::string>{"d_K"});
+  const std::vector<std::string> by_sign = origins("d_scores");  // relu asks which numbers are above 0
+  CHECK(std::ranges::find(by_sign, "scores") != by_sign.end());
 }
 
 TEST_CASE("a short map is drawn as boxes, which name their origins where it is not clear") {
