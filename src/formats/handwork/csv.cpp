@@ -504,13 +504,8 @@ std::optional<ParsedArray> read_rows_of_numbers(std::string_view text, const Rea
   return are_numbers ? std::optional(std::move(written)) : std::nullopt;
 }
 
-// Blanks separate nothing in one column where they would make rows of several lengths: "don't
-// know".
-void rejoin_one_column(Table& table, const ReadOptions& wanted) {
-  const auto is_longer = [&](const Row& row) { return row.size != table.rows.front().size; };
-  if (table.separator != ' ' || !wanted.expected || (*wanted.expected)[1] != 1 ||
-      std::ranges::none_of(table.rows, is_longer))
-    return;
+// Takes each line as one cell: in one column a blank may be part of it, as in "don't know".
+void rejoin_lines(Table& table) {
   for (Row& row : table.rows) {
     Field& first = table.fields[row.first];
     const std::string_view last = table.fields[row.first + row.size - 1].text;
@@ -534,7 +529,12 @@ ParsedArray read_csv(std::string_view text, const std::string& where, const Read
   if (auto numbers = read_rows_of_numbers(text, wanted)) return *std::move(numbers);
   Table table = csv::split(text, where, wanted.most_of({}),
                            wanted.expected ? csv::Bars::separate : csv::Bars::are_text);
-  rejoin_one_column(table, wanted);
+  try {
+    return TableReader(table, where, wanted).read();
+  } catch (const InputError&) {
+    if (table.separator != ' ' || !wanted.expected || (*wanted.expected)[1] != 1) throw;
+  }
+  rejoin_lines(table);
   return TableReader(table, where, wanted).read();
 }
 

@@ -459,6 +459,7 @@ TEST_CASE("of one column blanks are no separators where the rows would differ in
   CHECK(values(read_as("5\n4 / 2\n6\n", {3, 1})) == Values{5, 2, 6});
   CHECK(values(read_as("head 1\n5\n2\nhead 2\n3\n1\n", {2, 1}, 2)) == Values{5, 2, 3, 1});
   CHECK(values(read_as("the 5\ncat 2\n", {2, 1})) == Values{5, 2});
+  CHECK(values(read_as("weight\nthe 0.5\ncat 0.25\n", {2, 1})) == Values{0.5, 0.25});
 }
 
 TEST_CASE("a table whose rows and columns have changed places is known by that size, too") {
