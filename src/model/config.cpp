@@ -125,9 +125,11 @@ Config config_of(const Weights& weights, const std::optional<std::filesystem::pa
   if (directory) add_config(*directory / "config.json", config);
   const Config configured = config;
   const auto is_said = [&](std::string_view name) {  // under the other name that means the same
-    return (name == "family" && configured.contains("model_type")) ||
-           (name == "model_type" && configured.contains("family")) ||
-           (name == "rope_theta" && configured.contains("rope_parameters.rope_theta"));
+    const auto* type = find_entry(configured, "model_type");
+    return (name == "family" && type &&
+            type->second.text != "gpt2") ||  // minGPT's and nanoGPT's, too
+           (name == "model_type" && find_entry(configured, "family")) ||
+           (name == "rope_theta" && find_entry(configured, "rope_parameters.rope_theta"));
   };
   for (const auto& [name, text] : weights.metadata()) {
     if (!is_said(name)) config.try_emplace(name, ConfigEntry{text, weights.where()});

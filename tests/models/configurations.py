@@ -140,8 +140,9 @@ def gpt_2_with_relu_agrees_with_pytorch(folder):
 
 def config_json_counts_before_metadata_that_say_it_in_another_way(folder):
     weights = gpt.random_weights(2, 24, 3, 8, "out-in", 3)
-    exact, by_tanh = ({"model_type": kind, "n_head": 4} for kind in ("nanogpt", "mingpt"))
-    for config, family, form in ((by_tanh, "nanogpt", "tanh"), (exact, "mingpt", "none"), (exact, None, "none")):
+    exact, by_tanh, copied = ({"model_type": kind, "n_head": 4} for kind in ("nanogpt", "mingpt", "gpt2"))
+    for config, family, form in ((by_tanh, "nanogpt", "tanh"), (exact, "mingpt", "none"), (exact, None, "none"),
+                                 (copied, "nanogpt", "none")):  # all three write gpt2: that tells nothing
         written(folder, config, weights, {"family": family} if family else None)
         arrays = exported(folder, "--model", folder, "--ids", "1,2,0")
         x = torch.tensor(arrays["h1.mlp_in"])
