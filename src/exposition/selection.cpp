@@ -90,7 +90,7 @@ class TokenRow {
  private:
   std::optional<std::size_t> place_in(const Axis& axis, std::size_t batch) const {
     if (!is_of_tokens(axis)) return {};
-    if (number_) return *number_ - 1;
+    if (number_ && *number_ - 1 < axis.size) return *number_ - 1;
     const std::vector<std::size_t> places = places_of_label(text_, axis, batch);
     if (places.size() > 1) {
       const auto numbers = mapped(places, [](std::size_t place) { return place + 1; });

@@ -88,7 +88,8 @@ std::size_t labelled(std::string_view label, const Axis& axis, std::size_t batch
 
 std::size_t index_along(std::string_view index, const Axis& axis, std::size_t batch,
                         std::string_view what, const std::string& where) {
-  if (const auto number = parse_number<std::size_t>(index))
+  const auto number = parse_number<std::size_t>(index);
+  if (number && (*number - 1 < axis.size || places_of_label(index, axis, batch).empty()))
     return checked(*number, axis.size, what, where);
   if (index.size() >= 2 && index.front() == '"' && index.back() == '"') {
     index = index.substr(1, index.size() - 2);

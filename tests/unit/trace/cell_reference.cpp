@@ -137,6 +137,9 @@ TEST_CASE("a label that is a number is meant by quoting it") {
   CHECK(place("Y[1,\"a,b\"]", years) == "0 0 0");
   CHECK(again("Y[1,1]", years) == "Y[1,\"a,b\"]");
   CHECK(again("Y[2,2]", years) == "Y[2,\"]\"]");
+  // Where no index is as high, it can only be the label.
+  const Tensor later = labelled(zeros({{"", 2}, {"", 2}}), {"1999", "2026"}, {"1", "2"});
+  CHECK(place("Y[2026,1]", later) == "0 1 0");
 }
 
 TEST_CASE("heads come before rows and columns, by name or by number") {
