@@ -39,12 +39,6 @@ std::vector<SubmittedArray> answer_submission(const Trace& trace, const Step& st
   return submitted;
 }
 
-VerdictCounts counts_of(const LearnerNode& node) {
-  return {node.count(Verdict::correct), node.count(Verdict::rounding),
-          node.count(Verdict::carried), node.count(Verdict::undecided),
-          node.count(Verdict::wrong),   node.count(Verdict::blank)};
-}
-
 // Returns the numbers as written: a mask of -1e9 stays -1e9.
 Tensor written_numbers(const LearnerNode& node) {
   Tensor tensor = node.own;
@@ -175,7 +169,9 @@ StepReport report_of(const Interpretation& interpretation, std::size_t index, Ro
     report.only_shape_differs = report.mistakes.empty() && has_right_numbers(interpretation, node);
     return report;
   }
-  report.cells = counts_of(node);
+  report.cells = {node.count(Verdict::correct), node.count(Verdict::rounding),
+                  node.count(Verdict::carried), node.count(Verdict::undecided),
+                  node.count(Verdict::wrong),   node.count(Verdict::blank)};
   if (report.cells.blank > 0) {
     report.left_out = static_cast<std::size_t>(
         std::ranges::count(node.submitted->cells, true, &Numeral::left_out));

@@ -187,9 +187,12 @@ class PartMaker {
       read = observer.all();
     }
     for (std::size_t k = 0; k < step.of.size(); ++k) {
-      const std::size_t size = needs_numbers(trace_, step, k) ? 0 : call.inputs[k]->values.size();
-      if (size > 0) cells_.uses.try_emplace(step.of[k], size, CellUse::unused);
-      if (size == 0) give(step.of[k], *call.inputs[k], read[k]);
+      const Tensor& operand = *call.inputs[k];
+      if (needs_numbers(trace_, step, k)) {
+        give(step.of[k], operand, read[k]);
+      } else {
+        cells_.uses.try_emplace(step.of[k], operand.values.size(), CellUse::unused);
+      }
     }
   }
 

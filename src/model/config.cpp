@@ -124,7 +124,8 @@ Config config_of(const Weights& weights, const std::optional<std::filesystem::pa
   Config config;
   if (directory) add_config(*directory / "config.json", config);
   const Config configured = config;
-  const auto is_said = [&](std::string_view name) {  // under the other name that means the same
+  // True if config.json says the same under another name.
+  const auto is_stated = [&](std::string_view name) {
     const auto* type = find_entry(configured, "model_type");
     return (name == "family" && type &&
             type->second.text != "gpt2") ||  // minGPT's and nanoGPT's, too
@@ -132,7 +133,7 @@ Config config_of(const Weights& weights, const std::optional<std::filesystem::pa
            (name == "rope_theta" && find_entry(configured, "rope_parameters.rope_theta"));
   };
   for (const auto& [name, text] : weights.metadata()) {
-    if (!is_said(name)) config.try_emplace(name, ConfigEntry{text, weights.where()});
+    if (!is_stated(name)) config.try_emplace(name, ConfigEntry{text, weights.where()});
   }
   return config;
 }

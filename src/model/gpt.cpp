@@ -94,13 +94,14 @@ std::optional<ConfigEntry> wanted_family(const Weights& weights, const Architect
                                          const Config& config, const ArchitectureChoice& choice,
                                          Storage storage) {
   if (choice.family) return ConfigEntry{*choice.family, {}};
-  constexpr std::string_view telling[] = {"mingpt", "nanogpt"};  // minGPT's own are gpt2, or a size
+  constexpr std::string_view own_types[] = {"mingpt",
+                                            "nanogpt"};  // minGPT's own are gpt2, or a size
   const auto* entry = find_entry(config, "family");
   const auto* type = find_entry(config, "model_type");
   // Metadata cannot make another model of what is a gpt2 by its config.json and its tensors.
   const bool is_gpt2 = type && type->second.is_configured && storage == Storage::in_out;
   if (entry && (entry->second.is_configured || !is_gpt2)) return entry->second;
-  if (type && contains(telling, type->second.text)) return type->second;
+  if (type && contains(own_types, type->second.text)) return type->second;
   const bool has_biases = weights.find(model.prefix + "h.0.ln_1.bias") != nullptr;
   if (storage == Storage::in_out || has_biases) return {};
   return ConfigEntry{"nanogpt", {}};

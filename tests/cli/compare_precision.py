@@ -532,6 +532,18 @@ def torchs_layer_norm_of_rows_far_from_0_is_right_in_single_precision(folder):
                 equal(compared(folder / "d.npz", lesson)[0], status, f"{width} columns around {offset}")
 
 
+def an_id_that_is_nearly_whole_ends_in_a_verdict(folder):
+    rng = np.random.default_rng(0)
+    ids, table = rng.integers(50, size=80), rng.normal(size=(50, 64))
+    lesson = step_lesson(folder, 'op = "embed"', ids=ids, table=table)
+    near, rows = ids.astype("f4"), table[ids].astype("f4")
+    near[3] += 2e-6
+    rows[3, 4] += 0.5
+    np.savez(folder / "d.npz", ids=near, y=rows)
+    status, said = compared(folder / "d.npz", lesson)
+    equal((status, said["first"]), (1, "y"))
+
+
 def a_cell_that_only_moves_is_exact_to_a_unit(folder):
     """Three units are for what is rounded on the way: products and norms."""
     lesson, givens = the_lesson(folder)
@@ -607,6 +619,7 @@ CLAIMS = [
     a_mask_that_lets_weights_through_shows_in_sixteen_bits,
     torchs_norms_in_bfloat16_are_right,
     torchs_layer_norm_of_rows_far_from_0_is_right_in_single_precision,
+    an_id_that_is_nearly_whole_ends_in_a_verdict,
     a_cell_that_only_moves_is_exact_to_a_unit,
     numbers_below_float16_s_smallest_are_right,
     a_mask_that_right_cells_contradict_is_no_fact,

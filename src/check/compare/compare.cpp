@@ -484,7 +484,7 @@ std::optional<Bisection> bisect(const Comparison& comparison, const Trace& trace
   }
   Bisection result{.differs = first.name};
   std::set<std::string_view> needed = {last->name};
-  std::set<std::string_view> behind_agreeing;  // what steps that agree are made of
+  std::set<std::string_view> behind_agreeing;  // operands of steps that agree, and theirs
   std::vector<const Step*> missing;
   for (auto step = trace.steps.rbegin(); step != trace.steps.rend(); ++step) {
     const bool agrees = step->number < last->number && submitted.contains(step->name);

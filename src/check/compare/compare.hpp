@@ -47,7 +47,7 @@ std::size_t printed_of(const ComparedStep& step);
 struct Bisection {
   std::string agrees = {};  ///< empty if nothing before it was submitted
   std::string differs;
-  /// Between the two; last what steps that agree are made of, the least suspect.
+  /// Between the two. Operands of steps that agree are the least suspect: they stand last.
   std::vector<std::string> not_submitted = {};
   std::string dump = {};                        ///< of these, the one that halves the search
 };

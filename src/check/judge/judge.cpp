@@ -185,39 +185,45 @@ class Judge {
     mark_tainted(node, taint);
   }
 
-  // Returns the lesson's numbers, in place of a perhaps large product of the program's own, if its
-  // numbers in single or double precision are within a unit of them, and so are their operands. The
-  // few cells that are farther off are computed from its own; nothing if one does not follow.
-  std::optional<Tensor> lessons_numbers(const LearnerNode& node) const {
-    constexpr std::size_t few = 4096;  // one cell of so many, whose products are not done at once
-    if (!node.step || !node.submitted || inherits(node)) return {};
+  // True if a program's numbers may be held against the lesson's alone: they have single or double
+  // precision, and follow from no wrong number. Ids are no quantities that are near each other.
+  bool may_agree(const LearnerNode& node) const {
+    if (!node.step || !node.submitted || options_.digits || inherits(node)) return false;
     const Precision precision = node.submitted->precision;
-    const bool is_full = precision == Precision::float32 || precision == Precision::float64;
-    if (!is_full || node.step->operation->single_precision_error || options_.digits) return {};
+    const Operation& operation = *node.step->operation;
+    return (precision == Precision::float32 || precision == Precision::float64) &&
+           !operation.single_precision_error && !operation.takes_ids;
+  }
+
+  // Returns the lesson's numbers if nearly all of a program's are within a unit of them, so that
+  // the step, perhaps a large product, need not be computed from the program's own numbers. The few
+  // others are computed one by one. Returns nothing if these are wrong.
+  std::optional<Tensor> lessons_numbers(const LearnerNode& node) const {
+    if (!may_agree(node)) return {};
+    constexpr std::size_t share = 4096;  // one cell of so many may be another
     const std::span<const double> truth = node.truth->values;
     const std::span<const double> theirs = node.submitted->cells.values();
-    const double unit = unit_of_program(precision, truth);
-    const auto is_off = [&](double x, double y) { return x != y && !(std::abs(x - y) <= unit); };
-    const Call call = own_call(judgement_, trace_, node);
-    Tensor result = *node.truth;
-    const std::size_t rows = result.rows(), columns = result.columns();
-    bool follows = true;
-    std::size_t left = truth.size() / few;
-    for (std::size_t i = 0; follows && i < truth.size(); ++i) {
-      if (!is_off(theirs[i], truth[i])) continue;  // NaN, a blank cell, is off
-      const double own = left == 0
-                             ? no_bound
-                             : node.step->operation->cell.number({{.call = &call,
-                                                                   .output = node.truth,
-                                                                   .matrix = i / columns / rows,
-                                                                   .row = i / columns % rows,
-                                                                   .column = i % columns}});
-      follows = left-- > 0 && !is_off(theirs[i], own);
-      result.values.mutable_span()[i] = own;
+    const double unit = unit_of_program(node.submitted->precision, truth);
+    std::vector<std::size_t> others;
+    for (std::size_t i = 0; i < truth.size(); ++i) {
+      if (!within(theirs[i], truth[i], unit)) others.push_back(i);
+      if (others.size() > truth.size() / share) return {};
     }
-    if (!result.values.shares(node.truth->values))
-      for (const Tensor* operand : call.inputs) operand->values.drop_cache();  // whole weights
-    return follows ? std::optional(std::move(result)) : std::nullopt;
+    Tensor result = *node.truth;
+    if (others.empty()) return result;
+    const Call call = own_call(judgement_, trace_, node);
+    const bool follow = std::ranges::all_of(others, [&](std::size_t i) {
+      const std::size_t line = i / result.columns();
+      const double own = node.step->operation->cell.number({{.call = &call,
+                                                             .output = node.truth,
+                                                             .matrix = line / result.rows(),
+                                                             .row = line % result.rows(),
+                                                             .column = i % result.columns()}});
+      result.values.mutable_span()[i] = own;
+      return within(theirs[i], own, unit);
+    });
+    for (const Tensor* operand : call.inputs) operand->values.drop_cache();  // whole weights
+    return follow ? std::optional(std::move(result)) : std::nullopt;
   }
 
   // Computes the step from the learner's own numbers, if possible. The steps after the last

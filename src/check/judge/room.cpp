@@ -205,11 +205,14 @@ class Room::Stretch {
     const auto error = is_exact || node.has_lessons_inputs
                            ? nullptr
                            : node.step->operation->single_precision_error;
+    const bool may_cancel = units_.precision == Precision::float32 && !node.has_lessons_inputs;
+    const auto cancels = may_cancel ? node.step->operation->cancellation_error : nullptr;
     const Call call = call_with(
         node, room_.trace_, [&](std::size_t k) -> const Tensor& { return numbers(node_at(k)); });
     for (std::size_t i = 0; i < own.values.size(); ++i) {
       moves.push_back(node.has_number(i) ? node.units.of(i)
                       : error            ? std::max(intermediate, error(call, own, i))
+                      : cancels          ? intermediate + cancels(call, i)
                                          : units_.unsubmitted_cell(intermediate, own.values[i]));
     }
     return moves;

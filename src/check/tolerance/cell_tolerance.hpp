@@ -58,7 +58,7 @@ struct Expected {
 /// How the learner rounds in the submission's other matrices; 0 if unknown.
 struct OtherDecimals {
   int written = 0;      ///< the most decimals
-  int exact = 0;        ///< the same, of matrices of fractions and roots: nobody wrote so many
+  int exact = 0;        ///< the same, of fractions and roots alone: nobody wrote so many
   int few = 0;          ///< the most decimals of matrices in which all numbers have few
   int rounded = 0;      ///< the same, of matrices whose right numbers have more
   int single = 0;       ///< how many of these show but a single decimal: two prove what one does
@@ -66,6 +66,7 @@ struct OtherDecimals {
   double fraction = 0;  ///< of matrices with all digits: the largest distance from a whole number
 
   void add(const OtherDecimals& matrix);
+  /// Returns the most decimals; those of fractions and roots if no other number has any.
   int most() const { return written > 0 ? written : exact; }
 };
 

@@ -605,8 +605,10 @@ TEST_CASE("zeros that a mistake makes of some wrong cells, but not of all, are n
                       "-20, 15, 6]]") +
                 step("A", "softmax", R"(["S"])")));
   const auto report = checked(task, {{"A", "0,0,0,0\n0,0,0,0\n0,0,1,0\n0,0,0,0.000\n"}});
-  for (const Diagnosis& one : found_at(report, "A"))
-    if (one.id == "softmax.zero-power") CHECK_FALSE(one.sure);
+  const std::vector<Diagnosis> found = found_at(report, "A");
+  REQUIRE(found.size() == 1);
+  CHECK(found.front().id == "softmax.zero-power");
+  CHECK_FALSE(found.front().sure);
 }
 
 TEST_CASE("a term that takes another row is named, where chance would not make the sum") {

@@ -66,8 +66,17 @@ TEST_CASE("a gradient has an arrow from what it is computed from, not from what 
   };
   CHECK(origins("d_K") == std::vector<std::string>{"d_scores", "Q"});
   CHECK(origins("d_X_by_K") == std::vector<std::string>{"d_K"});
-  const std::vector<std::string> by_sign = origins("d_scores");  // relu asks which numbers are above 0
+  const std::vector<std::string> by_sign =
+      origins("d_scores");  // relu asks which numbers are above 0
   CHECK(std::ranges::find(by_sign, "scores") != by_sign.end());
+  // With every sign changed, this layer norm has the same gradient: it needs X nevertheless.
+  const LessonMap norm = map_of_lesson(givens +
+                                       "[[given]]\nname = \"g\"\nones = [3]\n[[given]]\nname = "
+                                       "\"G\"\nvalue = [[1, 2, 5], [3, 5, 4]]\n" +
+                                       step("n", "layer_norm", R"(["X", "g", "g"])") +
+                                       "[backward]\nfrom = { n = \"G\" }\nwanted = [\"X\"]\n");
+  const MapBox& d_X = norm.boxes[norm.names.place("d_X").value()];
+  CHECK(std::ranges::find(d_X.from, norm.names.place("X").value()) != d_X.from.end());
 }
 
 TEST_CASE("a short map is drawn as boxes, which name their origins where it is not clear") {
