@@ -252,7 +252,7 @@ def verdict_in(place_of_files: Folder, module: Any, numbers: Any, known: Dict[st
     is_gpt = any(name.endswith(TABLES[0]) for name in module.state_dict())  # of GPT-2's kind
     vocabulary_size = next((table.shape[0] for name, table in module.state_dict().items() if name.endswith(TABLES)),
                            None)
-    has_head = any(path.rsplit(".", 1)[-1] == "lm_head" for path, _ in module.named_modules())
+    has_head = any(unwrapped(path, wrapping_of(module)) == "lm_head" for path, _ in module.named_modules())
     if (not has_head and output is not None and hidden is not None and output.shape == hidden.shape
             and (output.shape[-1] != vocabulary_size or output.to(hidden.device).equal(hidden))):
         returned, head = "norm", hidden  # a model without a head returns its last norm; its logits are not looked at
