@@ -224,12 +224,13 @@ class PartMaker {
 bool needs_numbers(const Trace& trace, const Step& step, std::size_t k) {
   constexpr std::size_t self = 1;  // the operand of a gradient's forward step
   if (k == 0 && step.operation->shape_only) return false;
-  const Tensor* const operand = trace.find(step.of[k]);
-  if (k != self || !operand || !is_gradient(*step.operation) || step.through.empty() ||
-      operand->values.size() > small_tensor_limit)
+  const auto is_kept = [&](const std::string& name) { return trace.find(name) != nullptr; };
+  if (k != self || !is_gradient(*step.operation) || step.through.empty() ||
+      !std::ranges::all_of(step.of, is_kept) ||
+      trace.at(step.of[k]).values.size() > small_tensor_limit)
     return true;
-  Tensor other = *operand;
   Call call = trace.call(step);
+  Tensor other = *call.inputs[k];
   call.inputs[k] = &other;
   return std::ranges::any_of(std::array{1000.0, -1000.0}, [&](double size) {  // irregular numbers
     double fraction = 0;

@@ -271,10 +271,8 @@ std::vector<BpeToken> BytePairEncoder::encode(std::string_view text) const {
       continue;
     }
     if (added->normalised && settings_.pre_tokenizer.start == PreTokenizer::PrependScheme::always)
-      throw InputError(
-          "the text holds \"{}\", which this tokenizer treats as a token only with its "
-          "mark for a blank before it: leave it out, or give --ids",
-          added->text);
+      throw InputError("the text holds \"{}\", a token only behind a mark for a blank: give --ids",
+                       added->text);
     std::string_view before = text.substr(start, at - start);
     if (added->strips_left) before.remove_suffix(blanks_after(before));
     encode_between(before);

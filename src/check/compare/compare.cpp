@@ -453,8 +453,7 @@ Comparison compare(const ComparedSide& actual, const ComparedSide& desired,
                                                    .may_mask = may_mask});
     terms.push_back(step.actual && step.desired ? terms_of(step, longest_axis) : 0);
   }
-  constexpr std::size_t operations = std::size_t{1} << 20;  // of a large matrix
-  parallel_for(terms.size(), 1, operations, [&](std::size_t i, std::size_t) {
+  parallel_for(terms.size(), 1, small_tensor_limit, [&](std::size_t i, std::size_t) {
     compare_sides(comparison.steps[i], actual, desired, choice, terms[i]);
   });
   if (checked) {

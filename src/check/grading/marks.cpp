@@ -102,6 +102,8 @@ class TaintTracker {
   std::map<std::string, Tensor, std::less<>> tainted_;
 };
 
+constexpr double mostly = 2.0 / 3;  // of the cells, beyond what chance gives
+
 bool is_right(Verdict verdict) {
   return verdict == Verdict::correct || verdict == Verdict::rounding;
 }
@@ -226,14 +228,15 @@ Rubric::ChanceLevel Rubric::chance_level_of(const StepReport& report, const Step
 }
 
 // What an unexplained wrong step does to the marks of dependent steps and to its own. They are lost
-// if fewer than a fifth of the attempted cells is right; in work that may be a neighbour's also if
-// no more are than by chance: a slip in a step of a few cells is no such evidence.
+// if fewer than a fifth of the attempted cells is right. They are also lost if no more cells are
+// right than by chance, unless the sheet as a whole (`beyond`) is mostly right: it may have a slip
+// in a step of a few cells.
 Rubric::Ungraded Rubric::ungraded_in(const StepReport& report, const StepWorth& worth,
-                                     bool is_own_work) const {
+                                     double beyond) const {
   if (is_explained(report)) return Ungraded::nothing;
   if (report.verdict == Verdict::shape) return Ungraded::what_follows;
   const ChanceLevel luck = chance_level_of(report, worth);
-  if (luck.is_no_more() && !is_own_work) return Ungraded::all;
+  if (luck.is_no_more() && beyond < mostly) return Ungraded::all;
   return 5 * luck.right < luck.tried ? Ungraded::what_follows : Ungraded::nothing;
 }
 
@@ -319,7 +322,7 @@ Marks Rubric::of(const CheckReport& report) const {
   const double beyond = beyond_chance(report);
   const bool zeros = is_of_zeros(report);
   const bool is_all_right = report.outcome == Outcome::correct || has_part(report);
-  constexpr double hardly = 0.25, mostly = 2.0 / 3;
+  constexpr double hardly = 0.25;
   TaintTracker of_changed(report.own);
   TaintTracker of_unexplained(report.own);
   for (const Given& given : trace_->givens) {
@@ -337,7 +340,7 @@ Marks Rubric::of(const CheckReport& report) const {
     const auto place = trace_->step_names.place(step.name);
     if (submitted == nullptr || !place) continue;
     const std::size_t s = *place;
-    Ungraded worthless = ungraded_in(*submitted, worths_[s], beyond >= mostly);
+    Ungraded worthless = ungraded_in(*submitted, worths_[s], beyond);
     if (by_luck[s] && !is_explained(*submitted)) worthless = Ungraded::all;
     const bool is_lucky = beyond < hardly && !is_explained(*submitted) &&
                           chance_level_of(*submitted, worths_[s]).beyond() < mostly;

@@ -86,7 +86,7 @@ class Rubric {
   double beyond_chance(const CheckReport& report) const;
 
   enum class Ungraded { nothing, what_follows, all };
-  Ungraded ungraded_in(const StepReport& report, const StepWorth& worth, bool is_own_work) const;
+  Ungraded ungraded_in(const StepReport& report, const StepWorth& worth, double beyond) const;
 
   const Trace* trace_;
   CellShares shares_;

@@ -195,9 +195,9 @@ class Judge {
            !operation.single_precision_error && !operation.takes_ids;
   }
 
-  // Returns the lesson's numbers if nearly all of a program's are within a unit of them, so that
-  // the step, perhaps a large product, need not be computed from the program's own numbers. The few
-  // others are computed one by one. Returns nothing if these are wrong.
+  // Returns the lesson's numbers if nearly all of a program's are within a unit of them: the step,
+  // perhaps a large product, is then not computed from the program's own numbers, but for the few
+  // other cells. Returns nothing if these are wrong.
   std::optional<Tensor> lessons_numbers(const LearnerNode& node) const {
     if (!may_agree(node)) return {};
     constexpr std::size_t share = 4096;  // one cell of so many may be another

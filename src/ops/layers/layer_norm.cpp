@@ -167,11 +167,10 @@ struct LayerNorm : FormByRows<"(each row of {0} − its mean) / √(its variance
 // PyTorch's own is up to 3.3 · 2^-24 · the row's mean off, before it is divided. A deviation below
 // a thousandth of the mean excuses no more.
 double mean_error(const Call& call, std::size_t cell) {
-  constexpr double most = 1000;
   const std::size_t width = call.inputs[0]->columns();
   const std::span<const double> row = call.inputs[0]->values.part(cell / width * width, width);
   const RowNorm<double> norm = row_norm(row, Norm::layer, eps_of(call));
-  return 0x1p-22 * std::min(std::abs(norm.mean) / norm.root, most) *
+  return 0x1p-22 * std::min(std::abs(norm.mean) / norm.root, 1000.0) *
          std::abs(call.inputs[1]->values[cell % width]);
 }
 
