@@ -498,8 +498,8 @@ std::optional<Bisection> bisect(const Comparison& comparison, const Trace& trace
     needed.insert(step->of.begin(), step->of.end());
   }
   result.dump = halving_step(missing);
-  std::ranges::stable_partition(
-      missing, [&](const Step* step) { return !behind_agreeing.contains(step->name); });
+  const auto is_suspect = [&](const Step* one) { return !behind_agreeing.contains(one->name); };
+  std::stable_partition(missing.begin(), missing.end(), is_suspect);
   for (const Step* step : missing) result.not_submitted.push_back(step->name);
   return result;
 }
