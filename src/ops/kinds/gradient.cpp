@@ -188,12 +188,12 @@ Versions only_one_head(const Call& call, const Tensor& whole) {
 Versions only_one_row(const Call& call, const Tensor& whole) {
   const Tensor& own = *call.inputs[self];
   if (!repeats_along(own.rows(), whole.rows()) || whole.rows() == 0) return {};
-  Versions results;
-  for (const std::size_t row : {std::size_t{0}, whole.rows() - 1}) {
-    results.push_back(
-        only(call, whole, row * (own.columns() == whole.columns() ? 1 : whole.columns())));
-  }
-  return results;
+  constexpr std::size_t most = 64;  // of more rows the first and the last are tried
+  const std::size_t tried = whole.rows() > most ? 2 : whole.rows();
+  const std::size_t width = own.columns() == whole.columns() ? 1 : whole.columns();
+  return mapped_places(tried, [&](std::size_t row) -> Versions::value_type {
+    return only(call, whole, (row > 0 && tried == 2 ? whole.rows() - 1 : row) * width);
+  });
 }
 
 }  // namespace qkv::inline ops

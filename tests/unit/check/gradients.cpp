@@ -42,6 +42,32 @@ TEST_CASE("gradients that lie on their side do not turn over what comes before t
   CHECK(report.first_wrong != "Y");
 }
 
+TEST_CASE("a bias has the sum of all rows' gradients, and not that of one in the middle") {
+  const Task task(R"(
+[[given]]
+name = "X"
+value = [[1, 2], [3, 4], [5, 6]]
+[[given]]
+name = "W"
+value = [[1, 0, 3], [2, 1, 1]]
+[[given]]
+name = "b"
+value = [1, 2, 3]
+[[given]]
+name = "dY"
+value = [[1, 3, -1], [7, 9, 4], [2, 5, 6]]
+[[step]]
+name = "Y"
+op = "project"
+of = ["X", "W", "b"]
+[backward]
+from = { Y = "dY" }
+wanted = ["b"]
+)");
+  const auto report = checked(task, {{"d_b", "7,9,4\n"}});
+  CHECK(mistakes(report, "d_b") == "backward.rows-not-summed");
+}
+
 // Probabilities whose gradient is small: rounding in what was not handed in could make as much.
 const Task& far_from_the_loss() {
   static const Task task(R"(
