@@ -202,7 +202,7 @@ class Judge {
     if (!may_agree(node)) return {};
     constexpr std::size_t share = 4096;  // one cell of so many may be another
     const std::span<const double> truth = node.truth->values;
-    const std::span<const double> theirs = node.submitted->cells.values();
+    const Values theirs = node.submitted->cells.values();
     const double unit = unit_of_program(node.submitted->precision, truth);
     std::vector<std::size_t> others;
     for (std::size_t i = 0; i < truth.size(); ++i) {
