@@ -123,17 +123,8 @@ void refuse_unknown_config(const Config& config, std::span<const ConfigRule> rul
 Config config_of(const Weights& weights, const std::optional<std::filesystem::path>& directory) {
   Config config;
   if (directory) add_config(*directory / "config.json", config);
-  const Config configured = config;
-  // True if config.json says the same under another name.
-  const auto is_stated = [&](std::string_view name) {
-    const auto* type = find_entry(configured, "model_type");
-    return (name == "family" && type &&
-            type->second.text != "gpt2") ||  // minGPT's and nanoGPT's, too
-           (name == "model_type" && find_entry(configured, "family")) ||
-           (name == "rope_theta" && find_entry(configured, "rope_parameters.rope_theta"));
-  };
   for (const auto& [name, text] : weights.metadata()) {
-    if (!is_stated(name)) config.try_emplace(name, ConfigEntry{text, weights.where()});
+    config.try_emplace(name, ConfigEntry{text, weights.where()});
   }
   return config;
 }

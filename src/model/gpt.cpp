@@ -94,14 +94,16 @@ std::optional<ConfigEntry> wanted_family(const Weights& weights, const Architect
                                          const Config& config, const ArchitectureChoice& choice,
                                          Storage storage) {
   if (choice.family) return ConfigEntry{*choice.family, {}};
-  constexpr std::string_view own_types[] = {"mingpt",
-                                            "nanogpt"};  // minGPT's own are gpt2, or a size
+  constexpr std::string_view families_of_types[] = {"mingpt", "nanogpt"};
   const auto* entry = find_entry(config, "family");
   const auto* type = find_entry(config, "model_type");
-  // Metadata cannot make another model of what is a gpt2 by its config.json and its tensors.
-  const bool is_gpt2 = type && type->second.is_configured && storage == Storage::in_out;
-  if (entry && (entry->second.is_configured || !is_gpt2)) return entry->second;
-  if (type && contains(own_types, type->second.text)) return type->second;
+  const bool type_tells = type && contains(families_of_types, type->second.text);
+  // config.json counts before metadata. Its gpt2 tells no more than how weights are stored: minGPT
+  // and nanoGPT have that model_type, too.
+  const bool type_counts =
+      type && type->second.is_configured && (type_tells || storage == Storage::in_out);
+  if (entry && (entry->second.is_configured || !type_counts)) return entry->second;
+  if (type_tells) return type->second;
   const bool has_biases = weights.find(model.prefix + "h.0.ln_1.bias") != nullptr;
   if (storage == Storage::in_out || has_biases) return {};
   return ConfigEntry{"nanogpt", {}};

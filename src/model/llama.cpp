@@ -77,7 +77,10 @@ void check_llama_tensors(const Weights& weights, const Architecture& model) {
 const Family& family_of(const Weights& weights, const Config& config,
                         const ArchitectureChoice& choice) {
   const auto* entry = find_entry(config, "family");
-  if (!entry) entry = find_entry(config, "model_type");
+  const auto* type = find_entry(config, "model_type");
+  const bool type_counts =
+      type && type->second.is_configured && entry && !entry->second.is_configured;
+  if (!entry || type_counts) entry = type;
   const auto names = filtered(families(), &Family::traits, &Family::name);
   if (!choice.family && !entry) {
     throw InputError(

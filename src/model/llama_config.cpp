@@ -55,6 +55,7 @@ void refuse_what_contradicts(const Config& config, const std::string& object) {
     const auto* one = find_entry(config, name);
     const auto* two = find_entry(config, other);
     if (!one || !two || one->second.text == two->second.text) continue;
+    if (one->second.is_configured && !two->second.is_configured) continue;  // it counts first
     const bool is_number = other == "rope_theta";
     if (is_number && positive_number(config, name) == positive_number(config, other)) continue;
     refuse_entry(*one, fmt::format("{} is {}; only one of the two can be", other,
