@@ -1,5 +1,6 @@
 #include "exposition/selection.hpp"
 
+#include "ops/kinds/gradient.hpp"
 #include "tensor/resources.hpp"
 #include "text/number.hpp"
 
@@ -222,7 +223,6 @@ class PartMaker {
 }  // namespace
 
 bool needs_numbers(const Trace& trace, const Step& step, std::size_t k) {
-  constexpr std::size_t self = 1;  // the operand of a gradient's forward step
   if (k == 0 && step.operation->shape_only) return false;
   const auto is_kept = [&](const std::string& name) { return trace.find(name) != nullptr; };
   if (k != self || !is_gradient(*step.operation) || step.through.empty() ||
