@@ -155,13 +155,15 @@ struct WeightReader {
     constexpr std::size_t operations = 4;  // per number: read, convert, load, store
     parallel_for(in_lines ? lines : width, at_once, operations * length,
                  [&](std::size_t begin, std::size_t end) {
+                   for (std::size_t l = begin; in_lines && l < end; ++l)
+                     read(place + l * step, cells.subspan(l * width, width));
+                   if (in_lines) return;
                    thread_local Scratch scratch;
                    const std::span<double> numbers = scratch.of((end - begin - 1) * step + length);
                    read(place + begin * step, numbers);
                    for (std::size_t n = 0; n < length; ++n) {
                      for (std::size_t k = begin; k < end; ++k)
-                       cells[in_lines ? k * width + n : n * width + k] =
-                           numbers[(k - begin) * step + n];
+                       cells[n * width + k] = numbers[(k - begin) * step + n];
                    }
                  });
   }

@@ -87,6 +87,7 @@ class Judge {
       const Step* step = trace.find_step(matrix.name);
       rounding_.push_back(decimals_of(matrix, step ? &step->output : nullptr));
     }
+    if (!known) look_ahead();
   }
 
   Judgement run(const IsHopeless& is_hopeless) {
@@ -185,34 +186,68 @@ class Judge {
     mark_tainted(node, taint);
   }
 
-  // True if a program's numbers may be held against the lesson's alone: they have single or double
-  // precision, and follow from no wrong number. Ids are no quantities that are near each other.
-  bool may_agree(const LearnerNode& node) const {
-    if (!node.step || !node.submitted || options_.digits || inherits(node)) return false;
-    const Precision precision = node.submitted->precision;
-    const Operation& operation = *node.step->operation;
-    return (precision == Precision::float32 || precision == Precision::float64) &&
-           !operation.single_precision_error && !operation.takes_ids;
+  using Places = std::vector<std::size_t>;
+
+  // True if a program's numbers may be held against the lesson's alone. Ids are no quantities that
+  // are near each other.
+  bool may_agree(const SubmittedArray& submitted) const {
+    const Step* step = submitted.fits ? trace_.find_step(submitted.name) : nullptr;
+    return step && !step->operation->single_precision_error && !step->operation->takes_ids;
+  }
+
+  // Returns the cells of a program's matrix, of single or double precision, that are further than a
+  // unit from the lesson's. Nothing if they are many.
+  std::optional<Places> cells_off_lessons(const SubmittedArray& submitted) const {
+    const Precision precision = submitted.precision;
+    if (options_.digits || !may_agree(submitted) ||
+        (precision != Precision::float32 && precision != Precision::float64))
+      return {};
+    constexpr std::size_t share = 4096;  // one cell of so many may be another
+    const std::span<const double> truth = trace_.at(submitted.name).values;
+    const Values held = submitted.cells.values();
+    const std::span<const double> theirs = held;
+    const double unit = unit_of_program(precision, truth);
+    Places off;
+    for (std::size_t i = 0; i < truth.size(); ++i) {
+      if (!within(theirs[i], truth[i], unit)) off.push_back(i);
+      if (off.size() > truth.size() / share) return {};
+    }
+    return off;
+  }
+
+  // Looks at all matrices at once. If each agrees with the lesson's but for a few cells, what other
+  // steps are computed from is the lesson's: their own numbers are as good.
+  void look_ahead() {
+    off_lessons_.resize(submitted_.size());
+    parallel_for(submitted_.size(), 1, small_tensor_limit, [&](std::size_t i, std::size_t) {
+      off_lessons_[i] = cells_off_lessons(submitted_[i]);
+    });
+    for (std::size_t i = 0; i < submitted_.size(); ++i)
+      all_agree_ = all_agree_ && (off_lessons_[i] || !may_agree(submitted_[i]));
+    for (auto step = trace_.steps.rbegin(); all_agree_ && step != trace_.steps.rend(); ++step) {
+      const auto found = std::ranges::find(submitted_, step->name, &SubmittedArray::name);
+      const auto i = static_cast<std::size_t>(found - submitted_.begin());
+      const bool is_needed = found == submitted_.end()
+                                 ? needed_.contains(step->name)
+                                 : !off_lessons_[i] || !off_lessons_[i]->empty();
+      if (is_needed) needed_.insert(step->of.begin(), step->of.end());
+    }
   }
 
   // Returns the lesson's numbers if nearly all of a program's are within a unit of them: the step,
   // perhaps a large product, is then not computed from the program's own numbers, but for the few
-  // other cells. Returns nothing if these are wrong.
+  // other cells. Returns nothing if these are wrong, or follow from wrong numbers.
   std::optional<Tensor> lessons_numbers(const LearnerNode& node) const {
-    if (!may_agree(node)) return {};
-    constexpr std::size_t share = 4096;  // one cell of so many may be another
-    const std::span<const double> truth = node.truth->values;
-    const Values theirs = node.submitted->cells.values();
-    const double unit = unit_of_program(node.submitted->precision, truth);
-    std::vector<std::size_t> others;
-    for (std::size_t i = 0; i < truth.size(); ++i) {
-      if (!within(theirs[i], truth[i], unit)) others.push_back(i);
-      if (others.size() > truth.size() / share) return {};
-    }
+    if (!node.submitted || !node.step || inherits(node)) return {};
+    const auto index = static_cast<std::size_t>(node.submitted - submitted_.data());
+    const auto off = known_ ? cells_off_lessons(*node.submitted) : off_lessons_[index];
+    if (!off) return {};
     Tensor result = *node.truth;
-    if (others.empty()) return result;
+    if (off->empty()) return result;
+    const Values theirs = node.submitted->cells.values();
+    const double unit = unit_of_program(node.submitted->precision, node.truth->values);
     const Call call = own_call(judgement_, trace_, node);
-    const bool follow = std::ranges::all_of(others, [&](std::size_t i) {
+    const bool follow = std::ranges::all_of(*off, [&](std::size_t i) {
       const std::size_t line = i / result.columns();
       const double own = node.step->operation->cell.number({{.call = &call,
                                                              .output = node.truth,
@@ -229,7 +264,9 @@ class Judge {
   // Computes the step from the learner's own numbers, if possible. The steps after the last
   // submitted one are the lesson's: nothing is judged from them.
   Tensor from_own(LearnerNode& node) const {
-    if (node.is_lessons || !node.step || submitted_so_far_ == submitted_.size()) return *node.truth;
+    if (node.is_lessons || !node.step || submitted_so_far_ == submitted_.size() ||
+        (!known_ && all_agree_ && !node.submitted && !needed_.contains(node.name)))
+      return *node.truth;
     auto result = result_of(*node.step, own_call(judgement_, trace_, node));
     node.has_lessons_inputs = !result;
     return result ? *std::move(result) : *node.truth;
@@ -512,6 +549,9 @@ class Judge {
   std::vector<bool> are_known_;  // nodes that are as in the known judgement, for later nodes
   std::map<std::string, std::size_t, std::less<>> index_;
   std::size_t submitted_so_far_ = 0;
+  std::vector<std::optional<Places>> off_lessons_ = {};  // of each submitted matrix
+  bool all_agree_ = true;                                // each that may, but for these
+  std::set<std::string, std::less<>> needed_ = {};       // operands of steps that must be computed
 };
 
 }  // namespace
