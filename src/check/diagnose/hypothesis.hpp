@@ -18,11 +18,12 @@ struct Quantiser {
   }
 };
 
-/// Returns both quantisers for so many decimals: rounding, where a half goes away from 0 though a
-/// double is just below it, and truncation.
+/// Returns both quantisers for so many decimals, rounding and truncation. A double that is just
+/// below a half, or below a whole number, counts as one.
 inline std::array<Quantiser, 2> quantisers_for(int decimals) {
   constexpr auto rounded = [](double x) { return std::round(x * (1 + 1e-14)); };
-  return {{{decimals, rounded}, {decimals, std::trunc}}};
+  constexpr auto truncated = [](double x) { return std::trunc(x * (1 + 1e-14)); };
+  return {{{decimals, rounded}, {decimals, truncated}}};
 }
 
 class Perturbation;

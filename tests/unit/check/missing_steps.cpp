@@ -490,6 +490,33 @@ TEST_CASE("a right number with digits of its own end is exact for what follows")
   CHECK(verdicts(checked(two_words(), texts), "scores") == "wc cc");
 }
 
+TEST_CASE("a mistake that changes no number explains no last digit") {
+  static const Task task(R"(
+title = "Scores that are hidden"
+[[given]]
+name = "Q"
+value = [[-1.23], [1.14], [0.29]]
+[[given]]
+name = "K"
+value = [[2.13], [1.07], [-0.81]]
+[[step]]
+name = "scores"
+op = "score"
+of = ["Q", "K"]
+[[step]]
+name = "masked_scores"
+op = "mask"
+of = ["scores"]
+kind = "causal"
+)");
+  // 0.29 · 2.13 is 0.6177, as a double a little less.
+  const Texts texts = {
+      {"masked_scores", "-2.6199,-inf,-inf\n2.4282,1.2198,-inf\n0.6176,0.3103,-0.2349\n"}};
+  const CheckReport report = checked(task, texts);
+  CHECK(verdicts(report, "masked_scores") == "ccc ccc wcc");
+  CHECK(report.find("masked_scores")->mistakes.empty());
+}
+
 }  // namespace
 
 }  // namespace check_missing_steps_tests
