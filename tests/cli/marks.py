@@ -12,6 +12,8 @@ import sys
 import tempfile
 import zipfile
 
+import numpy as np
+
 PROGRAM = pathlib.Path(sys.argv[1]).resolve()
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COLUMNS = ["submission", "student", "verdict", "marks", "of", "first_wrong", "mistakes", "reason"]
@@ -325,6 +327,70 @@ heads = 2
     assert rows[0]["mistakes"] == "project.unknown-offset" and float(rows[0]["marks"]) == 0, rows
 
 
+def what_is_taken_over_from_a_neighbour_earns_nothing(folder):
+    """The new rows of a cache follow from a step that nothing explains: that they follow is no own work."""
+    lesson = folder / "cache.toml"
+    steps = (("K", "project", '"X", "W"'), ("cache", "append", '"past", "K"'), ("T", "tanh", '"cache"'),
+             ("G", "sigmoid", '"T"'))
+    lesson.write_text("""
+title = "Cache"
+summary = "A cache"
+source = "A test"
+[[given]]
+name = "past"
+value = [[-0.33, 0.88], [-2.0, -0.79], [-1.41, -1.63]]
+[[given]]
+name = "X"
+value = [[-1.25, -0.62, -0.41], [0.16, -0.32, 0.74]]
+[[given]]
+name = "W"
+value = [[-1.18, 1.51], [-1.89, 0.68], [-0.33, 0.23]]
+""" + "".join(f'[[step]]\nname = "{name}"\nop = "{op}"\nof = [{of}]\n' for name, op, of in steps), encoding="utf-8")
+    rng = np.random.default_rng(20261130)
+    most = 0.0
+    for student in range(40):
+        sheet = folder / f"neighbour-{student}"
+        sheet.mkdir()
+        new = rng.normal(size=(2, 3)) @ rng.normal(size=(3, 2))
+        cache = np.concatenate([rng.normal(size=(3, 2)), new])
+        arrays = {"K": new, "cache": cache, "T": np.tanh(cache), "G": 1 / (1 + np.exp(-np.tanh(cache)))}
+        for name, array in arrays.items():
+            np.savetxt(sheet / f"{name}.csv", array, "%.2f", ",")
+        rows, _ = table(lesson, [sheet])
+        most = max(most, float(rows[0]["marks"]) / float(rows[0]["of"]))
+    assert most <= 0.1, most
+
+
+def zeros_of_a_head_that_is_off_earn_nothing(folder):
+    lesson = folder / "off.toml"
+    lesson.write_text("""
+title = "Off"
+summary = "A head is off"
+source = "A test"
+[[given]]
+name = "X"
+value = [[1.5, -2], [0.5, 3]]
+[[given]]
+name = "W"
+value = [[[1, 2], [3, -1]], [[2, 1], [-1, 4]]]
+[[step]]
+name = "changes"
+op = "project"
+of = ["X", "W"]
+[[step]]
+name = "without"
+op = "switch_off"
+of = ["changes"]
+head = 1
+""", encoding="utf-8")
+    sheet = folder / "zeros"
+    sheet.mkdir()
+    for name in ("changes.head-1", "changes.head-2", "without.head-1", "without.head-2"):
+        (sheet / f"{name}.csv").write_text("0,0\n0,0\n", encoding="utf-8")
+    rows, _ = table(lesson, [sheet])
+    assert float(rows[0]["marks"]) == 0, rows
+
+
 def one_slip_costs_little(folder):
     """Who makes one mistake and goes on rightly has nearly all marks."""
     by_hand = ROOT / "examples" / "by-hand"
@@ -363,6 +429,7 @@ def main():
              what_is_no_work_earns_nothing,
              zeros_and_ones_at_random_earn_nothing,
              a_step_that_is_mostly_right_keeps_its_marks_among_others_at_chance, a_neighbours_sheet_earns_nothing,
+             what_is_taken_over_from_a_neighbour_earns_nothing, zeros_of_a_head_that_is_off_earn_nothing,
              numbers_that_a_bias_would_fit_by_chance_earn_nothing, one_slip_costs_little,
              a_slip_in_a_small_part_costs_its_cell]
     for test in tests:

@@ -25,17 +25,15 @@ auto arbitrary_numbers(unsigned seed) {
   return [bits = std::mt19937(seed)]() mutable { return 1 + double(bits() % many) / many; };
 }
 
-/// Returns the cells of a step that are the same for any numbers: -inf of a mask, and the zeros
-/// that follow from it. `fixed` holds those of earlier steps.
+/// Returns the cells of a step that are the same for any operands: -inf of a mask, the zeros that
+/// follow from it, and those of a head that is switched off. `fixed` holds those of earlier steps.
 CellMask fixed_cells(const Trace& trace, const Step& step,
                      const std::map<std::string, CellMask, std::less<>>& fixed) {
   const std::size_t count = step.output.values.size();
   CellMask cells(count, false);
   for (std::size_t i = 0; i < count; ++i) cells[i] = step.output.values[i] == -infinity;
-  const bool follows =
-      std::ranges::any_of(step.of, [&](const std::string& name) { return fixed.contains(name); });
   for (const unsigned seed : {1U, 2U}) {
-    if (!follows) break;
+    if (step.of.empty() || !contains(step.output.values, 0.0)) break;
     auto next = arbitrary_numbers(seed);
     const auto other = computed_with(trace, step, [&](const std::string& name, Tensor& tensor) {
       const auto known = fixed.find(name);
@@ -340,7 +338,11 @@ Marks Rubric::of(const CheckReport& report) const {
     const auto place = trace_->step_names.place(step.name);
     if (submitted == nullptr || !place) continue;
     const std::size_t s = *place;
-    Ungraded worthless = ungraded_in(*submitted, worths_[s], beyond);
+    StepWorth rest = worths_[s];  // what follows from unexplained steps tells nothing of its own
+    rest.is_fixed.resize(step.output.values.size(), false);
+    for (std::size_t i = 0; i < unexplained.size(); ++i)
+      rest.is_fixed[i] = rest.is_fixed[i] || unexplained[i];
+    Ungraded worthless = ungraded_in(*submitted, rest, beyond);
     if (by_luck[s] && !is_explained(*submitted)) worthless = Ungraded::all;
     const bool is_lucky = beyond < hardly && !is_explained(*submitted) &&
                           chance_level_of(*submitted, worths_[s]).beyond() < mostly;
