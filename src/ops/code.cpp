@@ -146,7 +146,7 @@ class CodeWriter {
     const Tensor& tensor = *call_.inputs.at(k);
     std::string text = identifier(call_.names.at(k));
     const std::size_t heads = head_count(tensor);
-    if (heads > 1 && heads < heads_ && heads_ % heads == 0) {
+    if (k > 0 && heads > 1 && heads < heads_ && heads_ % heads == 0) {
       const std::size_t times = heads_ / heads;
       text = is_numpy_ ? fmt::format("np.repeat({}, {}, axis=-3)", text, times)
                        : fmt::format("{}.repeat_interleave({}, dim=-3)", text, times);
