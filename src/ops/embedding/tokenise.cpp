@@ -69,38 +69,26 @@ bool are_ragged(const std::vector<Tokens>& sentences) {
       sentences, [&](const Tokens& tokens) { return tokens.size() != sentences.front().size(); });
 }
 
-// Tokens in the order of their ids, with fast lookup. A repeated token has the id of its first
-// place.
-struct Vocabulary {
-  Tokens tokens;
-  std::unordered_map<std::string, std::size_t> ids;
-
-  void add(const std::string& token) {
-    ids.emplace(token, tokens.size());
-    tokens.push_back(token);
-  }
-};
-
-// The lesson's vocabulary, or the distinct tokens in order of appearance and the padding last.
-Vocabulary vocabulary_of(const Call& call, const std::vector<Tokens>& sentences) {
-  Vocabulary vocabulary;
+// The lesson's vocabulary, or the distinct tokens in order of appearance and the padding last. A
+// token's id is its place; that of a repeated one is its first.
+NameIndex vocabulary_of(const Call& call, const std::vector<Tokens>& sentences) {
+  NameIndex vocabulary;
   for (const std::string& token : call.environment->vocabulary) vocabulary.add(composed(token));
-  if (!vocabulary.tokens.empty()) return vocabulary;
+  if (!vocabulary.all().empty()) return vocabulary;
   const auto meet = [&](const std::string& token) {
-    if (!vocabulary.ids.contains(token)) vocabulary.add(token);
+    if (!vocabulary.contains(token)) vocabulary.add(token);
   };
   for (const Tokens& tokens : sentences) std::for_each(tokens.begin(), tokens.end(), meet);
   if (are_ragged(sentences)) meet(pad_label(call));
   return vocabulary;
 }
 
-double id_of(const std::string& token, const Vocabulary& known, const Call& call) {
-  const auto found = known.ids.find(token);
-  if (found != known.ids.end()) return static_cast<double>(found->second);
-  const Tokens& vocabulary = known.tokens;
+double id_of(const std::string& token, const NameIndex& known, const Call& call) {
+  if (const auto id = known.place(token)) return static_cast<double>(*id);
+  const Tokens& vocabulary = known.all();
   constexpr std::size_t shown = 24;
   const std::size_t count = std::min(shown, vocabulary.size());
-  const std::string near = suggest(token, std::span<const std::string>(vocabulary));
+  const std::string near = suggest(token, vocabulary);
   refuse(call, fmt::format(
                    "\"{0}\" is not in the vocabulary ({1}{2}); {3}write the text in these words, "
                    "or add \"{0}\" to vocabulary = […] in a lesson file of your own (with --model: "
@@ -110,7 +98,7 @@ double id_of(const std::string& token, const Vocabulary& known, const Call& call
                    near.empty() ? "" : fmt::format("did you mean \"{}\"? Else ", near)));
 }
 
-double pad_id(const Vocabulary& vocabulary, const Call& call) {
+double pad_id(const NameIndex& vocabulary, const Call& call) {
   if (const double* pad = call.options->if_number("pad")) return *pad;
   return id_of(pad_label(call), vocabulary, call);
 }
@@ -124,7 +112,7 @@ struct Sentence {
 
 std::vector<Sentence> looked_up(const Call& call) {
   const std::vector<Tokens> cut = tokens_of(call);
-  const Vocabulary vocabulary = vocabulary_of(call, cut);
+  const NameIndex vocabulary = vocabulary_of(call, cut);
   const double pad = are_ragged(cut) ? pad_id(vocabulary, call) : 0;
   const auto id = [&](const std::string& token) { return id_of(token, vocabulary, call); };
   return mapped(cut, [&](const Tokens& tokens) {
