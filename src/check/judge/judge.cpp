@@ -248,12 +248,9 @@ class Judge {
     const double unit = unit_of_program(node.submitted->precision, node.truth->values);
     const Call call = own_call(judgement_, trace_, node);
     const bool follow = std::ranges::all_of(*off, [&](std::size_t i) {
-      const std::size_t line = i / result.columns();
-      const double own = node.step->operation->cell.number({{.call = &call,
-                                                             .output = node.truth,
-                                                             .matrix = line / result.rows(),
-                                                             .row = line % result.rows(),
-                                                             .column = i % result.columns()}});
+      const CellReference at = cell_at({}, result, i);
+      const double own =
+          node.step->operation->cell.number({{&call, node.truth, at.matrix, at.row, at.column}});
       result.values.mutable_span()[i] = own;
       return within(theirs[i], own, unit);
     });
