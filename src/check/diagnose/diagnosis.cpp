@@ -42,12 +42,8 @@ struct Cellwise {
     return written(i) == x || std::abs(written(i) - x) <= node.units.tolerance(i);
   }
   double factor() const {
-    std::vector<double> all_written, all_right;
-    for (const std::size_t i : cells) {
-      all_written.push_back(written(i));
-      all_right.push_back(right(i));
-    }
-    return nearest_factor(all_written, all_right);
+    return nearest_factor(mapped(cells, [&](std::size_t i) { return written(i); }),
+                          mapped(cells, [&](std::size_t i) { return right(i); }));
   }
 };
 
