@@ -235,14 +235,11 @@ std::string index_word(const Axis& axis, std::size_t i, std::size_t batch) {
 std::vector<std::string> index_words(const Axis& axis, std::size_t batch) {
   std::unordered_map<std::string_view, std::size_t> places;
   places.reserve(axis.size);
-  std::vector<const std::size_t*> counts;  // pointers into the map are stable
-  for (std::size_t i = 0; i < axis.size; ++i) {
-    std::size_t& count = places[axis.label(i, batch)];
-    ++count;
-    counts.push_back(&count);
-  }
-  return mapped_places(
-      axis.size, [&](std::size_t i) { return word_for(axis.label(i, batch), i, *counts[i]); });
+  for (std::size_t i = 0; i < axis.size; ++i) ++places[axis.label(i, batch)];
+  return mapped_places(axis.size, [&](std::size_t i) {
+    const std::string_view label = axis.label(i, batch);
+    return word_for(label, i, places.at(label));
+  });
 }
 
 CellReference cell_at(std::string name, const Tensor& tensor, std::size_t index) {
