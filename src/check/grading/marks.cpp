@@ -30,8 +30,7 @@ auto arbitrary_numbers(unsigned seed) {
 CellMask fixed_cells(const Trace& trace, const Step& step,
                      const std::map<std::string, CellMask, std::less<>>& fixed) {
   const std::size_t count = step.output.values.size();
-  CellMask cells(count, false);
-  for (std::size_t i = 0; i < count; ++i) cells[i] = step.output.values[i] == -infinity;
+  CellMask cells = mapped(step.output.values, [](double x) { return x == -infinity; });
   for (const unsigned seed : {1U, 2U}) {
     if (step.of.empty() || !contains(step.output.values, 0.0)) break;
     auto next = arbitrary_numbers(seed);
@@ -58,10 +57,9 @@ CellMask cells_of_zeros(const Trace& trace, const Step& step) {
   const auto other = computed_with(trace, step, [&](const std::string&, Tensor& tensor) {
     for (double& x : tensor.values.mutable_span()) x = x == 0 || std::isinf(x) ? x : next();
   });
-  CellMask cells(step.output.values.size(), false);
-  if (step.of.empty() || !other || other->values.size() != cells.size()) return cells;
-  for (std::size_t i = 0; i < cells.size(); ++i) cells[i] = other->values[i] == 0;
-  return cells;
+  const std::size_t count = step.output.values.size();
+  if (step.of.empty() || !other || other->values.size() != count) return CellMask(count, false);
+  return mapped(other->values, [](double x) { return x == 0; });
 }
 
 /// Propagates cells that earn no marks through the lesson, as NaN. `own`, the lesson with the
