@@ -11,13 +11,6 @@
 namespace qkv::inline page {
 namespace {
 
-struct ReportContext {
-  const Lesson& lesson;
-  const Trace& trace;
-  const ReportOptions& wish;
-  std::vector<TensorView> views;  // also of intermediates
-};
-
 // Converts a SHA-256 in hexadecimal to base64, as a content security policy needs it.
 std::string base64_of_hex(std::string_view hex) {
   std::array<std::uint8_t, SHA256_DIGEST_SIZE> digest;
@@ -30,7 +23,7 @@ std::string base64_of_hex(std::string_view hex) {
   return text;
 }
 
-std::string head(const ReportContext& page) {
+std::string head(const Lesson& lesson) {
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
@@ -41,17 +34,17 @@ std::string head(const ReportContext& page) {
       "<meta name=\"generator\" content=\"qkv {}\">\n<title>{}</title>\n<style>{}</style>\n"
       "</head>\n",
       base64_of_hex(report_style().sha256), base64_of_hex(report_script().sha256),
-      html_attribute(page.lesson.summary), QKV_VERSION, html_attribute(page.lesson.title),
+      html_attribute(lesson.summary), QKV_VERSION, html_attribute(lesson.title),
       report_style().text);
 }
 
-std::string contents(const ReportContext& page) {
+std::string contents(const Lesson& lesson, const Trace& trace) {
   std::string text =
       "<nav aria-labelledby=\"contents\">\n<h2 id=\"contents\">Contents</h2>\n<ol>\n";
-  for (const Step& step : page.trace.steps) {
+  for (const Step& step : trace.steps) {
     text += fmt::format(
         "<li value=\"{0}\"><a href=\"#step-{0}\"><b>{1}</b> <span>{2}</span></a></li>\n",
-        step.number, html_text(step.name), html_inline(title_of(page.lesson, step.number)));
+        step.number, html_text(step.name), html_inline(title_of(lesson, step.number)));
   }
   return text + "</ol>\n</nav>\n";
 }
@@ -74,9 +67,11 @@ std::string aside_html(std::string_view heading, const std::vector<Passage>& pas
                      html_prose(passages));
 }
 
-class PageWriter {
- public:
-  explicit PageWriter(const ReportContext& page) : page_(page) {}
+struct PageWriter {
+  const Lesson& lesson;
+  const Trace& trace;
+  const ReportOptions& wish;
+  std::vector<TensorView> views;  // also of intermediates
 
   std::string operator()(const LessonTitle& title) const {
     return html_element("h1", title.text) + "\n";
@@ -138,8 +133,8 @@ class PageWriter {
 
   std::string operator()(const WorkedCell& cell) const {
     const CellArithmetic worked = arithmetic_of(
-        page_.trace, cell.cell,
-        {.digits = page_.wish.digits, .max_terms = max_report_terms, .minus = typeset_minus});
+        trace, cell.cell,
+        {.digits = wish.digits, .max_terms = max_report_terms, .minus = typeset_minus});
     if (worked.lines.size() < 2) return {};
     std::string text = fmt::format(
         "<div class=\"worked\" data-cell=\"{} {} {} {}\">\n<h3>One cell</h3>\n"
@@ -154,17 +149,16 @@ class PageWriter {
     return text + "</div>\n";
   }
 
- private:
   const TensorView& view_of(std::string_view name) const {
-    return *std::ranges::find(page_.views, name, &TensorView::name);
+    return *std::ranges::find(views, name, &TensorView::name);
   }
 
   // True if it is the output of a step that is not on this page.
   bool is_step_output(const std::string& given) const {
-    return step_in(page_.lesson.recipe, given) != nullptr;
+    return step_in(lesson.recipe, given) != nullptr;
   }
 
-  std::ptrdiff_t place_of(const TensorView& view) const { return &view - page_.views.data(); }
+  std::ptrdiff_t place_of(const TensorView& view) const { return &view - views.data(); }
 
   // Links the table to the tensor in the script's data.
   std::string data_attribute(const TensorView& view) const {
@@ -179,10 +173,9 @@ class PageWriter {
                                     : fmt::format("{} ({})", view.name, matrix_block.shape);
     const std::string whole =
         matrix_block.step || is_step_output(view.name)
-            ? fmt::format("qkv export {} --step {} -o -", page_.lesson.asked, view.name)
-            : fmt::format("qkv export {} -o DIR", page_.lesson.asked);
-    return heatmaps(view, page_.trace.token_layout, page_.wish.digits, caption,
-                    data_attribute(view), whole);
+            ? fmt::format("qkv export {} --step {} -o -", lesson.asked, view.name)
+            : fmt::format("qkv export {} -o DIR", lesson.asked);
+    return heatmaps(view, trace.token_layout, wish.digits, caption, data_attribute(view), whole);
   }
 
   // Intermediates, such as softmax's exponentials, for readers who want more detail.
@@ -192,12 +185,9 @@ class PageWriter {
     return fmt::format(
         "<details class=\"way\">\n<summary>In between: {}</summary>\n{}</details>\n",
         html_text(matrix_block.title),
-        heatmaps(view, page_.trace.token_layout, page_.wish.digits, matrix_block.title,
-                 data_attribute(view),
-                 fmt::format("qkv run {} --step {}", page_.lesson.asked, step.name)));
+        heatmaps(view, trace.token_layout, wish.digits, matrix_block.title, data_attribute(view),
+                 fmt::format("qkv run {} --step {}", lesson.asked, step.name)));
   }
-
-  const ReportContext& page_;
 };
 
 // The result comes before its intermediates, which are folded.
@@ -205,7 +195,7 @@ constexpr Topic result_first[] = {
     Topic::title,   Topic::formula,       Topic::explanation, Topic::givens, Topic::result,
     Topic::changes, Topic::intermediates, Topic::cell,        Topic::notice, Topic::questions};
 
-std::string step_html(const ReportContext& page, const Step& step) {
+std::string step_html(const PageWriter& page, const Step& step) {
   const StepText& words = page.lesson.texts[step.number - 1];
   const bool has_own_prose =
       !words.say.text.empty() || !words.notice.text.empty() || !words.questions.text.empty();
@@ -217,7 +207,7 @@ std::string step_html(const ReportContext& page, const Step& step) {
                                            .digits = page.wish.digits,
                                            .answers = true,
                                            .head = page.wish.head}),
-                            PageWriter(page)));
+                            page));
 }
 
 // What stays in view above the steps: the map, and which numbers are changed.
@@ -239,9 +229,9 @@ void write_report(const Lesson& lesson, const Trace& whole, const ReportOptions&
                   const Sink& sink) {
   const Trace trace = wish.steps.empty() ? whole : only_steps(whole, wish.steps);
   const Trace worked = with_intermediates(lesson, trace);
-  const ReportContext page{
+  const PageWriter page{
       .lesson = lesson, .trace = trace, .wish = wish, .views = views_of(worked, wish.head)};
-  std::string text = head(page);
+  std::string text = head(lesson);
   const bool narrow = std::ranges::all_of(page.views, [&](const TensorView& view) {
     const Tensor& tensor = *view.tensor;
     const bool is_transposed = is_shown_transposed(tensor, trace.token_layout);
@@ -256,9 +246,8 @@ void write_report(const Lesson& lesson, const Trace& whole, const ReportOptions&
   text += narrow ? "<body class=\"narrow\">\n" : "<body>\n";
   text += fmt::format("<a class=\"skip\" href=\"#step-{}\">Skip to the first step</a>\n",
                       trace.steps.front().number);
-  text += "<div id=\"page\">\n<header>\n" + render(lesson_opening(lesson), PageWriter(page)) +
-          "</header>\n";
-  text += contents(page) + "<main>\n";
+  text += "<div id=\"page\">\n<header>\n" + render(lesson_opening(lesson), page) + "</header>\n";
+  text += contents(lesson, trace) + "<main>\n";
   sink(text.append(reading_help).append(above));
   constexpr std::size_t operations_a_step = std::size_t{1} << 20;
   in_order(
