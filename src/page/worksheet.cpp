@@ -226,10 +226,10 @@ constexpr ProseBlock::Role worksheet_opening[] = {ProseBlock::Role::summary,
 constexpr Topic worksheet_topics[] = {Topic::title, Topic::gist,   Topic::formula,
                                       Topic::cell,  Topic::givens, Topic::result};
 
-class WorksheetWriter {
- public:
-  WorksheetWriter(const Lesson& lesson, const WorksheetCells& cells, const WorksheetStyle& look)
-      : lesson_(lesson), cells_(cells), trace_(cells.trace), look_(look) {}
+struct WorksheetWriter {
+  const Lesson& lesson;
+  const WorksheetCells& cells;
+  const WorksheetStyle& look;
 
   std::string operator()(const LessonTitle& title) const {
     return html_element("h1", title.text) + "\n";
@@ -254,15 +254,15 @@ class WorksheetWriter {
   std::string operator()(const WorkedCell& worked_cell) const {
     constexpr std::size_t few = 8;
     CellReference cell = worked_cell.cell;
-    const Tensor& tensor = trace_.at(cell.name);
-    const std::vector<CellUse>& uses = cells_.uses.find(cell.name)->second;
+    const Tensor& tensor = cells.trace.at(cell.name);
+    const std::vector<CellUse>& uses = cells.uses.find(cell.name)->second;
     if (uses[tensor.index(cell.matrix, cell.row, cell.column)] != CellUse::asked) {
       const auto first = std::ranges::find(uses, CellUse::asked);
       cell = cell_at(cell.name, tensor, static_cast<std::size_t>(first - uses.begin()));
     }
     const CellArithmetic worked =
-        arithmetic_of(trace_, cell, {.max_terms = few, .minus = typeset_minus});
-    if (worked.lines.size() < 2 || look_.kind == SheetKind::key) return {};
+        arithmetic_of(cells.trace, cell, {.max_terms = few, .minus = typeset_minus});
+    if (worked.lines.size() < 2 || look.kind == SheetKind::key) return {};
     return formula_html(html_text(worked.cell) + " = " + html_text(worked.lines.front()));
   }
 
@@ -270,14 +270,14 @@ class WorksheetWriter {
     const Tensor& tensor = *matrix_block.tensor;
     const std::string& name = matrix_block.title;
     if (matrix_block.role != MatrixBlock::Role::given) {
-      return tensor_html(name, name, tensor, cells_, look_) + key(name, tensor);
+      return tensor_html(name, name, tensor, cells, look) + key(name, tensor);
     }
     // The CSV file of a step has the numbers of the page.
     const bool rounded =
-        !step_in(lesson_.recipe, name) && shows_rounded(cells_, name, tensor, look_.digits);
+        !step_in(lesson.recipe, name) && shows_rounded(cells, name, tensor, look.digits);
     return tensor_html(
         name + (rounded ? ", given (rounded: its CSV file has all digits)" : ", given"), name,
-        tensor, cells_, look_);
+        tensor, cells, look);
   }
 
   std::string operator()(const HiddenGivens& givens) const {
@@ -288,31 +288,25 @@ class WorksheetWriter {
     return fmt::format("<p>{}</p>\n", html_text(changes.text));
   }
 
- private:
   static std::string formula_html(const std::string& formula) {
     return fmt::format("<p class=\"formula\">{}</p>\n", formula);
   }
 
   // The arithmetic of each cell that is asked for.
   std::string key(const std::string& name, const Tensor& tensor) const {
-    if (look_.kind != SheetKind::key || tensor.values.size() > max_printed_cells) return {};
+    if (look.kind != SheetKind::key || tensor.values.size() > max_printed_cells) return {};
     constexpr std::size_t most_terms = 9;
-    const std::vector<CellUse>& uses = cells_.uses.at(name);
+    const std::vector<CellUse>& uses = cells.uses.at(name);
     std::string text;
     for (std::size_t i = 0; i < uses.size(); ++i) {
       if (uses[i] != CellUse::asked) continue;
       const CellArithmetic worked =
-          arithmetic_of(trace_, cell_at(name, tensor, i),
-                        {.digits = look_.digits, .max_terms = most_terms, .minus = typeset_minus});
+          arithmetic_of(cells.trace, cell_at(name, tensor, i),
+                        {.digits = look.digits, .max_terms = most_terms, .minus = typeset_minus});
       text += formula_html(html_text(worked.cell + " = " + worked.on_one_line()));
     }
     return fmt::format("<div class=\"arithmetic\">\n{}</div>\n", text);
   }
-
-  const Lesson& lesson_;
-  const WorksheetCells& cells_;
-  const Trace& trace_;
-  const WorksheetStyle& look_;
 };
 
 // The text stays on one page with the first of the matrices.
@@ -336,7 +330,7 @@ std::string worksheet_page(const Lesson& lesson, const WorksheetCells& cells,
       "<meta name=\"viewport\" content=\"width=device-width\">\n"
       "<title>{}{}</title>\n<style>{}</style>\n</head>\n<body>\n",
       html_attribute(lesson.title), is_key ? ": answers" : "", style);
-  const WorksheetWriter writer(lesson, cells, look);
+  const WorksheetWriter writer{lesson, cells, look};
   text += fmt::format("<header>\n{}{}</header>\n",
                       render(lesson_opening(lesson, worksheet_opening), writer),
                       is_key ? "<p class=\"who\"><b>Answers</b></p>\n"
