@@ -183,11 +183,8 @@ LoadedLesson with_gradients(LoadedLesson loaded, const std::vector<std::string>&
 }
 
 std::string loose_name(std::string_view name) {
-  std::string result;
-  for (const char c : name) {
-    if (separators.find(c) != std::string_view::npos) continue;
-    result += ascii_lowercase(c);
-  }
+  std::string result = ascii_lowercase(std::string(name));
+  std::erase_if(result, [](char c) { return separators.find(c) != std::string_view::npos; });
   constexpr std::string_view gradient = "grad";
   if (result.size() <= gradient.size()) return result;
   if (result.starts_with(gradient)) return "d" + result.substr(gradient.size());
