@@ -165,13 +165,10 @@ void refuse_unused_changes(const CompareOptions& options) {
 Required required_of(const CompareOptions& options) {
   if (!options.require) return {};
   if (options.require == "all") return {.all = true};
-  Required required;
-  for (std::string_view rest = *options.require; !rest.empty() || required.names.empty();) {
-    const std::size_t end = std::min(rest.find(','), rest.size());
-    required.names.emplace_back(trimmed(rest.substr(0, end)));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return required;
+  std::string_view list = *options.require;
+  if (list.ends_with(',')) list.remove_suffix(1);
+  return {.names = mapped<std::string>(split(list, ','),
+                                       [](std::string_view name) { return trimmed(name); })};
 }
 
 // A step in a coarser type than the rest of the program's is a difference.
