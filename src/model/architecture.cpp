@@ -81,11 +81,9 @@ ModelFiles from_directory(const Path& directory, const std::string& where) {
   if (is_there(directory / model_index_name)) {
     return from_index(directory / model_index_name, (Path(where) / model_index_name).string());
   }
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(
-           directory, std::filesystem::directory_options::skip_permission_denied)) {
-    names.push_back(entry.path().filename().string());
-  }
+  constexpr auto skip = std::filesystem::directory_options::skip_permission_denied;
+  auto names = mapped(std::filesystem::directory_iterator(directory, skip),
+                      [](const auto& entry) { return entry.path().filename().string(); });
   std::ranges::sort(names);
   auto weights =
       filtered(names, [](const std::string& name) { return name.ends_with(".safetensors"); });
