@@ -49,11 +49,9 @@ code, pre { font-family: "DejaVu Sans Mono", Menlo, Consolas, monospace; font-si
 // Divides the indices into as few parts of at most `most` as possible, about equally long.
 std::vector<Indices> grid_parts(std::size_t count, std::size_t most) {
   const std::size_t pieces = std::max<std::size_t>(1, (count + most - 1) / most);
-  std::vector<Indices> result;
-  for (std::size_t p = 0; p < pieces; ++p) {
-    result.push_back({p * count / pieces, (p + 1) * count / pieces});
-  }
-  return result;
+  return mapped_places(pieces, [&](std::size_t p) {
+    return Indices{p * count / pieces, (p + 1) * count / pieces};
+  });
 }
 
 // One matrix in display layout, with the rows and columns of which the worksheet uses a cell.
