@@ -65,12 +65,6 @@ std::optional<Fault> too_deep_key_in(std::string_view toml) {
   return {};
 }
 
-std::optional<double> toml_number(const toml::node& node) {
-  if (const auto* real = node.as_floating_point()) return real->get();
-  if (const auto* whole = node.as_integer()) return static_cast<double>(whole->get());
-  return {};
-}
-
 }  // namespace
 
 std::optional<Fault> prescreen_toml(std::string_view toml) {
@@ -183,7 +177,7 @@ bool TomlReader::collect(const toml::node& node, std::size_t depth, ParsedArray&
       fault(node, "value: " + refusal(NumeralError::rounded, fmt::to_string(whole->get())));
       return false;
     }
-    const auto value = toml_number(node);
+    const auto value = node.is_number() ? node.value<double>() : std::nullopt;
     if (!value || std::isnan(*value)) {
       fault(node, "value: this is not a number; write one as in 0.5");
       return false;
