@@ -245,15 +245,15 @@ std::string bold(const std::string& text, const WalkStyle& look) {
 }
 
 // Writes blocks, each with a blank line before the next.
-class WalkWriter {
- public:
-  WalkWriter(const std::string& lesson, const Trace* trace, const WalkStyle& look)
-      : lesson_(lesson), trace_(trace), look_(look) {}
+struct WalkWriter {
+  const std::string& asked;  // how a command names the lesson
+  const Trace* trace;
+  const WalkStyle& look;
 
   std::string operator()(const LessonTitle& title) const {
     std::string text;
-    for (const std::string& line : wrapped(title.text, look_.width)) {
-      text += bold(line, look_) + "\n";
+    for (const std::string& line : wrapped(title.text, look.width)) {
+      text += bold(line, look) + "\n";
     }
     return text;
   }
@@ -262,17 +262,17 @@ class WalkWriter {
   std::string operator()(const StepTitle& step) const {
     const std::string name = fmt::format("{}/{}  {}", step.number, step.of, step.name);
     const std::string title = sanitise(step.title);
-    const std::string line = bold(name, look_);
-    const bool fits = width(name) + 2 + width(title) <= look_.width;
+    const std::string line = bold(name, look);
+    const bool fits = width(name) + 2 + width(title) <= look.width;
     const std::string titled =
-        fits ? fmt::format("{}  {}\n", line, title) : line + "\n" + indented(title, look_);
+        fits ? fmt::format("{}  {}\n", line, title) : line + "\n" + indented(title, look);
     const std::string place =
-        look_.map ? map_line(*look_.map, step.name, look_.width - 2) : std::string();
+        look.map ? map_line(*look.map, step.name, look.width - 2) : std::string();
     return titled + (place.empty() ? "" : "  " + place + "\n") + "\n";
   }
 
   std::string operator()(const ProseBlock& words) const {
-    const std::string text = indented(with_introduction(words), look_);
+    const std::string text = indented(with_introduction(words), look);
     switch (words.role) {
       case ProseBlock::Role::explanation: return text + "\n";
       case ProseBlock::Role::changed:
@@ -283,12 +283,12 @@ class WalkWriter {
   }
 
   std::string operator()(const Formula& formula) const {
-    return indented(formula_text(formula), look_) + "\n";
+    return indented(formula_text(formula), look) + "\n";
   }
 
   std::string operator()(const MatrixBlock& matrix_block) const {
-    const std::string matrices = matrix_block_text(matrix_block, trace_->token_layout,
-                                                   full_matrix_hint(matrix_block), look_);
+    const std::string matrices =
+        matrix_block_text(matrix_block, trace->token_layout, full_matrix_hint(matrix_block), look);
     switch (matrix_block.role) {
       case MatrixBlock::Role::given:
         return fmt::format("  given: {} ({})\n{}\n", matrix_block.title, matrix_block.shape,
@@ -298,46 +298,41 @@ class WalkWriter {
       case MatrixBlock::Role::result: break;
     }
     const std::string title = fmt::format("  {} ({})", matrix_block.title, matrix_block.shape);
-    return bold(title, look_) + "\n" + matrices + intermediates_hint(*matrix_block.step) +
-           (look_.baseline ? "" : "\n");
+    return bold(title, look) + "\n" + matrices + intermediates_hint(*matrix_block.step) +
+           (look.baseline ? "" : "\n");
   }
 
   std::string operator()(const HiddenGivens& givens) const {
-    return indented("given, not shown: " + givens.names, look_) + "\n";
+    return indented("given, not shown: " + givens.names, look) + "\n";
   }
 
   std::string operator()(const ChangeNote& changes) const {
-    return indented_lines(wrapped_arithmetic(sanitise(changes.text), look_.width - 2)) + "\n";
+    return indented_lines(wrapped_arithmetic(sanitise(changes.text), look.width - 2)) + "\n";
   }
 
   std::string operator()(const WorkedCell& worked) const {
-    return worked_cell_text(lesson_, *trace_, worked.cell, look_);
+    return worked_cell_text(asked, *trace, worked.cell, look);
   }
 
- private:
   // The command that shows the step's intermediates, if there are any.
   std::string intermediates_hint(const Step& step) const {
-    if (look_.intermediates || !step.operation->intermediates) return {};
+    if (look.intermediates || !step.operation->intermediates) return {};
     return with_command(
         "The steps in between:",
-        fmt::format("qkv run {} --step {} --intermediates", sanitise(lesson_), step.name), look_);
+        fmt::format("qkv run {} --step {} --intermediates", sanitise(asked), step.name), look);
   }
 
   // How to see the whole matrix: the command, or the key.
   std::string full_matrix_hint(const MatrixBlock& matrix_block) const {
-    if (look_.reader == InputMode::keys) {
+    if (look.reader == InputMode::keys) {
       return matrix_block.step ? "press e, then the arrows and Tab"
                                : "press x to write it to a file";
     }
-    const std::string lesson = sanitise(lesson_);
+    const std::string lesson = sanitise(asked);
     return matrix_block.step
                ? fmt::format("qkv export {} --step {} -o -", lesson, matrix_block.step->name)
                : fmt::format("qkv export {} -o DIR", lesson);
   }
-
-  const std::string& lesson_;
-  const Trace* trace_;
-  const WalkStyle& look_;
 };
 
 bool is_prose_of(const Block& blocks, ProseBlock::Role role) {
@@ -376,7 +371,7 @@ std::string arithmetic_text(const CellArithmetic& worked, const WalkStyle& look,
 
 std::string lesson_heading(const Lesson& lesson, const WalkStyle& look) {
   const Exposition blocks = lesson_opening(lesson);
-  const WalkWriter writer(lesson.asked, nullptr, look);
+  const WalkWriter writer{lesson.asked, nullptr, look};
   const std::size_t head = std::min<std::size_t>(blocks.size(), lesson.summary.empty() ? 1 : 2);
   const std::string text = render({blocks.begin(), head}, writer);
   const std::string map = look.map ? "\n" + map_text(*look.map, look.width) : "";
@@ -396,7 +391,7 @@ std::string step_text(const Lesson& lesson, const Trace& trace, const Step& step
                                            .answers = look.answers,
                                            .head = look.head,
                                            .baseline = look.baseline});
-  const WalkWriter writer(lesson.asked, &trace, look);
+  const WalkWriter writer{lesson.asked, &trace, look};
   // The note on exponents goes behind the first numbers that have one.
   const auto asides = std::find_if(blocks.begin(), blocks.end(), [](const Block& piece) {
     return is_prose_of(piece, ProseBlock::Role::notice) ||
