@@ -186,105 +186,99 @@ constexpr Signs signs_of(Highlight highlight) {
 static_assert(grid_gap ==
               2);  // one column for the sign after a number, one for that before the next
 
-class Writer {
- public:
-  Writer(const GridLayout& sheet, const GridRowLabels& labels, const FittingColumns& fitting)
-      : sheet_(sheet), labels_(labels), fitting_(fitting) {}
+struct Writer {
+  const GridLayout& sheet;
+  const GridRowLabels& labels;
+  const FittingColumns& fitting;
+  std::string written = {};
 
   std::string text() && {
     header();
-    for (std::size_t place = 0; place < labels_.texts.size(); ++place) {
-      if (sheet_.shown_rows.follows_gap(place)) hidden_rows();
+    for (std::size_t place = 0; place < labels.texts.size(); ++place) {
+      if (sheet.shown_rows.follows_gap(place)) hidden_rows();
       row(place);
     }
-    return std::move(text_);
+    return std::move(written);
   }
 
- private:
   void header() {
     begin({});
-    for (std::size_t place = 0; place < fitting_.columns.size(); ++place) {
+    for (std::size_t place = 0; place < fitting.columns.size(); ++place) {
       between(place, "…");
-      const GridColumn& column = *fitting_.columns[place];
+      const GridColumn& column = *fitting.columns[place];
       const std::size_t blanks = column.width - width(column.header);
-      text_.append(blanks, ' ').append(emphasised(column.header));
+      written.append(blanks, ' ').append(emphasised(column.header));
     }
     end();
   }
 
   void row(std::size_t place) {
-    begin(labels_.texts[place]);
-    const std::size_t row = sheet_.shown_rows[place];
+    begin(labels.texts[place]);
+    const std::size_t row = sheet.shown_rows[place];
     Signs before = signs_of(Highlight::none);
-    for (std::size_t i = 0; i < fitting_.columns.size(); ++i) {
-      const Highlight highlight = highlight_at(row, fitting_.selection[i]);
-      text_ += before.close;
-      if (fitting_.selection.follows_gap(i)) text_ += " … ";
+    for (std::size_t i = 0; i < fitting.columns.size(); ++i) {
+      const Highlight highlight = highlight_at(row, fitting.selection[i]);
+      written += before.close;
+      if (fitting.selection.follows_gap(i)) written += " … ";
       before = signs_of(highlight);
-      number(fitting_.columns[i]->cells[place], sheet_.value(row, fitting_.selection[i]),
-             highlight);
+      number(fitting.columns[i]->cells[place], sheet.value(row, fitting.selection[i]), highlight);
     }
-    text_ += before.close;
+    written += before.close;
     end();
   }
 
   Highlight highlight_at(std::size_t row, std::size_t column) const {
-    return sheet_.look.highlight ? sheet_.look.highlight(row, column) : Highlight::none;
+    return sheet.look.highlight ? sheet.look.highlight(row, column) : Highlight::none;
   }
 
   /// Writes a number with its opening sign, which replaces a blank.
   void number(const std::string& cell, double value, Highlight highlight) {
     // A star is next to its number; brackets and shades are as wide as the column.
-    const bool is_near = highlight == Highlight::changed && !sheet_.look.colour;
+    const bool is_near = highlight == Highlight::changed && !sheet.look.colour;
     const std::size_t blanks = is_near ? std::min(cell.find_first_not_of(' '), cell.size()) : 0;
-    text_.append(blanks, ' ') += signs_of(highlight).open;
-    if (!sheet_.look.colour) {
-      text_.append(cell, blanks);
+    written.append(blanks, ' ') += signs_of(highlight).open;
+    if (!sheet.look.colour) {
+      written.append(cell, blanks);
     } else if (highlight == Highlight::picked) {
-      text_ += fmt::format("{}{}{}{}", sgr::bold, sgr::reversed, cell, sgr::reset);
+      written += fmt::format("{}{}{}{}", sgr::bold, sgr::reversed, cell, sgr::reset);
     } else {
-      text_ += shaded(cell, value, sheet_.measure);
+      written += shaded(cell, value, sheet.measure);
     }
   }
 
   /// The ⋮ is aligned with the units of the numbers.
   void hidden_rows() {
-    begin(labels_.hidden);
-    for (std::size_t i = 0; i < fitting_.columns.size(); ++i) {
+    begin(labels.hidden);
+    for (std::size_t i = 0; i < fitting.columns.size(); ++i) {
       between(i, "⋱");
-      const GridColumn& column = *fitting_.columns[i];
-      text_ += padded_left("⋮", column.width - column.tail);
-      text_.append(column.tail, ' ');
+      const GridColumn& column = *fitting.columns[i];
+      written += padded_left("⋮", column.width - column.tail);
+      written.append(column.tail, ' ');
     }
     end();
   }
 
   void begin(std::string_view label) {
-    text_.append(grid_indent, ' ').append(emphasised(label));
-    text_.append(labels_.width - width(label), ' ');
+    written.append(grid_indent, ' ').append(emphasised(label));
+    written.append(labels.width - width(label), ' ');
   }
 
   void between(std::size_t place, std::string_view gap_sign) {
-    text_.append(grid_gap, ' ');
-    if (!fitting_.selection.follows_gap(place)) return;
-    text_.append(gap_sign).append(grid_gap, ' ');
+    written.append(grid_gap, ' ');
+    if (!fitting.selection.follows_gap(place)) return;
+    written.append(gap_sign).append(grid_gap, ' ');
   }
 
   void end() {
-    text_.erase(text_.find_last_not_of(' ') + 1);
-    if (sheet_.look.colour) text_ += sgr::reset;
-    text_ += '\n';
+    written.erase(written.find_last_not_of(' ') + 1);
+    if (sheet.look.colour) written += sgr::reset;
+    written += '\n';
   }
 
   std::string emphasised(std::string_view label) const {
-    if (!sheet_.look.colour || label.empty()) return std::string(label);
+    if (!sheet.look.colour || label.empty()) return std::string(label);
     return fmt::format("{}{}{}", sgr::bold, label, sgr::reset);
   }
-
-  const GridLayout& sheet_;
-  const GridRowLabels& labels_;
-  const FittingColumns& fitting_;
-  std::string text_;
 };
 
 GridLayout sheet_of(std::size_t rows, std::size_t columns, const RowAt& row_at,
@@ -357,7 +351,7 @@ Grid grid(std::size_t rows, std::size_t columns, const RowAt& row_at, const Matr
   const std::size_t room = look.width - std::min(look.width, taken);
   const FittingColumns fitting =
       focus ? columns_around(sheet, focus->column, room) : fitting_columns(sheet, room);
-  return {.text = Writer(sheet, row_labels, fitting).text(),
+  return {.text = Writer{sheet, row_labels, fitting}.text(),
           .rows = sheet.shown_rows,
           .columns = fitting.selection};
 }
