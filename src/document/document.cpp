@@ -103,12 +103,11 @@ DocumentTable table_of(std::size_t rows, std::size_t columns, std::span<const do
   return table;
 }
 
-class DocumentWriter {
- public:
-  DocumentWriter(const Trace& trace, const DocumentStyle& look, const DocumentFormat& format)
-      : trace_(trace), look_(look), format_(format) {}
-
-  std::vector<DocumentPart> parts() && { return std::move(parts_); }
+struct DocumentWriter {
+  const Trace& trace;
+  const DocumentStyle& style;
+  const DocumentFormat& format;
+  std::vector<DocumentPart> parts = {};
 
   void operator()(const LessonTitle& title) { heading(1, title.text); }
 
@@ -118,7 +117,7 @@ class DocumentWriter {
 
   void operator()(const ProseBlock& words) { add_passages(with_introduction(words)); }
 
-  void operator()(const Formula& formula) { add(format_.formula(sanitise(formula_text(formula)))); }
+  void operator()(const Formula& formula) { add(format.formula(sanitise(formula_text(formula)))); }
 
   void operator()(const MatrixBlock& matrix_block) {
     const std::string sized = fmt::format("{} ({})", matrix_block.title, matrix_block.shape);
@@ -137,20 +136,19 @@ class DocumentWriter {
   void operator()(const ChangeNote& changes) { add_prose(changes.text); }
 
   void operator()(const WorkedCell& cell) {
-    ArithmeticStyle look = format_.look;
-    look.digits = look_.digits;
-    const CellArithmetic worked = arithmetic_of(trace_, cell.cell, look);
-    add(worked.lines.size() < 2 ? std::string() : format_.arithmetic(worked));
+    ArithmeticStyle look = format.look;
+    look.digits = style.digits;
+    const CellArithmetic worked = arithmetic_of(trace, cell.cell, look);
+    add(worked.lines.size() < 2 ? std::string() : format.arithmetic(worked));
   }
 
- private:
-  void add(std::string text) { parts_.push_back({std::move(text)}); }
-  void heading(int level, const std::string& text) { add(format_.heading(level, sanitise(text))); }
+  void add(std::string text) { parts.push_back({std::move(text)}); }
+  void heading(int level, const std::string& text) { add(format.heading(level, sanitise(text))); }
 
   void add_passages(const std::vector<Passage>& passages) {
     for (const Passage& passage : passages) {
       if (passage.on_one_line().empty()) continue;
-      parts_.push_back({format_.passage(passage), passage.kind == Passage::Kind::item});
+      parts.push_back({format.passage(passage), passage.kind == Passage::Kind::item});
     }
   }
 
@@ -168,22 +166,17 @@ class DocumentWriter {
     // The ids of a batch: each sentence under its own tokens.
     for (std::size_t b = 0; words_differ_by_row(tensor) && b < tensor.rows(); ++b) {
       const auto row = std::span(tensor.values).subspan(b * columns, columns);
-      add(format_.table(table_of(1, columns, row, labels_of_sentence(tensor, b), look_)));
+      add(format.table(table_of(1, columns, row, labels_of_sentence(tensor, b), style)));
     }
     if (words_differ_by_row(tensor)) return;
-    const Tensor shown = as_shown(tensor, trace_.token_layout);
+    const Tensor shown = as_shown(tensor, trace.token_layout);
     for (std::size_t m = 0; m < shown.matrices(); ++m) {
       DocumentTable table = table_of(shown.rows(), shown.columns(), shown.cells(m),
-                                     full_labels(tensor, m, trace_.token_layout), look_);
+                                     full_labels(tensor, m, trace.token_layout), style);
       if (shown.matrices() > 1) table.title = matrix_name(tensor, m);
-      add(format_.table(table));
+      add(format.table(table));
     }
   }
-
-  const Trace& trace_;
-  const DocumentStyle& look_;
-  const DocumentFormat& format_;
-  std::vector<DocumentPart> parts_;
 };
 
 }  // namespace
@@ -204,14 +197,14 @@ std::string markdown_document(const Lesson& lesson, const Trace& trace, const Do
 
 std::vector<DocumentPart> document_of(const Lesson& lesson, const Trace& trace,
                                       const DocumentStyle& look, const DocumentFormat& format) {
-  DocumentWriter writer(trace, look, format);
+  DocumentWriter writer{trace, look, format};
   for (const Block& piece : lesson_opening(lesson)) std::visit(writer, piece);
   const Outline outline{.digits = look.digits, .only = look.only};
   for (const Step& step : trace.steps) {
     for (const Block& piece : describe_step(lesson, trace, step, outline))
       std::visit(writer, piece);
   }
-  return std::move(writer).parts();
+  return std::move(writer.parts);
 }
 
 }  // namespace qkv::inline document
