@@ -210,17 +210,18 @@ N merged(const Parts<N>& p) {
   return (first * p.output_1 + second * p.output_2) / (first + second);
 }
 
-// The share of the first part: it rises with its own log-sum-exp and falls with the other's.
-double share_of_first(double lse_1, double lse_2) {
-  return merged(Parts<double>{1, lse_1, 0, lse_2});
+// The share of a part: it rises with its own log-sum-exp and falls with the other's.
+template <class N>
+N share_of(const N& own, const N& other) {
+  return merged(Parts<N>{1.0, own, 0.0, other});
 }
 
 // Rises with both outputs and lies between them: extremes are at the extremes of the share.
 template <>
 Interval merged(const Parts<Interval>& p) {
   if (p.lse_1.high == -infinity && p.lse_2.high == -infinity) return 0.0;
-  const double least = share_of_first(p.lse_1.low, p.lse_2.high);
-  const double most = share_of_first(p.lse_1.high, p.lse_2.low);
+  const double least = share_of(p.lse_1.low, p.lse_2.high);
+  const double most = share_of(p.lse_1.high, p.lse_2.low);
   const auto mixed = [](double share, double a, double b) { return share * a + (1 - share) * b; };
   return {std::min(mixed(least, p.output_1.low, p.output_2.low),
                    mixed(most, p.output_1.low, p.output_2.low)),
@@ -279,11 +280,6 @@ constexpr Mistake merge_mistakes[] = {
        return merged(p);
      }>},
 };
-
-template <class N>
-N share_of(const N& own, const N& other) {
-  return merged(Parts<N>{1.0, own, 0.0, other});
-}
 
 // O = s·O_1 + (1 − s)·O_2: dO_1 = s · dO.
 struct GradPart : FixedForm<"{0} ∘ e^({2} − L), L = ln(e^{2} + e^{3})", "query d_v", "query d_v",
