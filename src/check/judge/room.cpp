@@ -43,34 +43,30 @@ constexpr std::size_t trial_count = 32;
 
 /// Moves numbers within their unit, differently in each trial, and the same way each time: all up,
 /// all down, all towards 0, all away from 0, else at random.
-class Mover {
- public:
-  Mover(std::size_t trial, std::size_t node) : trial_(trial), node_(node) {}
+struct Mover {
+  std::uint64_t trial, node;
 
   double operator()(double x, double unit, std::size_t cell) const {
     return std::isfinite(x) ? x + share(x, cell) * unit : x;
   }
 
- private:
   // From -1 to 1.
   double share(double x, std::size_t cell) const {
     const double sign = x > 0 ? 1 : x < 0 ? -1 : 0;
-    if (trial_ < 2) return trial_ == 0 ? 1 : -1;
-    if (trial_ < 4) return trial_ == 2 ? -sign : sign;
+    if (trial < 2) return trial == 0 ? 1 : -1;
+    if (trial < 4) return trial == 2 ? -sign : sign;
     return at_random(cell);
   }
 
   // SplitMix64 (Steele, Lea and Flood 2014): each number depends on its place alone, not on order.
   double at_random(std::uint64_t cell) const {
     constexpr std::uint64_t step = 0x9e3779b97f4a7c15;
-    std::uint64_t z = ((trial_ << 52) ^ (node_ << 36) ^ cell) * step + step;
+    std::uint64_t z = ((trial << 52) ^ (node << 36) ^ cell) * step + step;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
     z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
     z ^= z >> 31;
     return static_cast<double>(z >> 11) * 0x1p-52 - 1;
   }
-
-  std::uint64_t trial_, node_;
 };
 
 bool is_complete(const LearnerNode& node) {
@@ -255,7 +251,7 @@ class Room::Stretch {
     const LearnerNode& node = node_at(index);
     Tensor tensor = numbers(node);
     if (!node.submitted || operands_ == Operands::lessons) return tensor;
-    const Mover move(trial, index);
+    const Mover move{trial, index};
     const std::span<double> cells = tensor.values.mutable_span();
     for (std::size_t i = 0; i < cells.size(); ++i) {
       const double other = std::as_const(node.truth->values)[i];
@@ -272,7 +268,7 @@ class Room::Stretch {
     const bool is_computed = is_missing(index) && !node.has_lessons_inputs;
     Tensor tensor = is_computed ? computed(node, trial) : own;
     if (node.inputs.empty()) return tensor;
-    const Mover move(trial, index);
+    const Mover move{trial, index};
     const std::span<const Decimal> exact_cells = exact(index);
     const std::vector<double>& moves = moves_of(index);
     const std::span<double> cells = tensor.values.mutable_span();
