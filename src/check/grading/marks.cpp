@@ -64,13 +64,13 @@ CellMask cells_of_zeros(const Trace& trace, const Step& step) {
 
 /// Propagates cells that earn no marks through the lesson, as NaN. `own`, the lesson with the
 /// learner's numbers, must outlive it.
-class TaintTracker {
- public:
-  explicit TaintTracker(const Trace& own) : own_(own) {}
+struct TaintTracker {
+  const Trace& own;
+  std::map<std::string, Tensor, std::less<>> tainted = {};
 
   /// Marks cells of a given or step that later steps may not earn marks with.
   void mark_tainted(const std::string& name, const std::function<bool(std::size_t)>& is_void) {
-    Tensor& tensor = tainted_.try_emplace(name, own_.at(name)).first->second;
+    Tensor& tensor = tainted.try_emplace(name, own.at(name)).first->second;
     const std::span<double> values = tensor.values.mutable_span();
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (is_void(i)) values[i] = std::numeric_limits<double>::quiet_NaN();
@@ -80,22 +80,18 @@ class TaintTracker {
   /// Returns, and marks, the cells of a step that depend on marked ones; empty if none does.
   CellMask of(const Step& step) {
     const bool touched = std::ranges::any_of(
-        step.of, [&](const std::string& name) { return tainted_.contains(name); });
+        step.of, [&](const std::string& name) { return tainted.contains(name); });
     if (!touched) return {};
-    const auto made = computed_with(own_, step, [&](const std::string& name, Tensor& tensor) {
-      const auto planted = tainted_.find(name);
-      if (planted != tainted_.end()) tensor = planted->second;
+    const auto made = computed_with(own, step, [&](const std::string& name, Tensor& tensor) {
+      const auto planted = tainted.find(name);
+      if (planted != tainted.end()) tensor = planted->second;
     });
-    CellMask cells(own_.at(step.name).values.size(), true);
+    CellMask cells(own.at(step.name).values.size(), true);
     for (std::size_t i = 0; made && i < cells.size(); ++i) cells[i] = std::isnan(made->values[i]);
     if (!contains(cells, true)) return {};
     mark_tainted(step.name, [&](std::size_t i) { return cells[i]; });
     return cells;
   }
-
- private:
-  const Trace& own_;
-  std::map<std::string, Tensor, std::less<>> tainted_;
 };
 
 constexpr double mostly = 2.0 / 3;  // of the cells, beyond what chance gives
@@ -319,8 +315,8 @@ Marks Rubric::of(const CheckReport& report) const {
   const bool zeros = is_of_zeros(report);
   const bool is_all_right = report.outcome == Outcome::correct || has_part(report);
   constexpr double hardly = 0.25;
-  TaintTracker of_changed(report.own);
-  TaintTracker of_unexplained(report.own);
+  TaintTracker of_changed{report.own};
+  TaintTracker of_unexplained{report.own};
   for (const Given& given : trace_->givens) {
     const StepReport* changed = report.find(given.name);
     if (changed == nullptr) continue;
