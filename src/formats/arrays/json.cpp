@@ -11,48 +11,43 @@ namespace qkv::inline formats {
 namespace {
 
 /// Writes nested lists, with one innermost list per line.
-class ListWriter {
- public:
-  ListWriter(const Tensor& tensor, std::optional<int> digits, const Sink& sink)
-      : tensor_(tensor), digits_(digits), sink_(sink) {}
+struct ListWriter {
+  const Tensor& tensor;
+  std::optional<int> digits;
+  const Sink& sink;
+  std::size_t next = 0;
+  std::string text = {};
 
   void write() {
     write_axis(0);
-    sink_(text_);
+    sink(text);
   }
 
- private:
   void write_axis(std::size_t axis) {
-    const std::size_t size = tensor_.axes[axis].size;
-    const bool innermost = axis + 1 == tensor_.rank();
-    text_ += '[';
+    const std::size_t size = tensor.axes[axis].size;
+    const bool innermost = axis + 1 == tensor.rank();
+    text += '[';
     for (std::size_t i = 0; i < size; ++i) {
-      if (i > 0) text_ += innermost ? ", " : ",";
+      if (i > 0) text += innermost ? ", " : ",";
       if (innermost) {
-        append_json_number(text_, tensor_.values[next_++], digits_);
+        append_json_number(text, tensor.values[next++], digits);
       } else {
         indent(axis + 2);
         write_axis(axis + 1);
       }
     }
     if (!innermost) indent(axis + 1);
-    text_ += ']';
+    text += ']';
     constexpr std::size_t enough = 1 << 16;
-    if (text_.size() < enough) return;
-    sink_(text_);
-    text_.clear();
+    if (text.size() < enough) return;
+    sink(text);
+    text.clear();
   }
 
   void indent(std::size_t depth) {
-    text_ += '\n';
-    text_.append(2 * depth, ' ');
+    text += '\n';
+    text.append(2 * depth, ' ');
   }
-
-  const Tensor& tensor_;
-  std::optional<int> digits_;
-  const Sink& sink_;
-  std::size_t next_ = 0;
-  std::string text_;
 };
 
 /// Builds one matrix from the events of its nested lists.
@@ -390,7 +385,7 @@ void write_json(const std::vector<NamedTensor>& tensors, std::optional<int> digi
     sink(before);
     sink(named.name);
     sink("\": ");
-    ListWriter(named.tensor, digits, sink).write();
+    ListWriter{named.tensor, digits, sink}.write();
     before = ",\n  \"";
   }
   sink(tensors.empty() ? "{}\n" : "\n}\n");
