@@ -181,12 +181,10 @@ struct GradDistances : OwnCells,
   }
 };
 
-struct GradBiased : IdentityBackward {
-  static constexpr GradientWords words{
-      "Back to the scores before the bias",
-      "The number that was added does not depend on the score, so the gradient stays as it is.",
-      "The same numbers."};
-};
+constexpr GradientWords biased_words{
+    "Back to the scores before the bias",
+    "The number that was added does not depend on the score, so the gradient stays as it is.",
+    "The same numbers."};
 
 constexpr OptionRule alibi_options[] = {align_option};
 
@@ -349,12 +347,10 @@ struct GradSlopes : OwnCells,
   }
 };
 
-struct GradLowered : IdentityBackward {
-  static constexpr GradientWords words{
-      "Back to the scores before the penalty",
-      "The penalty does not depend on the score, so the gradient stays as it is.",
-      "The same numbers."};
-};
+constexpr GradientWords lowered_words{
+    "Back to the scores before the penalty",
+    "The penalty does not depend on the score, so the gradient stays as it is.",
+    "The same numbers."};
 
 }  // namespace
 
@@ -368,7 +364,7 @@ constinit const Operation relative_bias_operation = operation_of<RelativeBias>({
     .operands = R"(["scores", "table"])",
     .options = relative_bias_options,
     .needs_heads = has_axis_of_heads,
-    .backward = backward_by<GradBiased, GradDistances>,
+    .backward = backward_by<WithWords<IdentityBackward, biased_words>, GradDistances>,
 });
 
 constinit const Operation alibi_operation = operation_of<Alibi>({
@@ -381,7 +377,7 @@ constinit const Operation alibi_operation = operation_of<Alibi>({
     .options = alibi_options,
     .needs_heads = has_axis_of_heads,
     .mistakes = alibi_mistakes,
-    .backward = backward_by<GradLowered, GradSlopes>,
+    .backward = backward_by<WithWords<IdentityBackward, lowered_words>, GradSlopes>,
 });
 
 }  // namespace qkv::inline ops

@@ -133,21 +133,17 @@ constexpr Mistake score_mistakes[] = {
     needless_mask(),
 };
 
-struct GradQueries : ProductGradient<GradFirst<ScoreAxes>> {
-  static constexpr GradientWords words{
-      "Back to the queries",
-      "A query was multiplied with every key. So its gradient is the sum of all keys, each times "
-      "the gradient of the score of the two.",
-      "A query whose scores have gradient 0 has gradient 0, too."};
-};
+constexpr GradientWords queries_words{
+    "Back to the queries",
+    "A query was multiplied with every key. So its gradient is the sum of all keys, each times "
+    "the gradient of the score of the two.",
+    "A query whose scores have gradient 0 has gradient 0, too."};
 
-struct GradKeys : ProductGradient<GradSecond<ScoreAxes>> {
-  static constexpr GradientWords words{
-      "Back to the keys",
-      "A key was multiplied with every query. So its gradient is the sum of all queries, each "
-      "times the gradient of the score of the two: the gradients of the scores are transposed.",
-      "A key that is hidden from every query gets 0."};
-};
+constexpr GradientWords keys_words{
+    "Back to the keys",
+    "A key was multiplied with every query. So its gradient is the sum of all queries, each "
+    "times the gradient of the score of the two: the gradients of the scores are transposed.",
+    "A key that is hidden from every query gets 0."};
 
 using WeightedSum = ProductMaths<WeightsTimesValues>;  // [query key]·[key d_v] → [query d_v]
 
@@ -222,21 +218,17 @@ constexpr Mistake weighted_sum_mistakes[] = {
     other_heads,
 };
 
-struct GradWeights : ProductGradient<GradFirst<WeightsTimesValues>> {
-  static constexpr GradientWords words{
-      "Back to the attention weights",
-      "This says how much the loss would change if a query took more of a value. It is the dot "
-      "product of the context's gradient and that value.",
-      "Of which key should each query have taken less?"};
-};
+constexpr GradientWords weights_words{
+    "Back to the attention weights",
+    "This says how much the loss would change if a query took more of a value. It is the dot "
+    "product of the context's gradient and that value.",
+    "Of which key should each query have taken less?"};
 
-struct GradValues : ProductGradient<GradSecond<WeightsTimesValues>> {
-  static constexpr GradientWords words{
-      "Back to the values",
-      "A value went to every query, times an attention weight. So its gradient is the sum of the "
-      "queries' gradients, times the same weights.",
-      "A value that no query looked at gets 0."};
-};
+constexpr GradientWords values_words{
+    "Back to the values",
+    "A value went to every query, times an attention weight. So its gradient is the sum of the "
+    "queries' gradients, times the same weights.",
+    "A value that no query looked at gets 0."};
 
 }  // namespace
 
@@ -248,7 +240,7 @@ constinit const Operation score_operation = operation_of<Score>({
     .notice = "Which key does each query match best?",
     .operands = R"(["Q", "K"])",
     .mistakes = score_mistakes,
-    .backward = backward_by<GradQueries, GradKeys>,
+    .backward = backward_by<GradFirst<ScoreAxes, queries_words>, GradSecond<ScoreAxes, keys_words>>,
 });
 
 constinit const Operation weighted_sum_operation = operation_of<WeightedSum>({
@@ -260,7 +252,8 @@ constinit const Operation weighted_sum_operation = operation_of<WeightedSum>({
         "Each number lies between the smallest and the largest that the values have in its place.",
     .operands = R"(["A", "V"])",
     .mistakes = weighted_sum_mistakes,
-    .backward = backward_by<GradWeights, GradValues>,
+    .backward = backward_by<GradFirst<WeightsTimesValues, weights_words>,
+                            GradSecond<WeightsTimesValues, values_words>>,
 });
 
 }  // namespace qkv::inline ops

@@ -7,12 +7,10 @@ namespace {
 using Subtract = Pairwise<"{0} − {1}", std::minus<>{}, [](Interval) -> Interval { return 0.0; }>;
 
 // C = A − B: dA = dC, dB = −dC.
-struct GradMinuend : IdentityBackward {
-  static constexpr GradientWords words{
-      "Back to the first matrix",
-      "The difference changes by as much as this number does, so the gradient stays as it is.",
-      "The same numbers."};
-};
+constexpr GradientWords minuend_words{
+    "Back to the first matrix",
+    "The difference changes by as much as this number does, so the gradient stays as it is.",
+    "The same numbers."};
 
 struct GradSubtrahend : CellwiseGradient<"−{0}", [](const auto& change) { return 0.0 - change; }> {
   static constexpr GradientWords words{
@@ -113,12 +111,10 @@ constexpr Mistake gradient_step_mistakes[] = {
 };
 
 // W_new = W − rate · G: dW = dW_new, dG = −rate · dW_new.
-struct GradStepped : IdentityBackward {
-  static constexpr GradientWords words{
-      "Back to the weight before the step",
-      "The step does not depend on the weight itself, so the gradient stays as it is.",
-      "The same numbers."};
-};
+constexpr GradientWords stepped_words{
+    "Back to the weight before the step",
+    "The step does not depend on the weight itself, so the gradient stays as it is.",
+    "The same numbers."};
 
 struct GradOfGradient {
   static constexpr GradientWords words{"Back to the gradient of the step",
@@ -162,13 +158,11 @@ constexpr Mistake add_mistakes[] = {
      "Which two matrices does the sum take?", wrong_operand},
 };
 
-struct GradAdd : IdentityBackward {
-  static constexpr GradientWords words{
-      "Back through a sum",
-      "The sum changes by as much as this matrix does, so the gradient stays as it is. If one row "
-      "was repeated, the gradients of its copies are added up.",
-      "Along a residual the gradient does not get smaller."};
-};
+constexpr GradientWords addend_words{
+    "Back through a sum",
+    "The sum changes by as much as this matrix does, so the gradient stays as it is. If one row "
+    "was repeated, the gradients of its copies are added up.",
+    "Along a residual the gradient does not get smaller."};
 
 }  // namespace
 
@@ -179,7 +173,8 @@ constinit const Operation subtract_operation = operation_of<Subtract>({
             "second matrix has only one row or column, that is repeated.",
     .notice = "Where the two are equal, the result is 0.",
     .operands = R"(["A", "B"])",
-    .backward = backward_by<Repeated<GradMinuend>, Repeated<GradSubtrahend>>,
+    .backward =
+        backward_by<Repeated<WithWords<IdentityBackward, minuend_words>>, Repeated<GradSubtrahend>>,
 });
 
 constinit const Operation divide_operation = operation_of<Divide>({
@@ -212,7 +207,7 @@ constinit const Operation gradient_step_operation = operation_of<GradientStep>({
     .operands = R"(["W", "d_W"])",
     .options = gradient_step_options,
     .mistakes = gradient_step_mistakes,
-    .backward = backward_by<GradStepped, GradOfGradient>,
+    .backward = backward_by<WithWords<IdentityBackward, stepped_words>, GradOfGradient>,
 });
 
 constinit const Operation add_operation = operation_of<Add>({
@@ -223,7 +218,7 @@ constinit const Operation add_operation = operation_of<Add>({
     .notice = "Every number is the sum of just two others.",
     .operands = R"(["A", "B"])",
     .mistakes = add_mistakes,
-    .backward = backward_by<Repeated<GradAdd>>,
+    .backward = backward_by<Repeated<WithWords<IdentityBackward, addend_words>>>,
 });
 
 }  // namespace qkv::inline ops

@@ -115,6 +115,12 @@ struct GradientWords {
 /// A base of gradients whose cells are the operand's own: they leave no parts to be summed.
 struct OwnCells {};
 
+/// `Maths` with words of its own.
+template <class Maths, const GradientWords& its_words>
+struct WithWords : Maths {
+  static constexpr GradientWords words = its_words;
+};
+
 /// `Maths` with a table of mistakes.
 template <class Maths, const auto& table>
 struct WithMistakes : Maths {
@@ -171,7 +177,7 @@ inline BackwardRule rule_of<NoGradient>(const OperandRef&) {
 }
 
 /// Returns the rule of an operation by its operand. The last of `Maths` serves all that follow.
-/// Example: `backward_by<GradQueries, GradKeys>`
+/// Example: `backward_by<GradSubtrahend, NoGradient>`
 template <class... Maths>
 BackwardRule backward_by(const OperandRef& use) {
   constexpr BackwardRule (*rules[])(const OperandRef&) = {rule_of<Maths>...};

@@ -88,9 +88,9 @@ struct ProductMaths {
   }
 };
 
-/// The gradient of C = A·B, or A·Bᵀ, to its first factor: dC·Bᵀ, or dC·B.
+/// What makes the gradient of C = A·B, or A·Bᵀ, to its first factor: dC·Bᵀ, or dC·B.
 template <class Axes>
-struct GradFirst {
+struct ToFirst {
   static constexpr std::string_view axes[] = {Axes::result, Axes::first, Axes::second};
   static constexpr Factor left{grad_output, false};
   static constexpr Factor right{saved_other, Axes::right == RightSide::as_is};
@@ -98,7 +98,7 @@ struct GradFirst {
 
 /// To its second: Aᵀ·dC, or dCᵀ·A.
 template <class Axes>
-struct GradSecond {
+struct ToSecond {
   static constexpr bool is_upright = Axes::right == RightSide::as_is;
   static constexpr std::string_view axes[] = {Axes::result, Axes::second, Axes::first};
   static constexpr Factor left{is_upright ? saved_other : grad_output, true};
@@ -147,10 +147,17 @@ inline constexpr Mistake product_backward_mistakes[] = {
 };
 
 /// The gradient of the product `Own` with what every such gradient needs.
-template <class Own>
+template <class Own, const GradientWords& its_words>
 struct ProductGradient : ProductBackward<Own> {
+  static constexpr GradientWords words = its_words;
   static constexpr Role needs[] = {Role::other};
   static constexpr std::span<const Mistake> mistakes = product_backward_mistakes<Own>;
 };
+
+/// The gradient to the first factor of a product with these axes, and to its second.
+template <class Axes, const GradientWords& words>
+using GradFirst = ProductGradient<ToFirst<Axes>, words>;
+template <class Axes, const GradientWords& words>
+using GradSecond = ProductGradient<ToSecond<Axes>, words>;
 
 }  // namespace qkv::inline ops

@@ -12,23 +12,17 @@ struct RowsTimesRows : RowsTimesColumns {
   static constexpr RightSide right = RightSide::transposed;
 };
 
-template <class Axes>
-struct GradRows : ProductGradient<GradFirst<Axes>> {
-  static constexpr GradientWords words{
-      "Back to the rows before the weights",
-      "Each number of a row was multiplied by a row of weights. So its gradient is the sum of the "
-      "columns' gradients, times the same weights.",
-      "The weight matrix is transposed, compared with the forward pass."};
-};
+constexpr GradientWords rows_words{
+    "Back to the rows before the weights",
+    "Each number of a row was multiplied by a row of weights. So its gradient is the sum of the "
+    "columns' gradients, times the same weights.",
+    "The weight matrix is transposed, compared with the forward pass."};
 
-template <class Axes>
-struct GradProjection : ProductGradient<GradSecond<Axes>> {
-  static constexpr GradientWords words{
-      "Back to the weight",
-      "Every token used the weight once. So its gradient is the sum over the tokens of the input "
-      "times the gradient of the output.",
-      "It has the shape of the weight. A step of training subtracts a little of it."};
-};
+constexpr GradientWords projection_words{
+    "Back to the weight",
+    "Every token used the weight once. So its gradient is the sum over the tokens of the input "
+    "times the gradient of the output.",
+    "It has the shape of the weight. A step of training subtracts a little of it."};
 
 using GradProjectionBias = BiasBackward<"the sums of the columns of {0}">;
 
@@ -41,8 +35,10 @@ RightSide side_of_weight(const Options& options) {
 BackwardRule project_backward(const OperandRef& use) {
   if (use.operand == 2) return rule_of<Repeated<GradProjectionBias>>(use);
   return side_of_weight(*use.options) == RightSide::transposed
-             ? backward_by<GradRows<RowsTimesRows>, GradProjection<RowsTimesRows>>(use)
-             : backward_by<GradRows<RowsTimesColumns>, GradProjection<RowsTimesColumns>>(use);
+             ? backward_by<GradFirst<RowsTimesRows, rows_words>,
+                           GradSecond<RowsTimesRows, projection_words>>(use)
+             : backward_by<GradFirst<RowsTimesColumns, rows_words>,
+                           GradSecond<RowsTimesColumns, projection_words>>(use);
 }
 
 constexpr std::string_view layouts[] = {"in-out", "out-in"};

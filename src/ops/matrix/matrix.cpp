@@ -9,19 +9,15 @@ namespace {
 
 using Matmul = ProductMaths<RowsTimesColumns>;  // [row inner]·[inner column] → [row column]
 
-struct GradLeft : ProductGradient<GradFirst<RowsTimesColumns>> {
-  static constexpr GradientWords words{"Back to the left matrix",
-                                       "The gradient of the left matrix is the product's gradient "
-                                       "times the right matrix, transposed.",
-                                       "It has the shape of the left matrix."};
-};
+constexpr GradientWords left_words{"Back to the left matrix",
+                                   "The gradient of the left matrix is the product's gradient "
+                                   "times the right matrix, transposed.",
+                                   "It has the shape of the left matrix."};
 
-struct GradRight : ProductGradient<GradSecond<RowsTimesColumns>> {
-  static constexpr GradientWords words{"Back to the right matrix",
-                                       "The gradient of the right matrix is the left matrix, "
-                                       "transposed, times the product's gradient.",
-                                       "It has the shape of the right matrix."};
-};
+constexpr GradientWords right_words{"Back to the right matrix",
+                                    "The gradient of the right matrix is the left matrix, "
+                                    "transposed, times the product's gradient.",
+                                    "It has the shape of the right matrix."};
 
 struct Transpose : FixedForm<"{0}ᵀ", "column row", "row column"> {
   static auto cell(const auto& c) { return c(0)(c.column, c.row); }
@@ -154,7 +150,8 @@ constinit const Operation matmul_operation = operation_of<Matmul>({
               "of the left one.",
     .operands = R"(["A", "B"])",
     .reverses_operands = true,
-    .backward = backward_by<GradLeft, GradRight>,
+    .backward = backward_by<GradFirst<RowsTimesColumns, left_words>,
+                            GradSecond<RowsTimesColumns, right_words>>,
 });
 
 constinit const Operation transpose_operation = operation_of<Transpose>({

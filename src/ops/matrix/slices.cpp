@@ -111,19 +111,15 @@ struct AppendBackward {
   }
 };
 
-struct GradPast : AppendBackward<false> {
-  static constexpr GradientWords words{
-      "Back to the earlier rows",
-      "These rows came first, unchanged: they get the gradients of their own places.",
-      "The numbers are only copied."};
-};
+constexpr GradientWords past_words{
+    "Back to the earlier rows",
+    "These rows came first, unchanged: they get the gradients of their own places.",
+    "The numbers are only copied."};
 
-struct GradNew : AppendBackward<true> {
-  static constexpr GradientWords words{
-      "Back to the new rows",
-      "These rows came last, unchanged: they get the gradients of their own places.",
-      "The numbers are only copied."};
-};
+constexpr GradientWords new_rows_words{
+    "Back to the new rows",
+    "These rows came last, unchanged: they get the gradients of their own places.",
+    "The numbers are only copied."};
 
 constexpr OptionRule take_options[] = {
     {.name = "rows", .help = "which rows are taken", .span = true, .swapped_name = "columns"},
@@ -230,7 +226,8 @@ constinit const Operation append_operation = operation_of<Append>({
     .notice = "The earlier rows are the same as before.",
     .operands = R"(["past_K", "K_new"])",
     .mistakes = append_mistakes,
-    .backward = backward_by<Repeated<GradPast>, Repeated<GradNew>>,
+    .backward = backward_by<Repeated<WithWords<AppendBackward<false>, past_words>>,
+                            Repeated<WithWords<AppendBackward<true>, new_rows_words>>>,
 });
 
 constinit const Operation take_operation = operation_of<Take>({

@@ -97,11 +97,9 @@ struct GradScoresOfSum
 };
 
 // L = m + ln l: dm = dL, dl = dL / l.
-struct GradOfMaximum : IdentityBackward {
-  static constexpr GradientWords words{"Back to the maximum",
-                                       "The maximum was added, so the gradient stays as it is.",
-                                       "The same numbers."};
-};
+constexpr GradientWords maximum_words{"Back to the maximum",
+                                      "The maximum was added, so the gradient stays as it is.",
+                                      "The same numbers."};
 
 struct GradSumOfPowers : CellwiseGradient<"{0} / {1}", std::divides<>{}, Role::self> {
   static constexpr GradientWords words{
@@ -113,7 +111,7 @@ struct GradSumOfPowers : CellwiseGradient<"{0} / {1}", std::divides<>{}, Role::s
 
 BackwardRule log_sum_exp_backward(const OperandRef& use) {
   if (use.operands == 1) return rule_of<GradScoresOfSum>(use);
-  return backward_by<GradOfMaximum, GradSumOfPowers>(use);
+  return backward_by<WithWords<IdentityBackward, maximum_words>, GradSumOfPowers>(use);
 }
 
 struct TileWeights : FixedForm<"e^({0} − {1})", "query key", "query key", "query 1"> {

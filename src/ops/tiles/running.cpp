@@ -184,21 +184,17 @@ struct GradTile : FixedForm<"{0}, the same for each key", "query key", "query 1"
 };
 
 // The tile adds P·V to the output.
-struct GradTileWeights : ProductGradient<GradFirst<WeightsTimesValues>> {
-  static constexpr GradientWords words{
-      "Back to the tile's weights",
-      "This says how much the loss would change if a query took more of a value. It is the dot "
-      "product of the output's gradient and that value.",
-      "Only the tile's own values are needed."};
-};
+constexpr GradientWords tile_weights_words{
+    "Back to the tile's weights",
+    "This says how much the loss would change if a query took more of a value. It is the dot "
+    "product of the output's gradient and that value.",
+    "Only the tile's own values are needed."};
 
-struct GradTileValues : ProductGradient<GradSecond<WeightsTimesValues>> {
-  static constexpr GradientWords words{
-      "Back to the tile's values",
-      "A value went to every query, times an attention weight. So its gradient is the sum of the "
-      "queries' gradients, times the same weights.",
-      "A value that no query looked at gets 0."};
-};
+constexpr GradientWords tile_values_words{
+    "Back to the tile's values",
+    "A value went to every query, times an attention weight. So its gradient is the sum of the "
+    "queries' gradients, times the same weights.",
+    "A value that no query looked at gets 0."};
 
 /// The backward rule of running_sum: to the sum and the maximum before, the new one and the tile.
 BackwardRule running_sum_backward(const OperandRef& use) {
@@ -211,8 +207,10 @@ BackwardRule running_sum_backward(const OperandRef& use) {
 BackwardRule running_output_backward(const OperandRef& use) {
   const Role weights{use.operands - 2};
   const Role values{use.operands - 1};
-  if (Role{use.operand} == values) return {&gradient_operation<GradTileValues>, {weights}};
-  if (Role{use.operand} == weights) return {&gradient_operation<GradTileWeights>, {values}};
+  if (Role{use.operand} == values)
+    return {&gradient_operation<GradSecond<WeightsTimesValues, tile_values_words>>, {weights}};
+  if (Role{use.operand} == weights)
+    return {&gradient_operation<GradFirst<WeightsTimesValues, tile_weights_words>>, {values}};
   return backward_by<GradBefore<"query d_v">, GradOldMaximum<"query d_v">,
                      GradNewMaximum<"query d_v">>(use);
 }
