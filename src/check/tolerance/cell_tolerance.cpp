@@ -128,8 +128,9 @@ double MatrixTolerance::unsubmitted(std::span<const double> numbers) const {
   if (basis == ToleranceBasis::whole || basis == ToleranceBasis::other_matrices ||
       basis == ToleranceBasis::rounded)
     return on_the_way_to_whole;
-  if (are_written()) return intermediate.value_or(largest());
-  return std::max(unit_of_program(precision, numbers), intermediate.value_or(0));
+  const double least = unit_of_program(precision, numbers);
+  if (are_written()) return intermediate.value_or(std::max(least, std::pow(10.0, -decimals)));
+  return std::max(least, intermediate.value_or(0));
 }
 
 double MatrixTolerance::unsubmitted_cell(double unit, double x) const {

@@ -490,6 +490,29 @@ TEST_CASE("a right number with digits of its own end is exact for what follows")
   CHECK(verdicts(checked(two_words(), texts), "scores") == "wc cc");
 }
 
+TEST_CASE("a missing step is rounded to the decimals, however large what follows from it is") {
+  static const Task task(R"(
+title = "Large numbers"
+[[given]]
+name = "X"
+value = [[200]]
+[[step]]
+name = "D"
+op = "scale"
+of = ["X"]
+by = 3
+[[step]]
+name = "C"
+op = "matmul"
+of = ["D", "D"]
+)");
+  const auto c = [&](const std::string& number) {
+    return verdicts(checked(task, {{"C", number + "\n"}}), "C");
+  };
+  CHECK(c("4444.4489") == "r");  // 66.6667 · 66.6667
+  CHECK(c("4444.7444") == "w");  // a millionth of C as the unit of D would allow it
+}
+
 TEST_CASE("a mistake that changes no number explains no last digit") {
   static const Task task(R"(
 title = "Scores that are hidden"
