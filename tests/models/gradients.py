@@ -193,16 +193,20 @@ def queries_that_were_scaled_early_have_gradients_of_their_own(folder):
 
 
 def weights_gradients_of_ambiguous_sizes_stand_out_in(folder):
-    """A head as wide as the model, whose rows could be heads, and a fused gradient that is square."""
-    for number, sizes in enumerate(({"head_dim": 20}, {"hidden_size": 80})):  # qkv: (6 + 2 + 2) · 8 = 80 rows
+    """A head as wide as the model, whose rows could be heads, and a fused gradient that is square. Of one token
+    the queries' and the keys' gradients are 0: the others tell how they stand."""
+    cases = (({"head_dim": 20}, IDS, "next"), ({"hidden_size": 80}, IDS, "next"),  # qkv: (6 + 2 + 2) · 8 = 80 rows
+             ({"head_dim": 20}, IDS[:1], "3"))
+    for number, (sizes, ids, targets) in enumerate(cases):
         config = llama.config_of("llama", **sizes)
         weights = llama.random_weights(config)
         (folder / str(number)).mkdir()
         llama.write(folder / str(number), config, weights)
-        _, _, gradients = autograd(lambda w, c=config: llama.forward(w, IDS, c), weights, IDS, "next")
+        _, _, gradients = autograd(lambda w, c=config, ids=ids: llama.forward(w, ids, c), weights, ids,
+                                   [3] if targets == "3" else targets)
         right = {name + ".grad": tensor.numpy() for name, tensor in gradients.items()}
-        own = ("--model", folder / str(number), "--ids", ",".join(map(str, IDS)), "--targets", "next")
-        for wrong in (None, "model.layers.1.self_attn.k_proj.weight.grad"):
+        own = ("--model", folder / str(number), "--ids", ",".join(map(str, ids)), "--targets", targets)
+        for wrong in (None, "model.layers.1.self_attn.v_proj.weight.grad"):
             arrays = {name: array * (1.01 if name == wrong else 1) for name, array in right.items()}
             fused = {name: array for name, array in arrays.items()
                      if name.split(".")[-3] not in ("q_proj", "k_proj", "v_proj")}

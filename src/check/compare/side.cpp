@@ -106,10 +106,10 @@ void transpose_weights(bool gradients, const ComparedSideIndex& index, ComparedS
     const ComparedMatrix* wanted = index.find(matrix.name);
     if (wanted == nullptr || !wanted->is_weight || wanted->is_given == gradients) continue;
     if (matrix.written.shape.size() != 2) continue;
-    const bool is_square = matrix.tensor.rows() == matrix.tensor.columns();
+    const Shape flat = with_flat_heads(wanted->tensor).shape();
     const int shown = out_in_evidence(wanted->tensor, matrix.tensor);
     evidence += shown;
-    if (shown != 0 || is_square) weights.push_back(&matrix);
+    if (shown != 0 || matrix.written.shape == transposed(flat)) weights.push_back(&matrix);
   }
   if (evidence < (side.scheme.starts_with("llama:") ? 1 : 2)) return;
   for (ComparedMatrix* matrix : weights) {
