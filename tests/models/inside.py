@@ -171,6 +171,27 @@ def scaled_queries_may_have_their_columns_in_another_order(folder):
         equal(found(few | {"h1.Q_rope": few["h1.Q_rope"] * 8 ** -0.5})[0], "h1.Q_rope")
 
 
+def what_comes_before_a_wrong_rotation_shows_the_order_of_columns(folder):
+    """As llama.cpp has it, in every layer. Queries and keys that nothing rotates show no order."""
+    config, weights, own = model_of(folder, "llama")
+    order = np.arange(8).reshape(2, 4).T.reshape(-1)
+
+    def found(steps, names):
+        arrays = {name: np.asarray(value) for name, value in steps.items() if name.split(".")[-1] in names}
+        arrays |= {name: array[..., order] for name, array in arrays.items()
+                   if name[3:] in ("Q", "K", "Q_rope", "K_rope")}
+        np.savez(folder / "d.npz", **arrays)
+        said = json.loads(qkv("compare", folder / "d.npz", *own, "--json").stdout)
+        first = [step["mistakes"] for step in said["steps"] if step["step"] == said["first"]]
+        return said["first"], [(one["id"], one["sure"]) for mistakes in first for one in mistakes]
+    steps = ("Q", "K", "V", "Q_rope", "K_rope", "scores", "attention_weights", "context", "output")
+    equal(found(llama.forward(weights, IDS, config), steps), (None, []))
+    wrong = llama.forward(weights, IDS, config | {"rope_theta": 500000.0})
+    for names in (steps, ("Q", "K", "Q_rope", "K_rope")):
+        equal(found(wrong, names), ("h0.Q_rope", [("rope.base", True)]), str(names))
+    equal(found(wrong, ("Q", "K"))[0], "h0.Q")
+
+
 def heads_inside_are_found_beside_a_wrong_matrix(folder):
     """As many tokens as heads: only the numbers tell; the columns may have another order, too."""
     config, weights, own = model_of(folder, "llama", num_key_value_heads=6)

@@ -237,9 +237,11 @@ std::vector<Variant> with_other_columns_of(const Rotations& found,
         [](const auto& one) { return one.first; });
   };
   Variant rotated{.columns = ColumnOrder::other_pairing, .least = 2};
+  Variant before;
   for (const auto& [query, key] : alike) {
     const std::array queries{query}, keys{key};
     rotated.alike.push_back({rotated_by(found.rotated, queries), rotated_by(found.rotated, keys)});
+    before.alike.push_back({rotated_by(found.before, queries), rotated_by(found.before, keys)});
   }
   rotated.changed = rotated_by(found.rotated, ropes);
   Variant all = rotated;
@@ -251,6 +253,12 @@ std::vector<Variant> with_other_columns_of(const Rotations& found,
     variants.push_back(variant);
     variants.back().columns = ColumnOrder::any;
   }
+  if (ropes.size() < found.rotated.size()) return variants;
+  // Where each rotation is wrong, what comes before it shows the order.
+  std::swap(before.alike, all.alike);
+  std::swap(all.deciding, all.companions);
+  all.submitted = all.companions;
+  variants.push_back(std::move(all));
   return variants;
 }
 

@@ -17,6 +17,7 @@ struct Variant {
   std::size_t least = 1;                       ///< how many of the deciding steps must show it
   /// Of at least one of these pairs, if there are any, a step of each side must show it.
   std::vector<std::array<std::vector<std::string>, 2>> alike = {};
+  std::vector<std::string> submitted = {};  ///< one of them has to be submitted, if there are any
   /// Of a variant that joins two conventions: the steps that the other one explains, with its id.
   std::map<std::string, std::string_view> others = {};
 };

@@ -222,6 +222,10 @@ std::optional<Interpretation> by_convention(const Interpreter& interpret,
       return node && node->submitted && node->unsettled_cells() == 0;
     };
     if (!variant.others.empty() && std::ranges::any_of(variant.deciding, is_right)) continue;
+    const auto is_submitted = [&](const SubmittedArray& one) {
+      return contains(variant.submitted, one.name);
+    };
+    if (!variant.submitted.empty() && std::ranges::none_of(plain.submitted, is_submitted)) continue;
     if (to_beat == 0 || wrong_steps < variant.least) continue;
     const auto trace = variant.recipe ? trace_of(*variant.recipe, *plain.trace) : plain.trace;
     if (!is_equivalent(*trace, *plain.trace, variant.changed)) continue;
