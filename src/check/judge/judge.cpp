@@ -155,9 +155,11 @@ class Judge {
   }
 
   void judge_node(LearnerNode& node) {
-    const std::optional<Tensor> lessons = lessons_numbers(node);
-    take_numbers(node, lessons ? *lessons : from_own(node));
-    if (lessons && node.units.are_written()) take_numbers(node, from_own(node));  // it was rounded
+    const std::optional<Places> off = cells_beside_lessons(node);
+    take_numbers(node, off ? *node.truth : from_own(node));
+    const bool was_rounded = node.units.are_written();
+    const bool is_known = off && !was_rounded && node.units.of_cell.empty();
+    if (off && !is_known && (was_rounded || !off->empty())) take_numbers(node, from_own(node));
     if (node.submitted) {
       node.is_lessons = false;
       ++submitted_so_far_;
@@ -169,10 +171,10 @@ class Judge {
     }
     Tensor taint;  // empty if all earlier cells are right
     if (!node.wrong_shape_array && inherits(node)) taint = tainted_result(judgement_, trace_, node);
-    node.all_correct = lessons && lessons->values.shares(node.truth->values) &&
-                       !node.units.are_written() && node.units.of_cell.empty();
-    if (node.all_correct) {
+    node.all_correct = is_known && off->empty();
+    if (is_known) {
       node.verdicts.assign(node.own.values.size(), Verdict::correct);
+      for (const std::size_t i : *off) node.verdicts[i] = Verdict::rounding;
     } else if (node.submitted) {
       judge_cells(node, taint);
     }
@@ -234,28 +236,25 @@ class Judge {
     }
   }
 
-  // Returns the lesson's numbers if nearly all of a program's are within a unit of them: the step,
-  // perhaps a large product, is then not computed from the program's own numbers, but for the few
-  // other cells. Returns nothing if these are wrong, or follow from wrong numbers.
-  std::optional<Tensor> lessons_numbers(const LearnerNode& node) const {
+  // Returns the few cells of a program's matrix that are not within a unit of the lesson's, if they
+  // are of what follows from the program's own numbers: the step, perhaps a large product, is then
+  // not computed from these. Nothing if the operands are wrong.
+  std::optional<Places> cells_beside_lessons(const LearnerNode& node) const {
     if (!node.submitted || !node.step || inherits(node)) return {};
     const auto index = static_cast<std::size_t>(node.submitted - submitted_.data());
-    const auto off = known_ ? cells_off_lessons(*node.submitted) : off_lessons_[index];
-    if (!off) return {};
-    Tensor result = *node.truth;
-    if (off->empty()) return result;
+    auto off = known_ ? cells_off_lessons(*node.submitted) : off_lessons_[index];
+    if (!off || off->empty()) return off;
     const Values theirs = node.submitted->cells.values();
     const double unit = unit_of_program(node.submitted->precision, node.truth->values);
     const Call call = own_call(judgement_, trace_, node);
     const bool follow = std::ranges::all_of(*off, [&](std::size_t i) {
-      const CellReference at = cell_at({}, result, i);
+      const CellReference at = cell_at({}, *node.truth, i);
       const double own =
           node.step->operation->cell.number({{&call, node.truth, at.matrix, at.row, at.column}});
-      result.values.mutable_span()[i] = own;
       return within(theirs[i], own, unit);
     });
     for (const Tensor* operand : call.inputs) operand->values.drop_cache();  // whole weights
-    return follow ? std::optional(std::move(result)) : std::nullopt;
+    return follow ? off : std::nullopt;
   }
 
   // Computes the step from the learner's own numbers, if possible. The steps after the last
