@@ -227,9 +227,10 @@ constexpr Reading* readings[] = {plain, labelled, named_columns, named_rows, dec
 // ---------------------------------------------------------------- numbers
 
 /// Parses the cells of a layout.
-class CellReader {
- public:
-  CellReader(const Table& table, const std::string& where) : table_(table), where_(where) {}
+struct CellReader {
+  const Table& table;
+  const std::string& where;
+  std::string joined = {};
 
   /// Returns the numbers. `on_bad_cell` says what to do with a cell that is not one; without it,
   /// nothing is returned then, or if there are two decimal marks. Throws InputError.
@@ -237,7 +238,7 @@ class CellReader {
     ParsedArray written;
     written.shape = {layout.rows.size(), layout.columns()};
     Numerals cells;
-    cells.reserve(element_count(written.shape, where_));
+    cells.reserve(element_count(written.shape, where));
     bool comma_seen = false;
     bool point_seen = false;
     for (const Row& row : layout.rows) {
@@ -264,17 +265,16 @@ class CellReader {
     return written;
   }
 
- private:
   std::string_view text_of(const Layout& layout, const Row& row, std::size_t column) {
-    if (layout.joins_commas) return joined_ = joined_by_comma(table_.of(row));
-    const std::string_view text = table_.fields[row.first + column].text;
+    if (layout.joins_commas) return joined = joined_by_comma(table.of(row));
+    const std::string_view text = table.fields[row.first + column].text;
     const bool is_trimmed = text.empty() || (text.front() > ' ' && text.back() > ' ');
     return is_trimmed ? text : trimmed(text);
   }
 
   [[noreturn]] void refuse(NumeralError fault, std::string_view text, const Layout& layout,
                            const Row& row, std::size_t column) const {
-    std::string message = fmt::format("{}: row {}, column {}: ", where_, row.line, column + 1);
+    std::string message = fmt::format("{}: row {}, column {}: ", where, row.line, column + 1);
     if (fault == NumeralError::none) {
       const bool is_comma = decimal_mark_of(text) == DecimalMark::comma;
       throw InputError(
@@ -292,10 +292,6 @@ class CellReader {
     }
     throw InputError(message);
   }
-
-  const Table& table_;
-  const std::string& where_;
-  std::string joined_;
 };
 
 // Returns no labels if all are empty or only count.
@@ -325,7 +321,7 @@ ParsedArray with_labels(ParsedArray written, const Table& table, const Layout& l
 class TableReader {
  public:
   TableReader(const Table& table, const std::string& where, const ReadOptions& wanted)
-      : table_(table), where_(where), wanted_(wanted), cells_(table, where) {
+      : table_(table), where_(where), wanted_(wanted), cells_{table, where} {
     if (wanted.expected) expected_ = Size{(*wanted.expected)[0], (*wanted.expected)[1]};
   }
 
