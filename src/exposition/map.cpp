@@ -178,31 +178,31 @@ Lines drawn_map(const LessonMap& map, std::size_t columns) {
   return lines.size() > max_drawn_lines ? Lines() : lines;
 }
 
-class ChainWriter {
- public:
-  ChainWriter(const LessonMap& map, std::size_t columns)
-      : map_(map), columns_(columns), placed_(map.boxes.size()) {}
+struct ChainWriter {
+  const LessonMap& map;
+  std::size_t columns;
+  std::vector<bool> placed = std::vector<bool>(map.boxes.size());
+  Lines written = {};
 
   Lines lines() && {
-    for (std::size_t b = 0; b < map_.boxes.size() && lines_.size() <= max_map_lines; ++b) {
-      if (placed_[b]) continue;
-      const Lines chain = wrapped(chain_from(b), std::max<std::size_t>(columns_, 16) - 4);
+    for (std::size_t b = 0; b < map.boxes.size() && written.size() <= max_map_lines; ++b) {
+      if (placed[b]) continue;
+      const Lines chain = wrapped(chain_from(b), std::max<std::size_t>(columns, 16) - 4);
       for (std::size_t i = 0; i < chain.size(); ++i) {
-        lines_.push_back((i == 0 ? "  " : "    ") + with_plain_blanks(chain[i]));
+        written.push_back((i == 0 ? "  " : "    ") + with_plain_blanks(chain[i]));
       }
     }
-    if (lines_.size() > max_map_lines) {
-      lines_.resize(max_map_lines);
-      lines_.push_back(fmt::format("  … ({} boxes in all)", map_.boxes.size()));
+    if (written.size() > max_map_lines) {
+      written.resize(max_map_lines);
+      written.push_back(fmt::format("  … ({} boxes in all)", map.boxes.size()));
     }
-    return std::move(lines_);
+    return std::move(written);
   }
 
- private:
   // A box, and each time the first box that then has all its origins above it or before it.
   std::string chain_from(std::size_t box) {
-    const std::vector<std::size_t>& from = map_.boxes[box].from;
-    std::string text = from.empty() ? "" : map_.boxes[from.front()].name + std::string(step_to);
+    const std::vector<std::size_t>& from = map.boxes[box].from;
+    std::string text = from.empty() ? "" : map.boxes[from.front()].name + std::string(step_to);
     text += link(box, from.empty() ? std::nullopt : std::optional(from.front()));
     while (const auto next = next_of(box)) {
       text += std::string(step_to) + link(*next, box);
@@ -212,29 +212,24 @@ class ChainWriter {
   }
 
   std::optional<std::size_t> next_of(std::size_t box) const {
-    for (const std::size_t next : map_.boxes[box].to) {
-      const auto is_placed = [&](std::size_t place) { return placed_[place]; };
-      if (!placed_[next] && std::ranges::all_of(map_.boxes[next].from, is_placed)) return next;
+    for (const std::size_t next : map.boxes[box].to) {
+      const auto is_placed = [&](std::size_t place) { return placed[place]; };
+      if (!placed[next] && std::ranges::all_of(map.boxes[next].from, is_placed)) return next;
     }
     return {};
   }
 
   // `[scores 7×7] with Q`; lines do not end within the box.
   std::string link(std::size_t place, std::optional<std::size_t> after) {
-    placed_[place] = true;
-    const MapBox& box = map_.boxes[place];
+    placed[place] = true;
+    const MapBox& box = map.boxes[place];
     std::string text =
         fmt::format("[{}{}{}]", box.name, box.shape.empty() ? "" : no_break_space, box.shape);
-    const std::string others = names_of_origins(map_, box, after);
+    const std::string others = names_of_origins(map, box, after);
     return others.empty() ? text : fmt::format("{} with{}{}", text, no_break_space, others);
   }
 
   static constexpr std::string_view step_to = " →\u00a0";
-
-  const LessonMap& map_;
-  std::size_t columns_;
-  std::vector<bool> placed_;
-  Lines lines_;
 };
 
 constexpr std::string_view gap = "…";
@@ -348,7 +343,7 @@ std::string map_text(const LessonMap& map, std::size_t columns) {
   std::string_view legend = "A box is made from the one before its arrow, or from those after ←.";
   std::string_view sign = "← ";
   if (lines.empty()) {
-    lines = ChainWriter(map, columns).lines();
+    lines = ChainWriter{map, columns}.lines();
     legend = "A [box] is made from the one before its arrow and those after \"with\".";
     sign = " with ";
   }
