@@ -125,58 +125,58 @@ class ReadCells : public ExpressionDigests {
   std::vector<std::vector<bool>> read_;
 };
 
-class PartMaker {
- public:
-  PartMaker(const Trace& trace, const WorksheetRequest& request)
-      : trace_(trace), request_(request), row_(request.row) {}
+struct PartMaker {
+  const Trace& trace;
+  const WorksheetRequest& request;
+  TokenRow row{request.row};
+  WorksheetCells part = {};
 
   WorksheetCells made() && {
-    for (std::size_t s = 0; s < trace_.steps.size(); ++s) ask(s);
-    if (cells_.asked == 0) refuse();
-    if (!request_.is_part()) {
-      for (const Given& given : trace_.givens) {
-        cells_.uses.emplace(given.name, Uses(given.tensor.values.size(), CellUse::given));
+    for (std::size_t s = 0; s < trace.steps.size(); ++s) ask(s);
+    if (part.asked == 0) refuse();
+    if (!request.is_part()) {
+      for (const Given& given : trace.givens) {
+        part.uses.emplace(given.name, Uses(given.tensor.values.size(), CellUse::given));
       }
-      cells_.trace = trace_;
-      return std::move(cells_);
+      part.trace = trace;
+      return std::move(part);
     }
     std::vector<std::size_t> places;
-    for (std::size_t s = 0; s < trace_.steps.size(); ++s) {
-      if (!cells_.has(trace_.steps[s].name, CellUse::asked)) continue;
+    for (std::size_t s = 0; s < trace.steps.size(); ++s) {
+      if (!part.has(trace.steps[s].name, CellUse::asked)) continue;
       places.push_back(s);
-      give_operands(trace_.steps[s]);
+      give_operands(trace.steps[s]);
     }
-    cells_.trace = only_steps(trace_, places);
-    return std::move(cells_);
+    part.trace = only_steps(trace, places);
+    return std::move(part);
   }
 
- private:
   void ask(std::size_t place) {
-    const Step& step = trace_.steps[place];
-    const std::vector<std::size_t>& steps = request_.steps;
+    const Step& step = trace.steps[place];
+    const std::vector<std::size_t>& steps = request.steps;
     if (!steps.empty() && !contains(steps, place)) return;
     const Tensor& tensor = step.output;
-    const std::vector<bool> in_row = row_.cells_of(tensor);
+    const std::vector<bool> in_row = row.cells_of(tensor);
     const std::size_t size = tensor.rows() * tensor.columns();
     Uses uses(tensor.values.size(), CellUse::unused);
     for (std::size_t i = 0; i < uses.size(); ++i) {
-      const bool other_head = request_.head && head_of(tensor, i / size) != request_.head;
+      const bool other_head = request.head && head_of(tensor, i / size) != request.head;
       if (in_row[i] && !other_head) uses[i] = CellUse::asked;
     }
     const auto asked = std::ranges::count(uses, CellUse::asked);
-    cells_.asked += static_cast<std::size_t>(asked);
+    part.asked += static_cast<std::size_t>(asked);
     // A step without numbers asks for none, but is shown.
-    if (asked > 0 || uses.empty()) cells_.uses.emplace(step.name, std::move(uses));
+    if (asked > 0 || uses.empty()) part.uses.emplace(step.name, std::move(uses));
   }
 
   [[noreturn]] void refuse() const {
-    if (!request_.row.empty() && !request_.head) row_.refuse(trace_);
+    if (!request.row.empty() && !request.head) row.refuse(trace);
     throw InputError("none of these steps has that row and head, so there is nothing to ask for");
   }
 
   void give_operands(const Step& step) {
-    const Call call = trace_.call(step);
-    const Uses& uses = cells_.uses.at(step.name);
+    const Call call = trace.call(step);
+    const Uses& uses = part.uses.at(step.name);
     std::vector<std::vector<bool>> read;
     {
       ReadCells observer(call);
@@ -189,35 +189,30 @@ class PartMaker {
     }
     for (std::size_t k = 0; k < step.of.size(); ++k) {
       const Tensor& operand = *call.inputs[k];
-      if (needs_numbers(trace_, step, k)) {
+      if (needs_numbers(trace, step, k)) {
         give(step.of[k], operand, read[k]);
       } else {
-        cells_.uses.try_emplace(step.of[k], operand.values.size(), CellUse::unused);
+        part.uses.try_emplace(step.of[k], operand.values.size(), CellUse::unused);
       }
     }
   }
 
   // Ids, targets and masks are read, but are no part of the arithmetic.
   void give(const std::string& name, const Tensor& tensor, const std::vector<bool>& read) {
-    const bool is_step = trace_.find_step(name);
+    const bool is_step = trace.find_step(name);
     const bool in_arithmetic = contains(read, true);
-    Uses& uses = cells_.uses.try_emplace(name, tensor.values.size(), CellUse::unused).first->second;
+    Uses& uses = part.uses.try_emplace(name, tensor.values.size(), CellUse::unused).first->second;
     std::vector<bool> matrices(tensor.matrices(), !in_arithmetic);  // of givens, whole ones
     const std::size_t size = tensor.rows() * tensor.columns();
     for (std::size_t i = 0; i < uses.size(); ++i) {
       if (read[i]) matrices[i / size] = true;
     }
-    const std::vector<bool> cells = is_step && !in_arithmetic ? row_.cells_of(tensor) : read;
+    const std::vector<bool> cells = is_step && !in_arithmetic ? row.cells_of(tensor) : read;
     for (std::size_t i = 0; i < uses.size(); ++i) {
       const bool is_needed = is_step ? cells[i] : matrices[i / size];
       if (is_needed && uses[i] == CellUse::unused) uses[i] = CellUse::given;
     }
   }
-
-  const Trace& trace_;
-  const WorksheetRequest& request_;
-  TokenRow row_;
-  WorksheetCells cells_;
 };
 
 }  // namespace
@@ -334,7 +329,7 @@ std::vector<CellUse> WorksheetCells::shown_uses(const std::string& name, const T
 }
 
 WorksheetCells worksheet_cells(const Trace& trace, const WorksheetRequest& request) {
-  return PartMaker(trace, request).made();
+  return PartMaker{trace, request}.made();
 }
 
 }  // namespace qkv::inline exposition
