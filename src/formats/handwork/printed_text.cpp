@@ -79,81 +79,84 @@ void refuse_rest(const Source& source, std::string_view rest) {
 
 constexpr std::size_t max_depth = 32;  // NumPy 1's limit of axes
 
-/// Parses the nested lists that open at `start`, as NumPy, PyTorch, Python and MATLAB write them;
+/// Parses the nested lists that `unread` opens, as NumPy, PyTorch, Python and MATLAB write them;
 /// lists of one level must have equal size. Only the end of a call may follow, and nothing that
 /// could change the numbers. Throws InputError with the line.
-class BracketReader {
- public:
-  BracketReader(const Source& source, std::size_t start)
-      : source_(source), rest_(source.text.substr(start)) {}
+struct BracketReader {
+  const Source& source;
+  std::string_view unread;
+  std::vector<std::size_t> open = {};             // the number of items of each open list so far
+  std::vector<std::string_view> open_start = {};  // and its start
+  Shape sizes = {};              // by depth; 0 until a list of that depth has ended
+  std::size_t number_depth = 0;  // 0 until the first number
+  Numerals cells = {};
 
   ParsedArray read() {
     do {
       step();
-    } while (!open_.empty());
-    refuse_rest(source_, rest_);
-    return {.shape = sizes_, .cells = std::move(cells_)};
+    } while (!open.empty());
+    refuse_rest(source, unread);
+    return {.shape = sizes, .cells = std::move(cells)};
   }
 
- private:
   void step() {
-    rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\r\n,;"), rest_.size()));
-    if (rest_.empty()) refuse_open(open_start_.back());
-    if (rest_.front() == '[') return open_list();
-    if (rest_.front() == ']') {
-      close_list(rest_);
-      return rest_.remove_prefix(1);
+    unread.remove_prefix(std::min(unread.find_first_not_of(" \t\r\n,;"), unread.size()));
+    if (unread.empty()) refuse_open(open_start.back());
+    if (unread.front() == '[') return open_list();
+    if (unread.front() == ']') {
+      close_list(unread);
+      return unread.remove_prefix(1);
     }
-    const std::string_view word = rest_.substr(0, rest_.find_first_of(" \t\r\n,;[]"));
-    source_.refuse(word, "\"{}\" stands beside a list: put all numbers at one depth of brackets",
-                   printable(word));
+    const std::string_view word = unread.substr(0, unread.find_first_of(" \t\r\n,;[]"));
+    source.refuse(word, "\"{}\" stands beside a list: put all numbers at one depth of brackets",
+                  printable(word));
   }
 
   [[noreturn]] void refuse_open(std::string_view bracket) const {
-    source_.refuse(bracket, "this [ is never closed: paste up to the last ]");
+    source.refuse(bracket, "this [ is never closed: paste up to the last ]");
   }
 
   void open_list() {
-    const std::size_t bracket = rest_.find_first_of("[]", 1);
-    if (bracket == npos) refuse_open(rest_);
-    if (rest_[bracket] == ']') {
-      read_innermost(rest_.substr(1, bracket - 1));
-      return rest_.remove_prefix(bracket + 1);
+    const std::size_t bracket = unread.find_first_of("[]", 1);
+    if (bracket == npos) refuse_open(unread);
+    if (unread[bracket] == ']') {
+      read_innermost(unread.substr(1, bracket - 1));
+      return unread.remove_prefix(bracket + 1);
     }
-    deepen(rest_);
-    rest_.remove_prefix(1);
+    deepen(unread);
+    unread.remove_prefix(1);
   }
 
   void deepen(std::string_view at) {
-    if (open_.size() == max_depth) {
-      source_.refuse(at, "brackets nest more than {} deep: {}", max_depth, fit_example);
+    if (open.size() == max_depth) {
+      source.refuse(at, "brackets nest more than {} deep: {}", max_depth, fit_example);
     }
-    open_.push_back(0);
-    open_start_.push_back(at);
-    if (sizes_.size() < open_.size()) sizes_.push_back(0);
+    open.push_back(0);
+    open_start.push_back(at);
+    if (sizes.size() < open.size()) sizes.push_back(0);
   }
 
   /// Closes the innermost list.
   void close_list(std::string_view at) {
-    const std::size_t depth = open_.size() - 1;
-    const std::size_t size = open_.back();
-    open_.pop_back();
-    open_start_.pop_back();
-    if (!open_.empty()) ++open_.back();
-    if (sizes_[depth] == 0) sizes_[depth] = size;
-    if (sizes_[depth] == size) return;
-    const bool of_numbers = depth + 1 == sizes_.size();
+    const std::size_t depth = open.size() - 1;
+    const std::size_t size = open.back();
+    open.pop_back();
+    open_start.pop_back();
+    if (!open.empty()) ++open.back();
+    if (sizes[depth] == 0) sizes[depth] = size;
+    if (sizes[depth] == size) return;
+    const bool of_numbers = depth + 1 == sizes.size();
     const std::string_view what = of_numbers ? "number" : "list";
-    source_.refuse(at, "this {} has {}, the first has {}: give all the same number",
-                   of_numbers ? "row" : "list", pluralise(size, what),
-                   pluralise(sizes_[depth], what));
+    source.refuse(at, "this {} has {}, the first has {}: give all the same number",
+                  of_numbers ? "row" : "list", pluralise(size, what),
+                  pluralise(sizes[depth], what));
   }
 
   /// Parses a list without nested lists: one row or, with semicolons, MATLAB's rows.
   void read_innermost(std::string_view inside) {
     const std::vector<std::string_view> rows = rows_of(inside);
     if (rows.empty()) return read_row(inside);
-    deepen(rest_);
+    deepen(unread);
     for (const std::string_view row : rows) read_row(row);
     close_list(behind(inside));
   }
@@ -174,7 +177,7 @@ class BracketReader {
   /// wrapped by a printer. In nested brackets lines are never rows.
   bool lines_are_rows(const std::vector<std::string_view>& lines) const {
     constexpr std::size_t printers_break_at = 50;
-    if (!open_.empty() || lines.size() < 2) return false;
+    if (!open.empty() || lines.size() < 2) return false;
     const std::size_t count = numbers_in(lines.front());
     return std::ranges::all_of(lines, [&](std::string_view line) {
       const std::string_view text = trimmed(line);
@@ -195,35 +198,27 @@ class BracketReader {
   }
 
   void read_row(std::string_view row) {
-    deepen(rest_);
-    if (number_depth_ == 0) number_depth_ = open_.size();
-    if (open_.size() != number_depth_) {
-      source_.refuse(row, "numbers stand at different depths: close every row alike");
+    deepen(unread);
+    if (number_depth == 0) number_depth = open.size();
+    if (open.size() != number_depth) {
+      source.refuse(row, "numbers stand at different depths: close every row alike");
     }
     bool comma_allowed = false;
     for (std::string_view rest = row; !rest.empty();) {
       const std::string_view token = rest.substr(0, rest.find_first_of(" \t\r\n,"));
       if (!token.empty()) {
-        cells_.push_back(read_number(token, source_));
-        ++open_.back();
+        cells.push_back(read_number(token, source));
+        ++open.back();
         comma_allowed = true;
       } else if (rest.front() == ',') {
-        if (!comma_allowed) source_.refuse(rest, "a number is missing before this comma");
+        if (!comma_allowed) source.refuse(rest, "a number is missing before this comma");
         comma_allowed = false;
       }
       rest.remove_prefix(std::max<std::size_t>(token.size(), 1));
     }
-    if (open_.back() == 0) source_.refuse(row, "these brackets are empty: put numbers in");
+    if (open.back() == 0) source.refuse(row, "these brackets are empty: put numbers in");
     close_list(behind(row));
   }
-
-  const Source& source_;
-  std::string_view rest_;
-  std::vector<std::size_t> open_ = {};             // the number of items of each open list so far
-  std::vector<std::string_view> open_start_ = {};  // and its start
-  Shape sizes_ = {};              // by depth; 0 until a list of that depth has ended
-  std::size_t number_depth_ = 0;  // 0 until the first number
-  Numerals cells_ = {};
 };
 
 /// The position of a matrix's first bracket, if only a name, a prompt or a call precedes it: "A =
@@ -250,14 +245,19 @@ std::optional<std::size_t> opening_bracket(std::string_view text) {
 
 /// Parses what MATLAB and Octave display: rows under "A =", under a factor ("1.0e+03 *"), or under
 /// "Columns 1 through 8". Throws InputError with the line.
-class DisplayReader {
- public:
-  explicit DisplayReader(const Source& source) : source_(source) {}
+struct DisplayReader {
+  const Source& source;
+  std::vector<Numerals> rows = {};
+  std::vector<std::string_view> row_places = {};
+  std::size_t row = 0;  // the next row of this block
+  bool later_block = false;
+  bool headed = false;
+  int factor_exponent = 0;
 
   ParsedArray read() {
-    for (const std::string_view line : split(source_.text, '\n')) read_line(trimmed(line));
+    for (const std::string_view line : split(source.text, '\n')) read_line(trimmed(line));
     close_block();
-    if (rows_.empty()) source_.refuse(source_.text, "there are no numbers: {}", fit_example);
+    if (rows.empty()) source.refuse(source.text, "there are no numbers: {}", fit_example);
     return joined();
   }
 
@@ -266,7 +266,6 @@ class DisplayReader {
     return !heading(line).empty() || is_block_title(line) || line.ends_with('*') || is_note(line);
   }
 
- private:
   /// "A =" of "A = 1 2"; empty if the line does not begin so.
   static std::string_view heading(std::string_view line) {
     if (line.empty() || !is_letter(line[0])) return {};
@@ -286,12 +285,12 @@ class DisplayReader {
     if (line.empty() || is_note(line)) return;
     if (is_block_title(line)) return close_block();
     if (const std::string_view head = heading(line); !head.empty()) {
-      if (headed_) {
-        source_.refuse(line,
-                       "a second matrix begins here: keep one matrix, or write them "
-                       "as one in nested brackets");
+      if (headed) {
+        source.refuse(line,
+                      "a second matrix begins here: keep one matrix, or write them "
+                      "as one in nested brackets");
       }
-      headed_ = true;
+      headed = true;
       line = trimmed(line.substr(head.size()));
       if (line.empty()) return;
     }
@@ -303,79 +302,71 @@ class DisplayReader {
   void read_factor(std::string_view line) {
     const std::string_view number = line.substr(0, line.size() - 1);
     const Numeral factor = read_number(number.substr(0, number.find_last_not_of(white) + 1),
-                                       source_);  // npos + 1 is 0
+                                       source);  // npos + 1 is 0
     const double power = std::round(std::log10(factor.value));
     if (!std::isfinite(power) ||
         parse_numeral(fmt::format("1e{}", static_cast<int>(power))).numeral.value != factor.value) {
-      source_.refuse(line, "a common factor must be a power of ten, such as 1.0e+03 *");
+      source.refuse(line, "a common factor must be a power of ten, such as 1.0e+03 *");
     }
-    factor_exponent_ = static_cast<int>(power);
+    factor_exponent = static_cast<int>(power);
   }
 
   /// The number times the common factor, exactly: the factor is added to its exponent.
   Numeral scaled(std::string_view token) const {
-    const Numeral plain = read_number(token, source_);
+    const Numeral plain = read_number(token, source);
     const bool has_digits = std::isfinite(plain.value) && !plain.scientific;
-    if (factor_exponent_ == 0 || !has_digits) return plain;
-    const NumeralResult result = parse_numeral(fmt::format("{}e{}", token, factor_exponent_));
+    if (factor_exponent == 0 || !has_digits) return plain;
+    const NumeralResult result = parse_numeral(fmt::format("{}e{}", token, factor_exponent));
     if (result.fault != NumeralError::none)
-      source_.refuse(token, "{}", refusal(result.fault, token));
+      source.refuse(token, "{}", refusal(result.fault, token));
     Numeral numeral = result.numeral;
     numeral.scientific = false;  // the digits of all cells end at the same place
     return numeral;
   }
 
   void read_row(std::string_view line) {
-    if (row_ == rows_.size()) {
-      if (later_block_) {
-        source_.refuse(
+    if (row == rows.size()) {
+      if (later_block) {
+        source.refuse(
             line, "this block of columns has more than the first's {}: paste all of every block",
-            pluralise(rows_.size(), "row"));
+            pluralise(rows.size(), "row"));
       }
-      rows_.emplace_back();
-      row_places_.push_back(line);
+      rows.emplace_back();
+      row_places.push_back(line);
     }
     constexpr std::string_view breaks = " \t\r,;";
     for (std::size_t start = line.find_first_not_of(breaks); start != npos;) {
       const std::size_t end = std::min(line.find_first_of(breaks, start), line.size());
-      rows_[row_].push_back(scaled(line.substr(start, end - start)));
+      rows[row].push_back(scaled(line.substr(start, end - start)));
       start = line.find_first_not_of(breaks, end);
     }
-    ++row_;
+    ++row;
   }
 
   void close_block() {
-    if (row_ == 0) return;
-    if (row_ < rows_.size()) {
-      source_.refuse(behind(source_.text),
-                     "a block of columns has {}, the first has {}: paste all of every block",
-                     pluralise(row_, "row"), pluralise(rows_.size(), "row"));
+    if (row == 0) return;
+    if (row < rows.size()) {
+      source.refuse(behind(source.text),
+                    "a block of columns has {}, the first has {}: paste all of every block",
+                    pluralise(row, "row"), pluralise(rows.size(), "row"));
     }
-    row_ = 0;
-    later_block_ = true;
+    row = 0;
+    later_block = true;
   }
 
   ParsedArray joined() const {
     Numerals cells;
-    for (std::size_t i = 0; i < rows_.size(); ++i) {
-      if (rows_[i].size() != rows_.front().size()) {
-        source_.refuse(
-            row_places_[i], "this row has {}, the first has {}: give all the same number",
-            pluralise(rows_[i].size(), "number"), pluralise(rows_.front().size(), "number"));
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i].size() != rows.front().size()) {
+        source.refuse(row_places[i], "this row has {}, the first has {}: give all the same number",
+                      pluralise(rows[i].size(), "number"),
+                      pluralise(rows.front().size(), "number"));
       }
-      cells.insert(cells.end(), rows_[i].begin(), rows_[i].end());
+      cells.insert(cells.end(), rows[i].begin(), rows[i].end());
     }
-    if (cells.empty()) source_.refuse(source_.text, "there are no numbers: {}", fit_example);
-    return {.shape = {rows_.size(), rows_.front().size()}, .cells = std::move(cells)};
+    if (cells.empty()) source.refuse(source.text, "there are no numbers: {}", fit_example);
+    return {.shape = {rows.size(), rows.front().size()}, .cells = std::move(cells)};
   }
-
-  const Source& source_;
-  std::vector<Numerals> rows_ = {};
-  std::vector<std::string_view> row_places_ = {};
-  std::size_t row_ = 0;  // the next row of this block
-  bool later_block_ = false;
-  bool headed_ = false;
-  int factor_exponent_ = 0;
 };
 
 /// True if the text has lines that bare rows do not have: "A =", "Columns 1 through 8".
@@ -430,7 +421,8 @@ ParsedArray read_printed_text(std::string_view text, const std::string& where,
     refuse_without_numbers(source);
     if (!has_display_lines(text)) return read_csv(text, where, wanted);
   }
-  ParsedArray written = start ? BracketReader(source, *start).read() : DisplayReader(source).read();
+  ParsedArray written = start ? BracketReader{source, source.text.substr(*start)}.read()
+                              : DisplayReader{source}.read();
   resolve_precision(written.cells.to_write());
   written.bad_texts = std::move(bad_cells.bad_texts);
   return written;
