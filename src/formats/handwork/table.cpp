@@ -95,58 +95,64 @@ bool is_ruled(std::string_view text) {
   return 2 * ruled > lines;
 }
 
-class Splitter {
- public:
-  Splitter(std::string_view text, const std::string& where, std::size_t most)
-      : text_(text), where_(where), most_(most) {}
+struct Splitter {
+  std::string_view text;
+  const std::string& where;
+  std::size_t most;         // numbers that are read
+  std::size_t numbers = 0;  // so far, by their first characters
+  std::size_t pos = 0;
+  std::size_t newline = 0;
+  std::size_t line_end = 0;
+  std::size_t line_number = 1;
+  Table table = {};
+  std::vector<std::size_t> rules = {};  // how many rows stand above each
 
   Table split(Bars bars) {
-    const bool is_table = bars == Bars::separate && is_ruled(text_);
-    table_.separator = is_table ? '|' : separator_of(text_);
-    const bool by_lines = is_table || table_.separator == blanks;
-    while (pos_ < text_.size()) by_lines ? split_line() : split_row();
+    const bool is_table = bars == Bars::separate && is_ruled(text);
+    table.separator = is_table ? '|' : separator_of(text);
+    const bool by_lines = is_table || table.separator == blanks;
+    while (pos < text.size()) by_lines ? split_line() : split_row();
     drop_heading_of_one_column();
-    return std::move(table_);
+    return std::move(table);
   }
 
- private:
   // The row above a table's only rule is a heading. Over one column it would be taken for a cell.
   void drop_heading_of_one_column() {
-    std::vector<Row>& rows = table_.rows;
+    std::vector<Row>& rows = table.rows;
     const auto is_cell = [](const Row& row) { return row.size == 1; };
-    if (rules_ != std::vector<std::size_t>{1} || rows.size() < 2) return;
-    const std::string_view heading = table_.fields[rows.front().first].text;
+    if (rules != std::vector<std::size_t>{1} || rows.size() < 2) return;
+    const std::string_view heading = table.fields[rows.front().first].text;
     const bool is_number =
         is_cell(rows.front()) && heading != "1" && parse_cell(heading).fault == NumeralError::none;
     if (!is_number && std::all_of(rows.begin() + 1, rows.end(), is_cell)) rows.erase(rows.begin());
   }
 
-  // Sets the end of the line at pos_, which is the next \n or \r. Each \n is searched for once,
+  // Sets the end of the line at pos, which is the next \n or \r. Each \n is searched for once,
   // also if all lines end in \r.
   void find_line_end() {
-    if (newline_ < pos_ || pos_ == 0) newline_ = std::min(text_.find('\n', pos_), text_.size());
-    line_end_ = std::min(text_.substr(0, newline_).find('\r', pos_), newline_);
+    if (newline < pos || pos == 0) newline = std::min(text.find('\n', pos), text.size());
+    line_end = std::min(text.substr(0, newline).find('\r', pos), newline);
   }
 
   void skip_line_end() {
-    if (text_.substr(pos_).starts_with("\r\n")) ++pos_;
-    if (pos_ < text_.size()) ++pos_;
-    ++line_;
+    if (text.substr(pos).starts_with("\r\n")) ++pos;
+    if (pos < text.size()) ++pos;
+    ++line_number;
   }
 
   void skip_spaces() {
-    while (pos_ < text_.size() && text_[pos_] == ' ') ++pos_;
+    while (pos < text.size() && text[pos] == ' ') ++pos;
   }
 
   // Splits a line at bars or blanks; "#" begins a comment, as NumPy writes it.
   void split_line() {
-    Row row{.line = line_, .first = table_.fields.size()};
+    Row row{.line = line_number, .first = table.fields.size()};
     find_line_end();
-    const std::string_view line = trimmed(text_.substr(pos_, line_end_ - pos_));
-    pos_ = line_end_;
+    const std::string_view line = trimmed(text.substr(pos, line_end - pos));
+    pos = line_end;
     skip_line_end();
-    if (table_.separator == '|') {
-      if (is_rule(line)) rules_.push_back(table_.rows.size());
+    if (table.separator == '|') {
+      if (is_rule(line)) rules.push_back(table.rows.size());
       if (line.empty() || is_rule(line)) return;
       add_ruled(line);
     } else if (line.starts_with('#')) {
@@ -154,9 +160,9 @@ class Splitter {
     } else {
       add_words(line);
     }
-    if (table_.fields.size() == row.first) add_field({});
-    row.size = table_.fields.size() - row.first;
-    table_.rows.push_back(row);
+    if (table.fields.size() == row.first) add_field({});
+    row.size = table.fields.size() - row.first;
+    table.rows.push_back(row);
   }
 
   void add_words(std::string_view line) {
@@ -184,7 +190,7 @@ class Splitter {
       if (is_last && bars == 1 && !framed) return add_words(trimmed(line));
       std::string_view field = trimmed(line.substr(0, bar));
       if (field.find('\\') != field.npos) {
-        field = table_.unquoted.emplace_back(without_escapes(field));
+        field = table.unquoted.emplace_back(without_escapes(field));
       }
       add_field({.text = field});
       line.remove_prefix(is_last ? bar : bar + 1);
@@ -194,77 +200,67 @@ class Splitter {
   void add_field(Field field) {
     const char first = field.text.empty() ? '\0' : field.text[0];
     const bool is_number = is_digit(first) || first == '+' || first == '-' || first == '.';
-    if (is_number && ++numbers_ > most_) refuse_surplus(where_, most_);
-    table_.fields.push_back(field);
+    if (is_number && ++numbers > most) refuse_surplus(where, most);
+    table.fields.push_back(field);
   }
 
   void split_row() {
-    Row row{.line = line_, .first = table_.fields.size()};
+    Row row{.line = line_number, .first = table.fields.size()};
     find_line_end();
     for (;;) {
       add_field(next_field());
-      if (pos_ == line_end_) break;
-      ++pos_;
+      if (pos == line_end) break;
+      ++pos;
     }
-    row.size = table_.fields.size() - row.first;
-    table_.rows.push_back(row);
+    row.size = table.fields.size() - row.first;
+    table.rows.push_back(row);
     skip_line_end();
     // Rows are about equally long; the first one, with labels, is often shorter.
-    if (table_.rows.size() == 2) table_.fields.reserve(text_.size() / pos_ * table_.fields.size());
+    if (table.rows.size() == 2) table.fields.reserve(text.size() / pos * table.fields.size());
   }
 
   Field next_field() {
     skip_spaces();
-    if (pos_ < text_.size() && text_[pos_] == '"') return quoted_field();
-    std::string_view field = text_.substr(pos_, line_end_ - pos_);
-    field = field.substr(0, field.find(table_.separator));
-    pos_ += field.size();
+    if (pos < text.size() && text[pos] == '"') return quoted_field();
+    std::string_view field = text.substr(pos, line_end - pos);
+    field = field.substr(0, field.find(table.separator));
+    pos += field.size();
     while (field.ends_with(' ')) field.remove_suffix(1);
     return {.text = field};
   }
 
   Field quoted_field() {
-    const std::size_t opened_on = line_;
-    const std::size_t start = ++pos_;
+    const std::size_t opened_on = line_number;
+    const std::size_t start = ++pos;
     bool doubled = false;
-    for (;; ++pos_) {
-      if (pos_ == text_.size()) {
+    for (;; ++pos) {
+      if (pos == text.size()) {
         refuse_line(opened_on, "a quoted cell is never closed: end it with \"");
       }
-      if (text_[pos_] == '\n') ++line_;
-      if (text_[pos_] != '"') continue;
-      if (!text_.substr(pos_ + 1).starts_with('"')) break;
+      if (text[pos] == '\n') ++line_number;
+      if (text[pos] != '"') continue;
+      if (!text.substr(pos + 1).starts_with('"')) break;
       doubled = true;
-      ++pos_;
+      ++pos;
     }
-    const std::string_view inside = text_.substr(start, pos_ - start);
-    ++pos_;
-    if (pos_ > line_end_) find_line_end();
+    const std::string_view inside = text.substr(start, pos - start);
+    ++pos;
+    if (pos > line_end) find_line_end();
     skip_spaces();
-    if (pos_ < line_end_ && text_[pos_] != table_.separator) {
-      refuse_line(line_, fmt::format("text after the closing quote of \"{}\": put all of the cell "
-                                     "in the quotes and write \" inside them as \"\"",
-                                     printable(inside)));
+    if (pos < line_end && text[pos] != table.separator) {
+      refuse_line(line_number,
+                  fmt::format("text after the closing quote of \"{}\": put all of the cell "
+                              "in the quotes and write \" inside them as \"\"",
+                              printable(inside)));
     }
     if (!doubled) return {.text = inside, .quoted = true};
-    table_.unquoted.push_back(replace_all(inside, "\"\"", "\""));
-    return {.text = table_.unquoted.back(), .quoted = true};
+    table.unquoted.push_back(replace_all(inside, "\"\"", "\""));
+    return {.text = table.unquoted.back(), .quoted = true};
   }
 
   [[noreturn]] void refuse_line(std::size_t line, std::string_view why) const {
-    throw InputError("{}: line {}: {}", where_, line, why);
+    throw InputError("{}: line {}: {}", where, line, why);
   }
-
-  std::string_view text_;
-  const std::string& where_;
-  std::size_t most_;         // numbers that are read
-  std::size_t numbers_ = 0;  // so far, by their first characters
-  std::size_t pos_ = 0;
-  std::size_t newline_ = 0;
-  std::size_t line_end_ = 0;
-  std::size_t line_ = 1;
-  Table table_;
-  std::vector<std::size_t> rules_;  // how many rows stand above each
 };
 
 void refuse_broken_utf8(std::string_view text, const std::string& where) {
@@ -286,7 +282,7 @@ void refuse_broken_utf8(std::string_view text, const std::string& where) {
 
 Table split(std::string_view text, const std::string& where, std::size_t most, Bars bars) {
   refuse_broken_utf8(text, where);
-  return Splitter(text, where, most).split(bars);
+  return Splitter{text, where, most}.split(bars);
 }
 
 }  // namespace qkv::inline formats::csv
