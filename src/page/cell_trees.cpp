@@ -156,34 +156,36 @@ Expression arithmetic_tree(const Trace& trace, const Step& step, const CellIndex
 }
 
 // Writes one cell's tree, and notes what it consists of.
-class TreeWriter {
- public:
-  TreeWriter(const PlaceNames& names, const CellIndex& cell, bool weight_first, CellTrees& result)
-      : names_(names), cell_(cell), weight_first_(weight_first), result_(result) {}
+struct TreeWriter {
+  const PlaceNames& place_names;
+  const CellIndex& cell;
+  bool weight_first;
+  CellTrees& result;
+  std::string text = {};
+  std::map<std::pair<const void*, bool>, std::size_t> numbers = {};  // of terms, in writing order
 
   std::string written(const Expression& expression) {
     write(expression, false);
-    text_.pop_back();
-    return std::move(text_);
+    text.pop_back();
+    return std::move(text);
   }
 
- private:
   // A term that was written before, with the same names, is `#` and its number.
   void write(const Expression& term, bool in_sum) {
     const std::pair<const void*, bool> own(term.identity(), in_sum);
-    if (const auto known = numbers_.find(own); known != numbers_.end()) {
+    if (const auto known = numbers.find(own); known != numbers.end()) {
       return add("#{} ", known->second);
     }
     const std::vector<Expression>& parts = term.parts();
     const bool inside = in_sum || Expression::is_long(parts.size());
-    if (weight_first_ && is_product_of_cells(term)) {
+    if (weight_first && is_product_of_cells(term)) {
       write(parts[1], inside);
       write(parts[0], inside);
     } else {
       for (const Expression& part : parts) write(part, inside);
     }
     write_itself(term, in_sum);
-    numbers_.emplace(own, numbers_.size());
+    numbers.emplace(own, numbers.size());
   }
 
   void write_itself(const Expression& term, bool in_sum) {
@@ -199,43 +201,36 @@ class TreeWriter {
         parts, [](const Expression& part) { return part.kind() == Kind::number; });
     // Browsers have no error function, and their powers may be inaccurate in the last digits.
     if (term.kind() == Kind::error_function || (term.kind() == Kind::power && !is_of_numbers)) {
-      result_.browser_can_recompute = false;
+      result.browser_can_recompute = false;
     }
     add("{} ", sign_of(term.kind()));
   }
 
   void write_cell(const CellPlace& place, bool in_sum) {
-    const PlaceNames::OfOperand& of = names_.operands[place.operand];
+    const PlaceNames::OfOperand& of = place_names.operands[place.operand];
     const Names& names = in_sum ? of.in_sum : of.outside;
     const CellIndex index = index_of(place);
-    result_.reads[place.operand] = true;
+    result.reads[place.operand] = true;
     add("{}", place.operand);
     for (std::size_t axis = 0; axis < 3; ++axis) {
-      text_ += axis == 0 ? ':' : ',';
-      const auto number = static_cast<std::ptrdiff_t>(named(index[axis], names[axis], cell_));
+      text += axis == 0 ? ':' : ',';
+      const auto number = static_cast<std::ptrdiff_t>(named(index[axis], names[axis], cell));
       if (axis == searched_axis(place)) {
-        text_ += '*';
+        text += '*';
       } else if (names[axis] == by_index) {
         add("{}", number);
       } else {
-        text_ += "mrc"[names[axis]];
+        text += "mrc"[names[axis]];
         if (number != 0) add("{:+}", number);
       }
     }
-    text_ += ' ';
+    text += ' ';
   }
 
   template <class... Values>
   void add(fmt::format_string<Values...> format, Values&&... values) {
-    fmt::format_to(std::back_inserter(text_), format, std::forward<Values>(values)...);
+    fmt::format_to(std::back_inserter(text), format, std::forward<Values>(values)...);
   }
-
-  const PlaceNames& names_;
-  const CellIndex& cell_;
-  bool weight_first_;
-  CellTrees& result_;
-  std::string text_;
-  std::map<std::pair<const void*, bool>, std::size_t> numbers_;  // of terms, in writing order
 };
 
 }  // namespace
@@ -309,8 +304,8 @@ CellTrees trees_of(const Trace& trace, const Step& step, const PlaceNames& names
     const auto [tree, is_new] = known.emplace(result.digests[i], -1);
     if (is_new && bytes < max_tree_bytes) {
       tree->second = static_cast<int>(result.trees.size());
-      result.trees.push_back(TreeWriter(names, cells[i], weight_first, result)
-                                 .written(arithmetic_tree(trace, step, cells[i])));
+      result.trees.push_back(TreeWriter{names, cells[i], weight_first, result}.written(
+          arithmetic_tree(trace, step, cells[i])));
       bytes += result.trees.back().size();
     }
     result.which.push_back(tree->second);
