@@ -51,17 +51,17 @@ struct CellNotation {
 };
 
 // Writes a term at a stage: 0 names cells; at s, parts of fewer than s operations are evaluated.
-class Writer {
- public:
-  Writer(std::size_t stage, const CellNotation& notation)
-      : stage_(stage), look_(notation.look), notation_(notation) {}
+struct Writer {
+  std::size_t stage;
+  const CellNotation& notation;
+  mutable int depth = 0;  // nesting of sums: inner ones are shorter
 
   std::string write(const Expression& term) const {
     if (term.kind() == Kind::number) return constant(term.value());
-    if (stage_ > term.strides()) return value(term.value());
+    if (stage > term.strides()) return value(term.value());
     switch (term.kind()) {
       case Kind::cell:
-        return in_latex() ? latex_cell(notation_.name(term.place())) : notation_.name(term.place());
+        return in_latex() ? latex_cell(notation.name(term.place())) : notation.name(term.place());
       case Kind::sum: return sum(term);
       case Kind::difference: return joined(term, in_latex() ? " - " : " − ", 1, 2);
       case Kind::product: return product(term);
@@ -81,15 +81,14 @@ class Writer {
     return {};
   }
 
- private:
-  bool in_latex() const { return look_.notation == Notation::latex; }
+  bool in_latex() const { return notation.look.notation == Notation::latex; }
 
   // A constant of the formula, such as 10000, with all its digits.
   std::string constant(double x) const {
     const bool is_long = std::isfinite(x) && x == std::trunc(x) && std::abs(x) >= 1e5;
     return finite_or_sign(x, is_long ? brief(x, 0) : fmt::format("{}", x));
   }
-  std::string value(double x) const { return finite_or_sign(x, brief(x, look_.digits)); }
+  std::string value(double x) const { return finite_or_sign(x, brief(x, notation.look.digits)); }
 
   std::string finite_or_sign(double x, const std::string& text) const {
     if (!in_latex()) return text.starts_with('-') ? with_sign(text) : text;
@@ -97,14 +96,14 @@ class Writer {
     return latex_number(x, replace_all(text, ",", "{,}"));
   }
 
-  bool is_negative(std::string_view text) const { return text.starts_with(look_.minus); }
+  bool is_negative(std::string_view text) const { return text.starts_with(notation.look.minus); }
 
   std::string with_sign(std::string_view number) const {
-    return std::string(look_.minus).append(number.substr(1));
+    return std::string(notation.look.minus).append(number.substr(1));
   }
 
   bool is_shown_as_number(const Expression& term) const {
-    return stage_ > term.strides() || term.kind() == Kind::number;
+    return stage > term.strides() || term.kind() == Kind::number;
   }
 
   // A part, in brackets if it binds less than `least`, or begins with a sign after an operator.
@@ -130,7 +129,7 @@ class Writer {
 
   std::string product(const Expression& term) const {
     const std::string_view sign = in_latex() ? " \\cdot " : "·";
-    if (notation_.weight_first && is_product_of_cells(term)) {
+    if (notation.weight_first && is_product_of_cells(term)) {
       return joined(Expression::of(Kind::product, {term.parts()[1], term.parts()[0]}), sign, 3, 3);
     }
     return joined(term, sign, minimum_as_factor(term.parts()[0]),
@@ -144,10 +143,10 @@ class Writer {
 
   std::string sum(const Expression& term) const {
     constexpr std::size_t kept_outside = 4, kept_inside = 2;
-    const std::size_t kept = depth_ > 0 ? kept_inside : kept_outside;
-    ++depth_;
+    const std::size_t kept = depth > 0 ? kept_inside : kept_outside;
+    ++depth;
     std::string text = listed(term, " + ", kept, [&](std::size_t i) { return part(term, i, 1); });
-    --depth_;
+    --depth;
     return text;
   }
 
@@ -156,7 +155,7 @@ class Writer {
   std::string listed(const Expression& term, std::string_view sign, std::size_t kept,
                      Write write) const {
     const std::size_t count = term.parts().size();
-    const bool cut = look_.max_terms != 0 && count > look_.max_terms;
+    const bool cut = notation.look.max_terms != 0 && count > notation.look.max_terms;
     const std::size_t first = cut ? kept - 1 : count;
     std::string text;
     for (std::size_t i = 0; i < first; ++i) text.append(i == 0 ? "" : sign).append(write(i));
@@ -172,7 +171,7 @@ class Writer {
   }
 
   std::string negated(const std::string& text) const {
-    return std::string(look_.minus) + (is_negative(text) ? bracketed(text) : text);
+    return std::string(notation.look.minus) + (is_negative(text) ? bracketed(text) : text);
   }
 
   std::string root(const Expression& term) const {
@@ -185,7 +184,7 @@ class Writer {
     const std::string text = write(exponent);
     if (in_latex()) return fmt::format("{}^{{{}}}", base, text);
     const bool plain = (is_shown_as_number(exponent) && !is_negative(text)) ||
-                       (stage_ == 0 && exponent.kind() == Kind::cell);
+                       (stage == 0 && exponent.kind() == Kind::cell);
     return plain ? base + "^" + text : base + "^(" + text + ")";
   }
 
@@ -197,11 +196,6 @@ class Writer {
     const std::string command = name == "erf" ? "operatorname{erf}" : std::string(name);
     return fmt::format("\\{}\\left({}\\right)", command, inside);
   }
-
-  std::size_t stage_;
-  mutable int depth_ = 0;  // nesting of sums: inner ones are shorter
-  const ArithmeticStyle& look_;
-  const CellNotation& notation_;
 };
 
 // What a person gets who works with the numbers as they are printed.
@@ -313,7 +307,7 @@ CellArithmetic arithmetic_of(const Trace& trace, const CellReference& cell,
   result.from_printed = on_paper.result();
   const std::string_view about = look.notation == Notation::latex ? "\\approx" : "≈";
   for (std::size_t stage = 0; stage <= expression.strides() + 1; ++stage) {
-    std::string line = Writer(stage, notation).write(expression);
+    std::string line = Writer{stage, notation}.write(expression);
     if (!result.lines.empty() && line == result.lines.back()) continue;
     result.signs.push_back(stage > 0 && on_paper.differs_at(stage - 1) ? about : "=");
     result.lines.push_back(std::move(line));
