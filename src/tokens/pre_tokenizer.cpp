@@ -32,63 +32,64 @@ constexpr std::array translated = {
 
 // Translates a pattern from Oniguruma's syntax to PCRE2's. Throws InputError for what the two read
 // differently, and for what no known tokenizer has.
-class Translation {
- public:
-  explicit Translation(std::string_view written) : whole_(written), rest_(written) {}
+struct Translation {
+  std::string_view whole;
+  std::string_view rest = whole;
+  std::string result = {};
+  bool in_class = false;
 
   std::string pattern() {
-    while (!rest_.empty()) {
-      if (rest_.front() == '\\') {
+    while (!rest.empty()) {
+      if (rest.front() == '\\') {
         escape();
-      } else if (in_class_) {
-        if (rest_.starts_with("[") || rest_.starts_with("&&")) refuse("a class in a class");
-        in_class_ = rest_.front() != ']';
+      } else if (in_class) {
+        if (rest.starts_with("[") || rest.starts_with("&&")) refuse("a class in a class");
+        in_class = rest.front() != ']';
         copy(1);
-      } else if (rest_.front() == '[') {
-        in_class_ = true;
-        copy(rest_.starts_with("[^") ? 2 : 1);
-        if (rest_.starts_with(']')) copy(1);  // the first character is never the end
+      } else if (rest.front() == '[') {
+        in_class = true;
+        copy(rest.starts_with("[^") ? 2 : 1);
+        if (rest.starts_with(']')) copy(1);  // the first character is never the end
       } else {
         refuse_unknown();
         copy(1);
       }
     }
-    return pattern_;
+    return result;
   }
 
   [[noreturn]] void refuse(std::string_view what) const {
-    throw InputError("tokenizer: the pattern {} has {}", whole_, what);
+    throw InputError("tokenizer: the pattern {} has {}", whole, what);
   }
 
- private:
   void copy(std::size_t bytes) {
-    pattern_ += rest_.substr(0, bytes);
-    rest_.remove_prefix(std::min(bytes, rest_.size()));
+    result += rest.substr(0, bytes);
+    rest.remove_prefix(std::min(bytes, rest.size()));
   }
 
   void refuse_unknown() const {
-    const char first = rest_.front();
-    const std::string_view next = rest_.substr(1, 1);
+    const char first = rest.front();
+    const std::string_view next = rest.substr(1, 1);
     const bool is_count = !next.empty() && next[0] >= '0' && next[0] <= '9';
     if (first == '^' || first == '$' || (first == '{' && !is_count)) {
       refuse(fmt::format("a {} that qkv does not know there", first));
     }
     if (first != '(' || (next != "?" && next != "*")) return;
     for (const std::string_view known : {"(?:", "(?i:", "(?=", "(?!"}) {
-      if (rest_.starts_with(known)) return;
+      if (rest.starts_with(known)) return;
     }
     refuse("a group of a kind that qkv does not know");
   }
 
   void escape() {
-    const char letter = rest_.size() > 1 ? rest_[1] : '\0';
+    const char letter = rest.size() > 1 ? rest[1] : '\0';
     for (const Escape& one : translated) {
       if (one.letter != letter) continue;
-      const std::string_view meaning = in_class_ ? one.inside : one.outside;
+      const std::string_view meaning = in_class ? one.inside : one.outside;
       if (meaning.empty())
         refuse(fmt::format("a \\{} in a class, which qkv does not know", letter));
-      pattern_ += meaning;
-      return rest_.remove_prefix(2);
+      result += meaning;
+      return rest.remove_prefix(2);
     }
     if (letter == 'p' || letter == 'P') return category();
     const bool is_letter = (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
@@ -100,18 +101,13 @@ class Translation {
   }
 
   void category() {
-    const std::size_t end = rest_.find('}');
-    const bool is_short = rest_.substr(2).starts_with("{") && (end == 4 || end == 5);
-    if (!is_short || std::string_view("LMNPSZC").find(rest_[3]) == std::string_view::npos) {
+    const std::size_t end = rest.find('}');
+    const bool is_short = rest.substr(2).starts_with("{") && (end == 4 || end == 5);
+    if (!is_short || std::string_view("LMNPSZC").find(rest[3]) == std::string_view::npos) {
       refuse("a \\p other than {L}, {Lu}, {N} and the like");
     }
     copy(end + 1);
   }
-
-  std::string_view whole_;
-  std::string_view rest_;
-  std::string pattern_;
-  bool in_class_ = false;
 };
 
 const unsigned char* bytes_of(std::string_view text) {
@@ -147,7 +143,7 @@ TokenRegex::TokenRegex(std::string_view written) {
   const auto context = owned(pcre2_compile_context_create(nullptr), &pcre2_compile_context_free);
   pcre2_set_parens_nest_limit(context.get(), deepest);
   pcre2_set_newline(context.get(), PCRE2_NEWLINE_LF);
-  Translation translation(written);
+  Translation translation{written};
   const std::string pattern = translation.pattern();
   int error = 0;
   std::size_t place = 0;
