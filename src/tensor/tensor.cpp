@@ -34,6 +34,7 @@ class Values::Lazy {
 
   void drop_cache() const {
     const std::lock_guard lock(mutex_);
+    if (numbers_.size() == 0) return;
     for (std::atomic<bool>& one : is_there_) one = false;
     exchange_with_spare();
     numbers_ = Vector();

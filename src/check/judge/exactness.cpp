@@ -205,7 +205,7 @@ bool is_hidden_weight(const Judgement& judgement, const LearnerNode& node, std::
 std::vector<std::size_t> finite_masks(const Judgement& judgement, const Trace& trace,
                                       const LearnerNode& node) {
   const std::span<const double> truth = node.truth->values;
-  if (!contains(truth, -infinity)) return {};
+  if (all_finite(truth) || !contains(truth, -infinity)) return {};
   const Tensor typed = worked_from_typed(judgement, trace, node);
   const NumeralCells& cells = node.submitted->cells;
   std::vector<std::size_t> masks;
