@@ -122,11 +122,7 @@ struct WeightReader {
 
   // Reads numbers that lie side by side, from the `first` of the tensor on.
   void read(std::size_t first, std::span<double> numbers) const {
-    thread_local std::vector<char> room;
-    const auto part = bytes.substr(first * dtype->size, numbers.size() * dtype->size);
-    room.resize(std::max(room.size(), part.size()));
-    if (file) file->copy(part, room.data());
-    dtype->load(file ? room.data() : part.data(), dtype->size, ByteOrder::little, numbers);
+    dtype->load(bytes.data() + first * dtype->size, dtype->size, ByteOrder::little, numbers);
   }
 
   // Fills whole lines, from `line` on. The numbers of a line, or of a column, are side by side in
@@ -151,19 +147,21 @@ struct WeightReader {
     }
     constexpr std::size_t at_once = 8;
     constexpr std::size_t operations = 4;  // per number: read, convert, load, store
-    parallel_for(in_lines ? lines : width, at_once, operations * length,
-                 [&](std::size_t begin, std::size_t end) {
-                   for (std::size_t l = begin; in_lines && l < end; ++l)
-                     read(place + l * step, cells.subspan(l * width, width));
-                   if (in_lines) return;
-                   thread_local Scratch scratch;
-                   const std::span<double> numbers = scratch.of((end - begin - 1) * step + length);
-                   read(place + begin * step, numbers);
-                   for (std::size_t n = 0; n < length; ++n) {
-                     for (std::size_t k = begin; k < end; ++k)
-                       cells[n * width + k] = numbers[(k - begin) * step + n];
-                   }
-                 });
+    const std::size_t count = in_lines ? lines : width;
+    parallel_for(count, at_once, operations * length, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t l = begin; in_lines && l < end; ++l)
+        read(place + l * step, cells.subspan(l * width, width));
+      if (in_lines) return;
+      thread_local Scratch scratch;
+      const std::span<double> numbers = scratch.of((end - begin - 1) * step + length);
+      read(place + begin * step, numbers);
+      for (std::size_t n = 0; n < length; ++n) {
+        for (std::size_t k = begin; k < end; ++k)
+          cells[n * width + k] = numbers[(k - begin) * step + n];
+      }
+    });
+    const std::size_t used = ((count - 1) * step + length) * dtype->size;
+    if (file) file->release(bytes.substr(place * dtype->size, used));
   }
 };
 
@@ -188,6 +186,7 @@ std::size_t first_broken(const WeightReader& reader) {
       return;
     }
   });
+  if (reader.file) reader.file->release(reader.bytes);
   return first;
 }
 

@@ -165,12 +165,11 @@ void add_sums(const Json& lesson, Manifest& manifest) {
 MappedFile::MappedFile(const std::filesystem::path& path) {
   struct stat status = {};
   if (::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
-    OpenFile file(path);
+    const OpenFile file(path);
     const auto size = static_cast<std::size_t>(::lseek(file.descriptor, 0, SEEK_END));
     void* mapping = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.descriptor, 0);
     if (mapping != MAP_FAILED) {
       mapping_ = mapping;
-      descriptor_ = std::exchange(file.descriptor, -1);
       bytes_ = {static_cast<const char*>(mapping), size};
       return;
     }
@@ -179,16 +178,16 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
   bytes_ = copy_;
 }
 
-void MappedFile::copy(std::string_view part, char* to) const {
-  const auto got =
-      mapping_ == nullptr ? -1 : ::pread(descriptor_, to, part.size(), part.data() - bytes_.data());
-  if (got != static_cast<ssize_t>(part.size())) std::ranges::copy(part, to);
+void MappedFile::release(std::string_view part) const {
+  if (mapping_ == nullptr) return;
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const auto first = static_cast<std::size_t>(part.data() - bytes_.data());
+  const std::size_t begin = first / page * page;
+  ::madvise(static_cast<char*>(mapping_) + begin, first + part.size() - begin, MADV_DONTNEED);
 }
 
 MappedFile::~MappedFile() {
-  if (mapping_ == nullptr) return;
-  ::munmap(mapping_, bytes_.size());
-  ::close(descriptor_);
+  if (mapping_ != nullptr) ::munmap(mapping_, bytes_.size());
 }
 
 std::string read_bytes(const std::filesystem::path& path, std::size_t limit) {

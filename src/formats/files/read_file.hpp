@@ -44,12 +44,11 @@ class MappedFile : NotCopied {
 
   std::string_view bytes() const { return bytes_; }
 
-  /// Copies `part`, a part of `bytes`, without mapping its pages: for large parts this is faster.
-  void copy(std::string_view part, char* to) const;
+  /// Gives the pages of a part of `bytes` back, once it was read: they take no memory of qkv's.
+  void release(std::string_view part) const;
 
  private:
   void* mapping_ = nullptr;  ///< nullptr if the bytes are a copy
-  int descriptor_ = -1;      ///< of the mapped file
   std::string copy_;
   std::string_view bytes_;
 };
