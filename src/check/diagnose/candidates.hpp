@@ -120,7 +120,6 @@ struct Mismatch {
 struct Explanation {
   std::size_t candidate = 0;  ///< its index among the candidates
   std::size_t cells = 0;      ///< number of wrong cells that it explains
-  std::size_t together = 0;   ///< those in the one part where it explains most
   std::size_t first = 0;      ///< the first of them
   bool sure = true;           ///< false if others match equally and few cells are evidence
   bool is_refuted =

@@ -54,7 +54,6 @@ class Matcher {
       sort(best);
       const std::size_t known = found.size();
       for (const Match& fit : best) name(fit, in_full, found);
-      add_to_earlier(best.front(), std::span(found).first(known));
       doubt(best, std::span(found).subspan(known));
       const std::vector<std::size_t> before = open_cells_;
       close(best.front());
@@ -66,7 +65,7 @@ class Matcher {
         doubtful += best.front().cells;
     }
     for (Explanation& one : found)
-      one.sure = one.sure && one.together >= times * (open_cells_.size() + doubtful);
+      one.sure = one.sure && one.cells >= times * (open_cells_.size() + doubtful);
     return found;
   }
 
@@ -363,31 +362,23 @@ class Matcher {
       if (is_elsewhere && explains_the_same && candidate.kind == CandidateKind::mistake &&
           !fit.is_refuted)
         known->or_other = fit.candidate;
+      // Of one slip in two lines the words are about the first.
+      if (known->cells == fit.cells && fit.cells > 1 && known->first > fit.first &&
+          before == candidate.step && candidate.scope == SlipScope::line) {
+        known->candidate = fit.candidate;
+        known->first = fit.first;
+      }
       return;
     }
     found.push_back(
         {.candidate = fit.candidate,
          .cells = fit.cells,
-         .together = fit.cells,
          .first = fit.first,
          .sure = !fit.is_refuted && !fit.is_lone_cell && !fit.is_zeros_only &&
                  fit.contradicted == 0 && (in_full || candidate.room.empty()) &&
                  (in_full || fit.zeros < fit.telling || candidate.evidence.infinities) &&
                  (fit.cells > 1 || !candidate.evidence.yields),
          .is_refuted = fit.is_refuted});
-  }
-
-  // A mistake that explained other cells before is named once, as it is at the first of all.
-  void add_to_earlier(const Match& fit, std::span<Explanation> found) const {
-    const Candidate& candidate = candidates_[fit.candidate];
-    for (Explanation& one : found) {
-      const Candidate& before = candidates_[one.candidate];
-      if (before.id != candidate.id || before.step != candidate.step) continue;
-      one.cells += fit.cells;
-      if (fit.first > one.first) continue;
-      one.first = fit.first;
-      one.candidate = fit.candidate;
-    }
   }
 
   // If several match equally well, few cells of evidence leave the mistake uncertain. So do a

@@ -253,7 +253,7 @@ std::vector<Variant> with_other_columns_of(const Rotations& found,
     variants.push_back(variant);
     variants.back().columns = ColumnOrder::any;
   }
-  if (ropes.size() < found.rotated.size()) return variants;
+  if (ropes.size() < found.rotated.size() || alike.empty() || found.before.empty()) return variants;
   // Where each rotation is wrong, what comes before it shows the order.
   std::swap(before.alike, all.alike);
   std::swap(all.deciding, all.companions);

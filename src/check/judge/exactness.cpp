@@ -1,5 +1,7 @@
 #include "check/judge/exactness.hpp"
 
+#include "tensor/matmul.hpp"
+
 namespace qkv::inline check {
 namespace {
 

@@ -158,7 +158,11 @@ class Judge {
     const std::optional<Places> off = cells_beside_lessons(node);
     take_numbers(node, off ? *node.truth : from_own(node));
     const bool was_rounded = node.units.are_written();
-    const bool is_known = off && !was_rounded && node.units.of_cell.empty();
+    bool is_known = off && !was_rounded && node.units.of_cell.empty();
+    if (is_known && !off->empty()) {  // where nothing is rounded, they have to be the lesson's
+      take_exact(node);
+      is_known = std::ranges::none_of(*off, [&](std::size_t i) { return node.is_exact(i); });
+    }
     if (off && !is_known && (was_rounded || !off->empty())) take_numbers(node, from_own(node));
     if (node.submitted) {
       node.is_lessons = false;
@@ -372,13 +376,16 @@ class Judge {
     node.units = units_for(node, read);
   }
 
+  void take_exact(LearnerNode& node) {
+    node.exact = mapped(room_.exactness().expected(node), &Decimal::value);
+  }
+
   void judge_cells(LearnerNode& node, const Tensor& taint) {
     const std::size_t count = node.submitted->cells.size();
     node.verdicts.resize(count);
     // If the floor is the unit, exactness would be no stricter.
-    if (node.step && node.units.are_written() && node.units.largest() > node.units.floor) {
-      node.exact = mapped(room_.exactness().expected(node), &Decimal::value);
-    }
+    if (node.step && node.units.are_written() && node.units.largest() > node.units.floor)
+      take_exact(node);
     constexpr std::size_t at_a_time = 1 << 14, operations = 16;
     parallel_for(count, at_a_time, operations, [&](std::size_t i, std::size_t end) {
       for (; i < end; ++i) {
@@ -389,8 +396,7 @@ class Judge {
     });
     if (node.wrong_cells() == 0 || !node.step) return;
     // A program's unit is the floor: exactness only leaves no room.
-    if (!node.units.are_written())
-      node.exact = mapped(room_.exactness().expected(node), &Decimal::value);
+    if (!node.units.are_written()) take_exact(node);
     const auto follow = [&](std::size_t i) {
       const bool carried = !taint.values.empty() && std::isnan(taint.values[i]);
       node.verdicts[i] = carried ? Verdict::carried : Verdict::rounding;
