@@ -397,7 +397,33 @@ def a_row_without_a_key_to_see_is_no_finite_mask(folder):
     equal((status, said["steps"][0]["finite_masks"], said["steps"][0]["mismatched"]), (1, 1, 3))
 
 
+def a_cell_of_a_large_matrix_is_as_exact_as_that_of_a_small_one(folder):
+    """Sums and differences of whole numbers are rounded nowhere, however many cells there are."""
+    rng = np.random.default_rng(20261130)
+    a, p = rng.integers(-9, 10, (80, 80)), rng.integers(-10**6, 10**6, (80, 80))
+    b = a + p + rng.integers(-1, 2, (80, 80))
+    text = 'title = "Large"\n' + "".join(
+        f'[[given]]\nname = "{name}"\nvalue = {array.tolist()}\n' for name, array in (("A", a), ("P", p), ("B", b)))
+    for name, op, of in (("S", "add", '["A", "P"]'), ("C", "subtract", '["S", "B"]'), ("D", "add", '["C", "C"]')):
+        text += f'[[step]]\nname = "{name}"\nop = "{op}"\nof = {of}\n'
+    (folder / "l.toml").write_text(text)
+    sums = (a + p).astype(float)
+    for off, cell, first in ((0, 0, None), (0.9e-6, 0, "C"), (0, 1e-9, "C"), (0, 3, "C"), (5, 0, "S")):
+        wrong = sums.copy()
+        wrong[4, 6] += off
+        change = wrong - b
+        change[7, 7] += cell
+        np.savez(folder / "d.npz", S=wrong, C=change)
+        status, said = report(folder / "d.npz", folder / "l.toml")
+        equal((status, said["first"]), (int(first is not None), first), f"{off} {cell}")
+        changed = (sums - b) * 2
+        changed[9, 9] += cell
+        np.savez(folder / "d.npz", D=changed)  # of a step that follows from one that is not there
+        equal(report(folder / "d.npz", folder / "l.toml")[0], int(cell != 0), f"D {cell}")
+
+
 CLAIMS = [
+    a_cell_of_a_large_matrix_is_as_exact_as_that_of_a_small_one,
     what_is_no_matrix_is_skipped_and_said,
     the_advice_can_be_pasted,
     the_mismatches_are_numpy_s,
