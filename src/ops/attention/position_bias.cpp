@@ -324,7 +324,7 @@ struct GradSlopes : OwnCells,
 
   static std::string code_of(const Call& call) {
     const Call there = forward_call(call, {saved_other});
-    return fmt::format("-({{r0}} * abs({})).reshape(-1, {}, {}).sum((0, 2)).reshape({{1}}.shape)",
+    return fmt::format("-({{r0}} * abs({})).reshape(-1, {}, {}).sum((0, 2))[None]",
                        code_of_gaps(there), head_count(*there.inputs[0]),
                        there.inputs[0]->rows() * there.inputs[0]->columns());
   }
