@@ -239,6 +239,10 @@ std::string numbers_text(const ComparedStep& step) {
   const Difference& difference = step.difference;
   const std::size_t place = *difference.first;
   const std::string_view aside = difference.nan_mismatched > 0 ? ", nan aside" : "";
+  const auto shown = [&](const ComparedMatrix& matrix) {
+    const double x = matrix.tensor.values[place];
+    return std::isnan(x) ? std::abs(x) : x;  // fmt writes a sign of NaN, which says nothing
+  };
   return fmt::format(
       "Not equal to tolerance {}\n\n"
       "Mismatched elements: {} / {} ({:.3g}%)\n{}"
@@ -250,9 +254,8 @@ std::string numbers_text(const ComparedStep& step) {
       100.0 * static_cast<double>(difference.mismatched) / static_cast<double>(difference.elements),
       nan_text(difference), difference.largest_absolute, aside, difference.largest_relative, aside,
       statistics_text(step), sanitise(cell_name(step, place)),
-      fmt::join(multi_index(best_labelled_tensor(step).axes, place), ", "),
-      step.actual->tensor.values[place], step.desired->tensor.values[place], rounding_hint(step),
-      vanishing_hint(step));
+      fmt::join(multi_index(best_labelled_tensor(step).axes, place), ", "), shown(*step.actual),
+      shown(*step.desired), rounding_hint(step), vanishing_hint(step));
 }
 
 std::string sum_text(const ComparedStep& step) {

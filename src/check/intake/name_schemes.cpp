@@ -339,8 +339,9 @@ void rename(const Names& names, const Trace& trace, std::vector<NamedArray>& arr
     if (first != places.end()) {
       auto& [place, old_name] = first->second;
       ParsedArray& taken = named[place].written;
-      if (!taken.cells.empty() && taken.cells.values() == arrays[a].written.cells.values())
-        continue;
+      const Values theirs = arrays[a].written.cells.values();
+      const bool may_be_same = !taken.cells.empty() && taken.cells.size() == theirs.size();
+      if (may_be_same && difference_of(taken.cells.values(), theirs, {}).identical) continue;
       const Tensor& right = trace.at(ours.front());
       if (distance_from(right, arrays[a].written) > distance_from(right, taken)) {
         std::swap(taken, arrays[a].written);
