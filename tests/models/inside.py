@@ -190,6 +190,15 @@ def what_comes_before_a_wrong_rotation_shows_the_order_of_columns(folder):
     for names in (steps, ("Q", "K", "Q_rope", "K_rope")):
         equal(found(wrong, names), ("h0.Q_rope", [("rope.base", True)]), str(names))
     equal(found(wrong, ("Q", "K"))[0], "h0.Q")
+    permuted = dict(weights)  # a bug: weights of that order, rotated as if they had the lesson's
+    for name in weights:
+        if name.endswith(("q_proj.weight", "k_proj.weight")):
+            permuted[name] = weights[name].reshape(-1, 8, weights[name].shape[-1])[:, order].reshape(weights[name].shape)
+    for theta in (10000.0, 500000.0):
+        bug = llama.forward(permuted, IDS, config | {"rope_theta": theta})
+        bug = {name: np.asarray(value) for name, value in bug.items() if name.split(".")[-1] in steps}
+        np.savez(folder / "d.npz", **bug)
+        equal(json.loads(qkv("compare", folder / "d.npz", *own, "--json").stdout)["first"], "h0.Q", str(theta))
 
 
 def heads_inside_are_found_beside_a_wrong_matrix(folder):

@@ -257,7 +257,7 @@ std::vector<Variant> with_other_columns_of(const Rotations& found,
   // Where each rotation is wrong, what comes before it shows the order.
   std::swap(before.alike, all.alike);
   std::swap(all.deciding, all.companions);
-  all.submitted = all.companions;
+  all.nearer = all.companions;
   variants.push_back(std::move(all));
   return variants;
 }

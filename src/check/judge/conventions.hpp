@@ -17,7 +17,8 @@ struct Variant {
   std::size_t least = 1;                       ///< how many of the deciding steps must show it
   /// Of at least one of these pairs, if there are any, a step of each side must show it.
   std::vector<std::array<std::vector<std::string>, 2>> alike = {};
-  std::vector<std::string> submitted = {};  ///< one of them has to be submitted, if there are any
+  /// Steps that need not be right, but must be nearer to what follows from their operands.
+  std::vector<std::string> nearer = {};
   /// Of a variant that joins two conventions: the steps that the other one explains, with its id.
   std::map<std::string, std::string_view> others = {};
 };

@@ -164,6 +164,19 @@ bool shows(const Variant& variant, const LearnerNode* node, const Interpretation
          !(before && exchanged_with(plain.judgement, *before));
 }
 
+// Returns how far the submitted ones of these steps are from what follows from their operands.
+double distance_from_own(const Interpretation& interpretation,
+                         const std::vector<std::string>& names) {
+  double sum = 0;
+  for (const std::string& name : names) {
+    const LearnerNode* node = node_of(interpretation, name);
+    if (!node || !node->submitted) continue;
+    const ErrorStatistics errors = error_statistics(node->own.values, node->from_yours.values);
+    sum += errors.mean * static_cast<double>(errors.cells);
+  }
+  return sum;
+}
+
 // The rule for all conventions: enough of the deciding steps show it, and the submission does not
 // speak against it. A program must have another loss, too.
 bool is_accepted(const Variant& variant, const Interpretation& other, const Interpretation& plain,
@@ -172,7 +185,11 @@ bool is_accepted(const Variant& variant, const Interpretation& other, const Inte
     return shows(variant, node_of(other, name), plain);
   };
   // An order that is fitted to the numbers has to explain them all, or both sides of a pair.
-  const bool is_fitted = variant.columns == ColumnOrder::any || !variant.others.empty();
+  const bool is_fitted =
+      variant.columns == ColumnOrder::any || !variant.others.empty() || !variant.nearer.empty();
+  if (!variant.nearer.empty() &&
+      distance_from_own(other, variant.nearer) >= distance_from_own(plain, variant.nearer))
+    return false;
   const auto are_explained = [&](const auto& sides) {
     return wrong_among(other, sides[0]) + wrong_among(other, sides[1]) == 0;
   };
@@ -222,10 +239,6 @@ std::optional<Interpretation> by_convention(const Interpreter& interpret,
       return node && node->submitted && node->unsettled_cells() == 0;
     };
     if (!variant.others.empty() && std::ranges::any_of(variant.deciding, is_right)) continue;
-    const auto is_submitted = [&](const SubmittedArray& one) {
-      return contains(variant.submitted, one.name);
-    };
-    if (!variant.submitted.empty() && std::ranges::none_of(plain.submitted, is_submitted)) continue;
     if (to_beat == 0 || wrong_steps < variant.least) continue;
     const auto trace = variant.recipe ? trace_of(*variant.recipe, *plain.trace) : plain.trace;
     if (!is_equivalent(*trace, *plain.trace, variant.changed)) continue;
