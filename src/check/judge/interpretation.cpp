@@ -351,24 +351,18 @@ std::optional<Interpretation> as_columns(const Interpreter& interpret,
   return transposed;
 }
 
-// Interprets the heads as the middle axis where there are as many heads as rows. Where the sizes of
-// another array show that they are there, that is so unless more matrices are wrong then.
+// Interprets the heads as the middle axis where there are as many heads as rows.
 std::optional<Interpretation> with_heads_inside(const Interpreter& interpret,
                                                 const Interpretation& plain) {
   constexpr double nearer = 0, clearly = 0.9;  // a wrong matrix may be nearer by chance
-  const bool is_shown = std::ranges::any_of(plain.submitted, [](const SubmittedArray& one) {
-    return one.heads_inside || one.is_arranged;
-  });
-  const std::size_t too_many = is_shown ? any_number : plain.wrong;
   for (const double least : {nearer, clearly}) {
     auto names = nearer_with_heads_inside(*interpret.trace, plain.submitted, least);
     if (names.empty()) return {};
-    Interpretation inside = interpret.in_layout({.heads_inside = std::move(names)}, too_many);
-    if (inside.wrong >= too_many) continue;
+    Interpretation inside = interpret.in_layout({.heads_inside = std::move(names)}, plain.wrong);
+    if (inside.wrong >= plain.wrong) continue;
     const std::size_t before = plain.judgement.wrong_nodes();
     const std::size_t after = inside.judgement.wrong_nodes();
-    if (after < before || (after == before && (is_shown || 2 * inside.wrong <= plain.wrong)))
-      return inside;
+    if (after < before || (after == before && 2 * inside.wrong <= plain.wrong)) return inside;
   }
   return {};
 }
