@@ -297,6 +297,26 @@ def nan_on_one_side_is_said_and_counted(folder):
     equal(report(folder / "a.npz", folder / "b.npz")[1]["steps"][0]["nan_mismatched"], 1)
 
 
+def nan_is_wrong_whatever_it_follows_from(folder):
+    """The root of a number that is a little below 0, as rounding leaves it where 0 is due."""
+    root = 2 ** 0.5
+    (folder / "l.toml").write_text(f'''title = "Roots"
+[[given]]
+name = "A"
+value = [[2, 4], [9, 16]]
+[[given]]
+name = "B"
+value = [[{root!r}, 0], [0, 0]]
+''' + "".join(f'[[step]]\nname = "{name}"\nop = "{op}"\nof = {of}\n' for name, op, of in (
+        ("S", "sqrt", '["A"]'), ("D", "subtract", '["S", "B"]'), ("R", "sqrt", '["D"]'))))
+    for own, status in ((root, 0), (np.nextafter(root, 0), 1)):
+        roots = np.array([[own, 2], [3, 4]])
+        difference = roots - [[root, 0], [0, 0]]
+        with np.errstate(invalid="ignore"):
+            np.savez(folder / "d.npz", S=roots, D=difference, R=np.sqrt(difference))
+        equal(report(folder / "d.npz", folder / "l.toml")[0], status, str(own))
+
+
 def nan_on_both_sides_is_no_difference_and_said(folder):
     np.savez(folder / "a.npz", S=[np.nan, 1, np.nan, 4])
     np.savez(folder / "b.npz", S=[np.nan, 1, np.nan, 4])
@@ -442,6 +462,7 @@ CLAIMS = [
     bad_input_ends_with_status_2,
     one_tolerance_alone_leaves_the_other_to_numpy,
     nan_on_one_side_is_said_and_counted,
+    nan_is_wrong_whatever_it_follows_from,
     nan_on_both_sides_is_no_difference_and_said,
     half_precision_near_zero_is_off_by_what_the_large_numbers_were_rounded_by,
     what_names_nothing_is_refused,

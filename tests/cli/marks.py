@@ -388,7 +388,19 @@ head = 1
     for name in ("changes.head-1", "changes.head-2", "without.head-1", "without.head-2"):
         (sheet / f"{name}.csv").write_text("0,0\n0,0\n", encoding="utf-8")
     rows, _ = table(lesson, [sheet])
-    assert float(rows[0]["marks"]) == 0, rows
+    assert (float(rows[0]["marks"]), float(rows[0]["of"])) == (0, 12), rows  # of 8 and 4 cells
+
+
+def zeros_that_have_to_be_worked_out_count(folder):
+    """The sine of position 0 is 0 in every lesson, and is worked out as that of the others is."""
+    lesson = folder / "sines.toml"
+    lesson.write_text('title = "Sines"\n[[given]]\nname = "E"\nvalue = [[1, 2], [3, 4]]\n'
+                      '[[step]]\nname = "P"\nop = "positions"\nof = ["E"]\n', encoding="utf-8")
+    sheet = folder / "sheet"
+    sheet.mkdir()
+    (sheet / "P.csv").write_text("0,1\n0.8415,0.5403\n", encoding="utf-8")
+    rows, _ = table(lesson, [sheet])
+    assert (float(rows[0]["marks"]), float(rows[0]["of"])) == (4, 4), rows
 
 
 def one_slip_costs_little(folder):
@@ -430,6 +442,7 @@ def main():
              zeros_and_ones_at_random_earn_nothing,
              a_step_that_is_mostly_right_keeps_its_marks_among_others_at_chance, a_neighbours_sheet_earns_nothing,
              what_is_taken_over_from_a_neighbour_earns_nothing, zeros_of_a_head_that_is_off_earn_nothing,
+             zeros_that_have_to_be_worked_out_count,
              numbers_that_a_bias_would_fit_by_chance_earn_nothing, one_slip_costs_little,
              a_slip_in_a_small_part_costs_its_cell]
     for test in tests:

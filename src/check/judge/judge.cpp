@@ -87,7 +87,7 @@ class Judge {
       const Step* step = trace.find_step(matrix.name);
       rounding_.push_back(decimals_of(matrix, step ? &step->output : nullptr));
     }
-    if (!known) look_ahead();
+    if (!known) find_agreement();
   }
 
   Judgement run(const IsHopeless& is_hopeless) {
@@ -102,6 +102,8 @@ class Judge {
   }
 
  private:
+  using Places = std::vector<std::size_t>;
+
   void add(const std::string& name, const Tensor& truth, const Step* step) {
     LearnerNode node{.name = name, .truth = &truth, .step = step};
     if (step) {
@@ -155,15 +157,7 @@ class Judge {
   }
 
   void judge_node(LearnerNode& node) {
-    const std::optional<Places> off = cells_beside_lessons(node);
-    take_numbers(node, off ? *node.truth : from_own(node));
-    const bool was_rounded = node.units.are_written();
-    bool is_known = off && !was_rounded && node.units.of_cell.empty();
-    if (is_known && !off->empty()) {  // where nothing is rounded, they have to be the lesson's
-      take_exact(node);
-      is_known = std::ranges::none_of(*off, [&](std::size_t i) { return node.is_exact(i); });
-    }
-    if (off && !is_known && (was_rounded || !off->empty())) take_numbers(node, from_own(node));
+    const std::optional<Places> rounded = take_agreeing_numbers(node);
     if (node.submitted) {
       node.is_lessons = false;
       ++submitted_so_far_;
@@ -175,10 +169,10 @@ class Judge {
     }
     Tensor taint;  // empty if all earlier cells are right
     if (!node.wrong_shape_array && inherits(node)) taint = tainted_result(judgement_, trace_, node);
-    node.all_correct = is_known && off->empty();
-    if (is_known) {
+    node.all_correct = rounded && rounded->empty();
+    if (rounded) {
       node.verdicts.assign(node.own.values.size(), Verdict::correct);
-      for (const std::size_t i : *off) node.verdicts[i] = Verdict::rounding;
+      for (const std::size_t i : *rounded) node.verdicts[i] = Verdict::rounding;
     } else if (node.submitted) {
       judge_cells(node, taint);
     }
@@ -192,7 +186,22 @@ class Judge {
     mark_tainted(node, taint);
   }
 
-  using Places = std::vector<std::size_t>;
+  // Takes the node's numbers. If a program's agree with the lesson's but for few cells, returns
+  // these, which rounding explains; the others are right. Nothing if each cell has to be judged.
+  std::optional<Places> take_agreeing_numbers(LearnerNode& node) {
+    std::optional<Places> cells = cells_that_follow(node);
+    take_numbers(node, cells ? *node.truth : from_own(node));
+    if (!cells) return {};
+    const bool was_rounded = node.units.are_written();
+    bool are_right = !was_rounded && node.units.of_cell.empty();
+    if (are_right && !cells->empty()) {  // where nothing is rounded, they have to be the lesson's
+      take_exact(node);
+      are_right = std::ranges::none_of(*cells, [&](std::size_t i) { return node.is_exact(i); });
+    }
+    if (are_right) return cells;
+    if (was_rounded || !cells->empty()) take_numbers(node, from_own(node));
+    return {};
+  }
 
   // True if a program's numbers may be held against the lesson's alone. Ids are no quantities that
   // are near each other.
@@ -203,7 +212,7 @@ class Judge {
 
   // Returns the cells of a program's matrix, of single or double precision, that are further than a
   // unit from the lesson's. Nothing if they are many.
-  std::optional<Places> cells_off_lessons(const SubmittedArray& submitted) const {
+  std::optional<Places> cells_beyond_unit(const SubmittedArray& submitted) const {
     const Precision precision = submitted.precision;
     if (options_.digits || !may_agree(submitted) ||
         (precision != Precision::float32 && precision != Precision::float64))
@@ -213,52 +222,57 @@ class Judge {
     const Values held = submitted.cells.values();
     const std::span<const double> theirs = held;
     const double unit = unit_of_program(precision, truth);
-    Places off;
+    Places cells;
     for (std::size_t i = 0; i < truth.size(); ++i) {
-      if (!within(theirs[i], truth[i], unit)) off.push_back(i);
-      if (off.size() > truth.size() / share) return {};
+      if (!within(theirs[i], truth[i], unit)) cells.push_back(i);
+      if (cells.size() > truth.size() / share) return {};
     }
-    return off;
+    return cells;
   }
 
-  // Looks at all matrices at once. If each agrees with the lesson's but for a few cells, what other
-  // steps are computed from is the lesson's: their own numbers are as good.
-  void look_ahead() {
-    off_lessons_.resize(submitted_.size());
+  // Holds all matrices against the lesson's at once, before they are judged in order.
+  void find_agreement() {
+    beyond_unit_.resize(submitted_.size());
     parallel_for(submitted_.size(), 1, small_tensor_limit, [&](std::size_t i, std::size_t) {
-      off_lessons_[i] = cells_off_lessons(submitted_[i]);
+      beyond_unit_[i] = cells_beyond_unit(submitted_[i]);
     });
     for (std::size_t i = 0; i < submitted_.size(); ++i)
-      all_agree_ = all_agree_ && (off_lessons_[i] || !may_agree(submitted_[i]));
-    for (auto step = trace_.steps.rbegin(); all_agree_ && step != trace_.steps.rend(); ++step) {
-      const auto found = std::ranges::find(submitted_, step->name, &SubmittedArray::name);
+      all_agree_ = all_agree_ && (beyond_unit_[i] || !may_agree(submitted_[i]));
+    if (all_agree_) find_needed_steps();
+  }
+
+  // Finds the steps whose numbers are operands of a step that has to be computed: of all others the
+  // lesson's will do.
+  void find_needed_steps() {
+    for (const Step& step : trace_.steps | std::views::reverse) {
+      const auto found = std::ranges::find(submitted_, step.name, &SubmittedArray::name);
       const auto i = static_cast<std::size_t>(found - submitted_.begin());
-      const bool is_needed = found == submitted_.end()
-                                 ? needed_.contains(step->name)
-                                 : !off_lessons_[i] || !off_lessons_[i]->empty();
-      if (is_needed) needed_.insert(step->of.begin(), step->of.end());
+      const bool is_computed = found == submitted_.end()
+                                   ? needed_.contains(step.name)
+                                   : !beyond_unit_[i] || !beyond_unit_[i]->empty();
+      if (is_computed) needed_.insert(step.of.begin(), step.of.end());
     }
   }
 
   // Returns the few cells of a program's matrix that are not within a unit of the lesson's, if they
   // are of what follows from the program's own numbers: the step, perhaps a large product, is then
   // not computed from these. Nothing if the operands are wrong.
-  std::optional<Places> cells_beside_lessons(const LearnerNode& node) const {
+  std::optional<Places> cells_that_follow(const LearnerNode& node) const {
     if (!node.submitted || !node.step || inherits(node)) return {};
     const auto index = static_cast<std::size_t>(node.submitted - submitted_.data());
-    auto off = known_ ? cells_off_lessons(*node.submitted) : off_lessons_[index];
-    if (!off || off->empty()) return off;
+    auto cells = known_ ? cells_beyond_unit(*node.submitted) : beyond_unit_[index];
+    if (!cells || cells->empty()) return cells;
     const Values theirs = node.submitted->cells.values();
     const double unit = unit_of_program(node.submitted->precision, node.truth->values);
     const Call call = own_call(judgement_, trace_, node);
-    const bool follow = std::ranges::all_of(*off, [&](std::size_t i) {
+    const bool follow = std::ranges::all_of(*cells, [&](std::size_t i) {
       const CellReference at = cell_at({}, *node.truth, i);
       const double own =
           node.step->operation->cell.number({{&call, node.truth, at.matrix, at.row, at.column}});
-      return within(theirs[i], own, unit);
+      return within(theirs[i], own, unit) && may_be_right(theirs[i]);
     });
     for (const Tensor* operand : call.inputs) operand->values.drop_cache();  // whole weights
-    return follow ? off : std::nullopt;
+    return follow ? cells : std::nullopt;
   }
 
   // Computes the step from the learner's own numbers, if possible. The steps after the last
@@ -376,6 +390,9 @@ class Judge {
     node.units = units_for(node, read);
   }
 
+  // A program's NaN is wrong, whatever it follows from.
+  bool may_be_right(double x) const { return options_.accepts_nan || !std::isnan(x); }
+
   void take_exact(LearnerNode& node) {
     node.exact = mapped(room_.exactness().expected(node), &Decimal::value);
   }
@@ -404,13 +421,11 @@ class Judge {
     const double units = units_of_rounding(node);
     const bool may_hide = node.step->operation->makes_weights;
     const Tensor typed = may_hide ? worked_from_typed(judgement_, trace_, node) : Tensor();
-    const auto follows_if_hidden = [&](std::size_t i) {
-      return (options_.accepts_nan || !std::isnan(node.own.values[i])) &&
-             follows_in_hidden_line(judgement_, node, typed, i);
-    };
     for (std::size_t i = 0; i < count; ++i) {
-      if (node.verdicts[i] != Verdict::wrong) continue;
-      if (follows_as_it_stands(node, i, units) || follows_if_hidden(i)) follow(i);
+      if (node.verdicts[i] != Verdict::wrong || !may_be_right(node.own.values[i])) continue;
+      if (follows_as_it_stands(node, i, units) ||
+          follows_in_hidden_line(judgement_, node, typed, i))
+        follow(i);
     }
     if (node.wrong_cells() == 0) return;
     judge_by_room(node, Operands::own, follow);
@@ -551,9 +566,9 @@ class Judge {
   std::vector<bool> are_known_;  // nodes that are as in the known judgement, for later nodes
   std::map<std::string, std::size_t, std::less<>> index_;
   std::size_t submitted_so_far_ = 0;
-  std::vector<std::optional<Places>> off_lessons_ = {};  // of each submitted matrix
-  bool all_agree_ = true;                                // each that may, but for these
-  std::set<std::string, std::less<>> needed_ = {};       // operands of steps that must be computed
+  std::vector<std::optional<Places>> beyond_unit_ = {};  // the cells of each submitted matrix
+  bool all_agree_ = true;  // but for these cells, and for matrices that may not be held so
+  std::set<std::string, std::less<>> needed_ = {};  // steps, if all agree
 };
 
 }  // namespace

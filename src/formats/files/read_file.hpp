@@ -44,7 +44,8 @@ class MappedFile : NotCopied {
 
   std::string_view bytes() const { return bytes_; }
 
-  /// Gives the pages of a part of `bytes` back, once it was read: they take no memory of qkv's.
+  /// Gives the pages of a part of `bytes` back, so that they no longer count as qkv's memory. Who
+  /// still reads there reads them from the file again.
   void release(std::string_view part) const;
 
  private:
