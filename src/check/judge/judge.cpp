@@ -244,13 +244,13 @@ class Judge {
   // Finds the steps whose numbers are operands of a step that has to be computed: of all others the
   // lesson's will do.
   void find_needed_steps() {
-    for (const Step& step : trace_.steps | std::views::reverse) {
-      const auto found = std::ranges::find(submitted_, step.name, &SubmittedArray::name);
+    for (auto step = trace_.steps.rbegin(); step != trace_.steps.rend(); ++step) {
+      const auto found = std::ranges::find(submitted_, step->name, &SubmittedArray::name);
       const auto i = static_cast<std::size_t>(found - submitted_.begin());
       const bool is_computed = found == submitted_.end()
-                                   ? needed_.contains(step.name)
+                                   ? needed_.contains(step->name)
                                    : !beyond_unit_[i] || !beyond_unit_[i]->empty();
-      if (is_computed) needed_.insert(step.of.begin(), step.of.end());
+      if (is_computed) needed_.insert(step->of.begin(), step->of.end());
     }
   }
 
