@@ -392,15 +392,17 @@ head = 1
 
 
 def zeros_that_have_to_be_worked_out_count(folder):
-    """The sine of position 0 is 0 in every lesson, and is worked out as that of the others is."""
+    """The sine of position 0 is 0 in every lesson, and is worked out as that of the others is; so is an id of 0."""
     lesson = folder / "sines.toml"
-    lesson.write_text('title = "Sines"\n[[given]]\nname = "E"\nvalue = [[1, 2], [3, 4]]\n'
+    lesson.write_text('title = "Sines"\ntext = "a b"\nvocabulary = ["a", "b"]\n'
+                      '[[step]]\nname = "ids"\nop = "tokenise"\n[[given]]\nname = "E"\nvalue = [[1, 2], [3, 4]]\n'
                       '[[step]]\nname = "P"\nop = "positions"\nof = ["E"]\n', encoding="utf-8")
     sheet = folder / "sheet"
     sheet.mkdir()
     (sheet / "P.csv").write_text("0,1\n0.8415,0.5403\n", encoding="utf-8")
+    (sheet / "ids.csv").write_text("0,1\n", encoding="utf-8")
     rows, _ = table(lesson, [sheet])
-    assert (float(rows[0]["marks"]), float(rows[0]["of"])) == (4, 4), rows
+    assert (float(rows[0]["marks"]), float(rows[0]["of"])) == (6, 6), rows
 
 
 def one_slip_costs_little(folder):

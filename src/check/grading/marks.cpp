@@ -31,8 +31,9 @@ CellMask fixed_cells(const Trace& trace, const Step& step,
                      const std::map<std::string, CellMask, std::less<>>& fixed) {
   const std::size_t count = step.output.values.size();
   CellMask cells = mapped(step.output.values, [](double x) { return x == -infinity; });
+  const bool has_operands = !step.of.empty() && !step.operation->shape_only;
   for (const unsigned seed : {1U, 2U}) {
-    if (step.operation->shape_only || !contains(step.output.values, 0.0)) break;
+    if (!has_operands || !contains(step.output.values, 0.0)) break;
     auto next = arbitrary_numbers(seed);
     const auto other = computed_with(trace, step, [&](const std::string& name, Tensor& tensor) {
       const auto known = fixed.find(name);
