@@ -36,12 +36,14 @@ class Values::Lazy {
     const std::lock_guard lock(mutex_);
     for (std::atomic<bool>& one : is_there_) one = false;
     const std::lock_guard spare_lock(spare.mutex);
-    if (numbers_.size() > spare.numbers.size()) std::swap(numbers_, spare.numbers);
+    const bool is_kept = numbers_.size() <= most_spare && numbers_.size() > spare.numbers.size();
+    if (is_kept) std::swap(numbers_, spare.numbers);
     numbers_ = Vector();
   }
 
  private:
   static constexpr std::size_t numbers_a_block = std::size_t{1} << 16;
+  static constexpr std::size_t most_spare = std::size_t{1} << 22;  // it counts against the limit
 
   // The memory of the largest cache that was dropped, for the next one: pages that the system has
   // to clear cost more than the numbers.
