@@ -149,9 +149,11 @@ struct WeightReader {
     constexpr std::size_t operations = 4;  // per number: read, convert, load, store
     const std::size_t count = in_lines ? lines : width;
     parallel_for(count, at_once, operations * length, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t l = begin; in_lines && l < end; ++l)
-        read(place + l * step, cells.subspan(l * width, width));
-      if (in_lines) return;
+      if (in_lines) {
+        for (; begin < end; ++begin)
+          read(place + begin * step, cells.subspan(begin * width, width));
+        return;
+      }
       thread_local Scratch scratch;
       const std::span<double> numbers = scratch.of((end - begin - 1) * step + length);
       read(place + begin * step, numbers);

@@ -49,7 +49,7 @@ struct Bisection {
   std::string differs;
   /// Between the two. Operands of steps that agree are the least suspect: they stand last.
   std::vector<std::string> not_submitted = {};
-  std::string dump = {};                        ///< of these, the one that halves the search
+  std::string dump = {};  ///< of these, the one that halves the search
 };
 
 struct Comparison {
@@ -82,7 +82,8 @@ struct Required {
 
 /// Returns what `check` says of a program's numbers; nothing if there are none. Steps with a
 /// requested tolerance are left out. NaN is never right. Moves the parsed arrays out of `program`.
-/// If their tokens are accepted as columns, its matrices are transposed.
+/// What is accepted in another layout (tokens as columns, heads inside) is laid out as the
+/// lesson's.
 std::optional<CheckReport> check_program(const Lesson& lesson, const Trace& trace,
                                          const ToleranceChoice& choice, ComparedSide& program,
                                          bool allow_columns);

@@ -31,6 +31,7 @@ CellMask fixed_cells(const Trace& trace, const Step& step,
                      const std::map<std::string, CellMask, std::less<>>& fixed) {
   const std::size_t count = step.output.values.size();
   CellMask cells = mapped(step.output.values, [](double x) { return x == -infinity; });
+  // What is made of no operand's numbers, such as an id or the sine of 0, is worked out.
   const bool has_operands = !step.of.empty() && !step.operation->shape_only;
   for (const unsigned seed : {1U, 2U}) {
     if (!has_operands || !contains(step.output.values, 0.0)) break;

@@ -237,11 +237,11 @@ std::vector<Variant> with_other_columns_of(const Rotations& found,
         [](const auto& one) { return one.first; });
   };
   Variant rotated{.columns = ColumnOrder::other_pairing, .least = 2};
-  Variant before;
+  decltype(rotated.alike) alike_before;
   for (const auto& [query, key] : alike) {
     const std::array queries{query}, keys{key};
     rotated.alike.push_back({rotated_by(found.rotated, queries), rotated_by(found.rotated, keys)});
-    before.alike.push_back({rotated_by(found.before, queries), rotated_by(found.before, keys)});
+    alike_before.push_back({rotated_by(found.before, queries), rotated_by(found.before, keys)});
   }
   rotated.changed = rotated_by(found.rotated, ropes);
   Variant all = rotated;
@@ -255,10 +255,10 @@ std::vector<Variant> with_other_columns_of(const Rotations& found,
   }
   if (ropes.size() < found.rotated.size() || alike.empty() || found.before.empty()) return variants;
   // Where each rotation is wrong, what comes before it shows the order.
-  std::swap(before.alike, all.alike);
-  std::swap(all.deciding, all.companions);
-  all.nearer = all.companions;
-  variants.push_back(std::move(all));
+  Variant& before = variants.emplace_back(all);
+  before.alike = std::move(alike_before);
+  before.deciding = all.companions;
+  before.companions = before.nearer = all.deciding;
   return variants;
 }
 

@@ -184,12 +184,13 @@ bool is_accepted(const Variant& variant, const Interpretation& other, const Inte
   const auto shows_it = [&](const std::string& name) {
     return shows(variant, node_of(other, name), plain);
   };
+  const auto apart = [&](const Interpretation& one) {
+    return distance_from_own(one, variant.nearer);
+  };
+  if (!variant.nearer.empty() && apart(other) >= apart(plain)) return false;
   // An order that is fitted to the numbers has to explain them all, or both sides of a pair.
   const bool is_fitted =
       variant.columns == ColumnOrder::any || !variant.others.empty() || !variant.nearer.empty();
-  if (!variant.nearer.empty() &&
-      distance_from_own(other, variant.nearer) >= distance_from_own(plain, variant.nearer))
-    return false;
   const auto are_explained = [&](const auto& sides) {
     return wrong_among(other, sides[0]) + wrong_among(other, sides[1]) == 0;
   };

@@ -236,21 +236,23 @@ class Judge {
     parallel_for(submitted_.size(), 1, small_tensor_limit, [&](std::size_t i, std::size_t) {
       beyond_unit_[i] = cells_beyond_unit(submitted_[i]);
     });
+    bool all_agree = true;  // but for few cells
     for (std::size_t i = 0; i < submitted_.size(); ++i)
-      all_agree_ = all_agree_ && (beyond_unit_[i] || !may_agree(submitted_[i]));
-    if (all_agree_) find_needed_steps();
+      all_agree = all_agree && (beyond_unit_[i] || !may_agree(submitted_[i]));
+    if (all_agree) find_needed_steps();
   }
 
   // Finds the steps whose numbers are operands of a step that has to be computed: of all others the
   // lesson's will do.
   void find_needed_steps() {
+    std::set<std::string, std::less<>>& needed = needed_.emplace();
     for (auto step = trace_.steps.rbegin(); step != trace_.steps.rend(); ++step) {
       const auto found = std::ranges::find(submitted_, step->name, &SubmittedArray::name);
       const auto i = static_cast<std::size_t>(found - submitted_.begin());
       const bool is_computed = found == submitted_.end()
-                                   ? needed_.contains(step->name)
+                                   ? needed.contains(step->name)
                                    : !beyond_unit_[i] || !beyond_unit_[i]->empty();
-      if (is_computed) needed_.insert(step->of.begin(), step->of.end());
+      if (is_computed) needed.insert(step->of.begin(), step->of.end());
     }
   }
 
@@ -279,7 +281,7 @@ class Judge {
   // submitted one are the lesson's: nothing is judged from them.
   Tensor from_own(LearnerNode& node) const {
     if (node.is_lessons || !node.step || submitted_so_far_ == submitted_.size() ||
-        (!known_ && all_agree_ && !node.submitted && !needed_.contains(node.name)))
+        (needed_ && !node.submitted && !needed_->contains(node.name)))
       return *node.truth;
     auto result = result_of(*node.step, own_call(judgement_, trace_, node));
     node.has_lessons_inputs = !result;
@@ -567,8 +569,7 @@ class Judge {
   std::map<std::string, std::size_t, std::less<>> index_;
   std::size_t submitted_so_far_ = 0;
   std::vector<std::optional<Places>> beyond_unit_ = {};  // the cells of each submitted matrix
-  bool all_agree_ = true;  // but for these cells, and for matrices that may not be held so
-  std::set<std::string, std::less<>> needed_ = {};  // steps, if all agree
+  std::optional<std::set<std::string, std::less<>>> needed_ = {};  // steps; empty: all are needed
 };
 
 }  // namespace

@@ -1,9 +1,6 @@
 #include "check/tolerance/cell_tolerance.hpp"
 
-#include <atomic>
-
 #include "tensor/matmul.hpp"
-#include "tensor/resources.hpp"
 #include "text/number.hpp"
 
 namespace qkv::inline check {
@@ -14,14 +11,7 @@ constexpr double on_the_way_to_whole = 1e-3;
 
 // The largest finite magnitude, or `least`.
 double scale_of(std::span<const double> right, double least = 1) {
-  constexpr std::size_t at_a_time = std::size_t{1} << 18;
-  std::atomic<double> largest = least;
-  parallel_for(right.size(), at_a_time, 1, [&](std::size_t begin, std::size_t end) {
-    const double own = largest_magnitude(right.subspan(begin, end - begin));
-    for (double known = largest; own > known && !largest.compare_exchange_weak(known, own);) {
-    }
-  });
-  return largest;
+  return std::max(least, largest_magnitude(right));
 }
 
 // Uses the learner's largest number, but one wild number must not excuse the others.
