@@ -334,8 +334,6 @@ def what_is_taken_over_from_a_neighbour_earns_nothing(folder):
              ("G", "sigmoid", '"T"'))
     lesson.write_text("""
 title = "Cache"
-summary = "A cache"
-source = "A test"
 [[given]]
 name = "past"
 value = [[-0.33, 0.88], [-2.0, -0.79], [-1.41, -1.63]]
@@ -365,8 +363,6 @@ def zeros_of_a_head_that_is_off_earn_nothing(folder):
     lesson = folder / "off.toml"
     lesson.write_text("""
 title = "Off"
-summary = "A head is off"
-source = "A test"
 [[given]]
 name = "X"
 value = [[1.5, -2], [0.5, 3]]

@@ -1,5 +1,6 @@
 #include <array>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <limits>
 #include <span>
 #include <string>
@@ -128,6 +129,19 @@ TEST_CASE("a weight has an end where one score alone is seen, and where none is"
   CHECK(decimal_weight({0.5, 1.5, -inf}, 2).value() == 0);
   CHECK(decimal_weight({2, 2}, 0).value() == 0.5);
   CHECK_FALSE(decimal_weight({0.5, 1.5}, 0).is_exact());
+}
+
+TEST_CASE("the weights of a row as long as a vocabulary are computed where they are read") {
+  constexpr std::size_t others = 19999;
+  std::vector<std::vector<double>> scores(2, std::vector<double>(others + 1, 0));
+  scores[0][7] = std::log(others);  // as much as all others together
+  const qkv::Tensor weights = apply("softmax", {matrix(scores)});
+  CHECK_FALSE(weights.values.are_stored());
+  CHECK(weights.at(0, 0, 7) == Approx(0.5).epsilon(1e-12));
+  CHECK(weights.at(0, 0, 8) == Approx(0.5 / others).epsilon(1e-12));
+  CHECK(weights.at(0, 1, 7) == Approx(1.0 / (others + 1)).epsilon(1e-12));
+  scores[1].assign(others + 1, -inf);  // everything is hidden
+  CHECK(apply("softmax", {matrix(scores)}).at(0, 1, 7) == 0);
 }
 
 }  // namespace ops_softmax_tests
