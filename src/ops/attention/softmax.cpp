@@ -326,7 +326,7 @@ void softmax_of_row(std::span<const double> scores, std::span<double> weights, b
 
 constinit const Operation softmax_operation = operation_of<Softmax>({
     .name = "softmax",
-    .title = "Turn scores into attention weights",
+    .title = "Make the attention weights",
     .says = "Softmax subtracts the row's largest number from each, raises e to the results, and "
             "divides by their sum. So all attention weights are positive, and each row sums to 1. "
             "Without the subtraction they are the same.",
