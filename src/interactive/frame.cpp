@@ -203,16 +203,18 @@ std::vector<std::string> page_lines(std::string_view text, std::size_t columns) 
   constexpr std::size_t fewest = 12;  // columns that are worth using
   std::vector<std::string> lines;
   for (std::string& line : lines_of(text)) {
-    const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    const std::size_t gap = line.find("  ", indent);  // after a label, as in "NumPy    e = …"
+    if (gap < columns / 4) indent = std::min(line.find_first_not_of(' ', gap), line.size());
     const bool fits = display_width(line) <= columns || line.find('\x1b') != std::string::npos;
     if (fits || columns < indent + fewest) {
       lines.push_back(std::move(line));
       continue;
     }
-    std::size_t in = indent;
+    std::string before = line.substr(0, indent);
     for (const std::string& piece : broken_lines(line.substr(indent), columns - indent - 2)) {
-      lines.push_back(std::string(in, ' ') + piece);
-      in = indent + 2;
+      lines.push_back(before + piece);
+      before.assign(indent + 2, ' ');
     }
   }
   return lines;
