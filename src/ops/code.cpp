@@ -294,7 +294,8 @@ std::string code_line(const Operation& operation, const Call& call, const Tensor
     value = fmt::format("{}.nan_to_num({})", library == Library::numpy ? "np" : "torch", value);
   }
   if (operation.sums_cells) value = writer.summed(value, form);
-  return before + assignment + writer.finished(value);
+  const std::string_view import = value.find("math.") == value.npos ? "" : "import math; ";
+  return fmt::format("{}{}{}{}", import, before, assignment, writer.finished(value));
 }
 
 }  // namespace qkv::inline ops

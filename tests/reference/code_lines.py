@@ -10,7 +10,6 @@ tests/data/lessons/good, and models of each family with random weights.
 
 import json
 import keyword
-import math
 import re
 import sys
 import tempfile
@@ -105,7 +104,7 @@ def faults_of(library, givens, steps, arrays, lines):
     def own(name):
         return torch.from_numpy(arrays[name].copy()) if library == "PyTorch" else arrays[name]
 
-    scope = {"np": np, "torch": torch, "math": math}
+    scope = {"np": np, "torch": torch}
     scope.update((identifier(name), own(name)) for name in givens)
     for step in steps:
         line = lines.get((step, library))
