@@ -63,8 +63,13 @@ std::vector<IndistinguishablePair> indistinguishable_mistakes(const Trace& trace
     const std::string name(step.name);
     std::vector<WrongVersion> known;
     for (const Mistake& mistake : step.operation->mistakes) {
-      for (Tensor& made : versions_of(mistake.change, step)) {
-        if (look_alike(made, *step.tensor, unit)) add_once({name, mistake.id, {}});
+      Versions forms = versions_of(mistake.change, step);
+      const auto alike = std::ranges::count_if(
+          forms, [&](const Tensor& made) { return look_alike(made, *step.tensor, unit); });
+      const bool has_free_number = mistake.evidence.least > 1;  // some of its forms are near
+      if (alike > 0 && (!has_free_number || alike == std::ssize(forms)))
+        add_once({name, mistake.id, {}});
+      for (Tensor& made : forms) {
         for (const WrongVersion& other : known) {
           if (other.id != mistake.id && look_alike(made, other.numbers, unit))
             add_once({name, mistake.id, other.id});

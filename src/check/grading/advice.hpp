@@ -26,7 +26,7 @@ struct IndistinguishablePair {
 
 /// Returns the mistakes that, made on the lesson's own numbers, give the right numbers or those of
 /// another mistake, within `unit` in every cell. Each pair occurs once, in step order. A mistake
-/// with several forms counts if any form matches.
+/// with several forms counts if any form matches, one with a free number only if all are right.
 std::vector<IndistinguishablePair> indistinguishable_mistakes(const Trace& trace, double unit);
 
 /// Returns only those that give the right numbers.

@@ -220,12 +220,16 @@ Versions by_sqrt_n(const StepView& step) {
   return results;
 }
 
-// The root, rounded to one decimal.
+// The root, rounded to one, two or three decimals.
 Versions by_rounded_root(const StepView& step) {
   const Divisor by = divisor_of(call_of(step));
-  const double rounded = std::round(10 * by.value()) / 10;
-  if (!by.root || rounded == 0 || std::abs(rounded - by.value()) < 1e-6) return {};
-  return multiplied_by(step, 1 / rounded);
+  Versions results;
+  for (const double power : {10.0, 100.0, 1000.0}) {
+    const double rounded = std::round(power * by.value()) / power;
+    if (!by.root || rounded == 0 || std::abs(rounded - by.value()) < 1e-6) continue;
+    std::ranges::move(multiplied_by(step, 1 / rounded), std::back_inserter(results));
+  }
+  return results;
 }
 
 constexpr Mistake scale_mistakes[] = {

@@ -694,6 +694,12 @@ TEST_CASE("one part left out, mixed up or taken by another formula is named") {
       {given("Q", "[[3, 4], [1, 2]]") + given("K", "[[1, 1], [2, 1]]") +
            step("S", "score", R"(["Q", "K"])") + step("T", "scale", R"(["S"])"),
        "T", "5.000,7.143\n2.143,2.857\n", "scale.rounded-root"},
+      {given("Q", "[[3, 4], [1, 2]]") + given("K", "[[1, 1], [2, 1]]") +
+           step("S", "score", R"(["Q", "K"])") + step("T", "scale", R"(["S"])"),
+       "T", "4.9645,7.0922\n2.1277,2.8369\n", "scale.rounded-root"},
+      {given("Q", "[[3, 4], [1, 2]]") + given("K", "[[1, 1], [2, 1]]") +
+           step("S", "score", R"(["Q", "K"])") + step("T", "scale", R"(["S"])"),
+       "T", "4.9505,7.0721\n2.1216,2.8289\n", "scale.rounded-root"},
       {given("A", "[[1, 2], [3, 4]]") + given("B", "[[5, 1], [2, 2]]") +
            step("C", "add", R"(["A", "B"])"),
        "C", "-4,1\n1,2\n", "add.subtracted"},
