@@ -300,6 +300,10 @@ def each_operation_under_a_name_is_there_once(folder):
     done = model.compared(text_of([(name, op, array * 3) for name, op, array in tensors]) + text_of(tensors))
     equal(done.returncode, 2, done.stdout)
     assert "is there twice: print one evaluation alone" in done.stderr, done.stderr
+    of_one_token = [(name, op, array[..., -1:, :]) for name, op, array in tensors]
+    done = model.compared(text_of(tensors) + text_of(of_one_token))
+    equal(done.returncode, 2, done.stdout)
+    assert "is there twice: print one evaluation alone" in done.stderr, done.stderr
     wrong = [(name, op, array * 9 if (name, op) == ("Vcur-0", "MUL_MAT") else array)
              for name, op, array in tensors]
     equal(model.compared(text_of(wrong)).returncode, 1)  # reshaped, the right numbers follow

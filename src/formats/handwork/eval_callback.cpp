@@ -153,18 +153,25 @@ class Reader {
     constexpr std::string_view heads = "kqv_out-";  // of newer programs: before W_O
     if (name.starts_with(heads) && operation != "MUL_MAT" && operation != "ADD")
       name.replace(0, heads.size(), "kqv_merged_cont-");
+    const std::string made = name + operation;
+    if (first_ == made) refuse_second(name);  // of another number of tokens, perhaps
+    if (first_.empty()) first_ = made;
     const auto same = places_.find(name);
     if (same != places_.end()) {
       const Kept& before = same->second;
       if (operation == "RESHAPE" || operation == "VIEW") return;  // the same numbers
       if (operation == before.operation && shape_ == arrays_[before.place].written.shape)
-        refuse(where_, name_ + " is there twice: print one evaluation alone");
+        refuse_second(name_);
       if (operation == rotation)
         put(name + before_it, before.operation, std::move(arrays_[before.place].written));
     }
     constexpr std::string_view merged = "kqv_merged-";  // and Qcur, Kcur and Vcur
     part_.heads_inside = name.substr(1).starts_with("cur") || name.starts_with(merged);
     put(name, operation, {.shape = std::move(shape_), .part = std::move(part_)});
+  }
+
+  [[noreturn]] void refuse_second(const std::string& name) const {
+    refuse(where_, name + " is there twice: print one evaluation alone");
   }
 
   // A text may end before the rotation, or leave it out. Models without one are shown by scores.
@@ -203,6 +210,7 @@ class Reader {
   PrintedPart part_ = {};
   std::vector<NamedArray> arrays_ = {};
   std::map<std::string, Kept> places_ = {};
+  std::string first_ = {};        // name and operation of the first tensor
   bool sums_are_of_all_ = false;  // also of the numbers that are not printed
 };
 
