@@ -307,6 +307,19 @@ def weights_gradients_are_compared_as_pytorch_stores_them(folder):
         equal(qkv("compare", folder / "g.npz", *own).returncode, 1, f"gradients times {factor}")
 
 
+def a_gradient_under_another_program_s_name_is_that_of_the_nearer_step(folder):
+    config = llama.config_of("llama")
+    weights = llama.random_weights(config)
+    llama.write(folder, config, weights)
+    _, steps, _ = autograd(lambda w: llama.forward(w, IDS, config), weights, IDS, "next")
+    own = ("--model", folder, "--ids", ",".join(map(str, IDS)), "--targets", "next")
+    for name in ("d_kqv_out-0", "kqv_out-0.grad"):
+        for beside in ({}, {name.replace("kqv", "attn"): steps["h0.output"].numpy()}):
+            np.savez(folder / "g.npz", **{name: steps["h0.concat"].numpy()}, **beside)
+            told = qkv.printed("compare", folder / "g.npz", *own)
+            assert "d_h0.concat" in told and ("d_h0.output" in told) == bool(beside), told
+
+
 def heads_help_as_their_gradients_and_their_removal_say(folder):
     def weaken(weights):  # so that what the heads hand over is small, and first order nearly all
         for layer in (0, 1):

@@ -289,6 +289,13 @@ def kqv_out_is_before_the_output_weight_beside_attn_out(folder):
             equal(done.returncode, 1, f"{kind}: {done.stdout}")
             assert f"The first that differs is {step}." in done.stdout, done.stdout
         equal(compared(now, place, options).returncode, 0, kind)
+        alone = {name: array for name, array in now.items() if name.startswith("kqv_out-")}
+        two = {name: torch.stack([array * 2, array]) for name, array in alone.items()}
+        last = {name: array[-1:] for name, array in alone.items()}
+        for arrays, words in ((alone, ()), (two, ("--batch", "2")), (last, ())):
+            done = compared(arrays, place, options, *words)
+            equal(done.returncode, 0, f"{kind}: {done.stdout}")
+            assert "h0.concat" in done.stdout and "h0.output" not in done.stdout, done.stdout
 
 
 def queries_and_keys_may_have_the_columns_of_a_gguf(folder):

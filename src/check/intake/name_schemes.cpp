@@ -189,18 +189,50 @@ std::string with_layer(std::string_view ours, std::string_view layer) {
   return name;
 }
 
+// How far an array is from a step's numbers, or from those of its last row; the nearest sentence of
+// a batch counts. NaN if it has another size. Heads may be laid out otherwise: there both are
+// sorted.
+double distance_from(const Tensor& step, const ParsedArray& array) {
+  const std::size_t count = array.cells.size();
+  if (count == 0 || step.values.empty()) return std::numeric_limits<double>::quiet_NaN();
+  const bool is_whole = count % step.values.size() == 0;
+  const Tensor tensor = is_whole ? step : last_rows(step);
+  const std::size_t size = tensor.values.size();
+  if (count % size != 0) return std::numeric_limits<double>::quiet_NaN();
+  const auto in_order = [&](std::span<const double> numbers) {
+    std::vector<double> order(numbers.begin(), numbers.end());
+    const auto is_less = [](double x, double y) { return std::strong_order(x, y) < 0; };
+    if (step.matrices() > 1) std::ranges::sort(order, is_less);
+    return order;
+  };
+  const std::vector<double> right = in_order(tensor.values);
+  const Values written = array.cells.values();
+  double nearest = infinity;
+  for (std::size_t start = 0; start < count; start += size) {
+    const std::vector<double> theirs = in_order(written.part(start, size));
+    double farthest = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      const double gap = theirs[i] == right[i] ? 0 : std::abs(theirs[i] - right[i]);
+      farthest = std::max(farthest, std::isnan(gap) ? infinity : gap);
+    }
+    nearest = std::min(nearest, farthest);
+  }
+  return nearest;
+}
+
 // Returns the nearest of the steps that `~` separates; of equally near ones, the first.
-std::string nearest_of(std::string_view part, std::string_view layer, const ParsedArray& written,
-                       const Trace& trace) {
-  if (part.find('~') == part.npos) return with_layer(part, layer);
+std::string nearest_of(std::string_view part, std::string_view layer, bool is_gradient,
+                       const ParsedArray& written, const Trace& trace) {
   std::string found;
   double least = infinity;
   for (const std::string_view one : split(part, '~')) {
-    const std::string ours = with_layer(one, layer);
-    const Tensor* step = trace.find(ours);
+    std::string ours = with_layer(one, layer);
+    if (is_gradient) ours = gradient_name(ours);
+    const Tensor* step = part == one ? nullptr : trace.find(ours);
     const bool has_size = step && written.cells.size() == step->values.size();
-    const double apart =
-        has_size ? error_statistics(written.cells.values(), step->values).mean : infinity;
+    const double apart = has_size ? error_statistics(written.cells.values(), step->values).mean
+                         : step   ? distance_from(*step, written)
+                                  : infinity;
     if (found.empty() || apart < least) found = ours;
     least = std::min(least, apart);
   }
@@ -211,10 +243,11 @@ std::string nearest_of(std::string_view part, std::string_view layer, const Pars
 std::vector<std::string> ours_of(const NameScheme& scheme, const NamedArray& array,
                                  const std::vector<NamedArray>& arrays, const Trace& trace) {
   std::string_view name = array.name;
-  const bool is_gradient = name.starts_with("d_") || name.ends_with(".grad");
+  const std::string_view before = name.starts_with("d_") ? "d_" : "";
+  const std::string_view after = name.ends_with(".grad") ? ".grad" : "";
+  const bool is_gradient = !before.empty() || !after.empty();
   const std::size_t size = element_count(array.written.shape, array.name);
-  if (name.starts_with("d_")) name.remove_prefix(2);
-  if (name.ends_with(".grad")) name.remove_suffix(5);
+  name = name.substr(before.size(), name.size() - before.size() - after.size());
   for (const std::string_view wrapper : wrappers) {
     if (name.starts_with(wrapper)) name.remove_prefix(wrapper.size());
   }
@@ -227,7 +260,7 @@ std::vector<std::string> ours_of(const NameScheme& scheme, const NamedArray& arr
     if (!layer.empty() && !parse_number<std::size_t>(layer)) continue;
     const std::string beside = with_layer(rule.beside, layer);
     if (!beside.empty() && trace.find(beside) == nullptr &&
-        !contains(arrays, beside, &NamedArray::name))
+        !contains(arrays, fmt::format("{}{}{}", before, beside, after), &NamedArray::name))
       continue;
     std::vector<std::string> first;
     for (const std::string_view choice : split(is_weight ? rule.weight
@@ -236,8 +269,7 @@ std::vector<std::string> ours_of(const NameScheme& scheme, const NamedArray& arr
                                                '|')) {
       std::vector<std::string> names;
       for (const std::string_view part : split(choice, '+')) {
-        const std::string ours = nearest_of(part, layer, array.written, trace);
-        names.push_back(is_gradient ? gradient_name(ours) : ours);
+        names.push_back(nearest_of(part, layer, is_gradient, array.written, trace));
       }
       if (!std::ranges::all_of(names, [&](const auto& one) { return trace.find(one) != nullptr; }))
         continue;
@@ -292,37 +324,6 @@ using Names = std::vector<std::vector<std::string>>;
 std::size_t explained(const Names& names) {
   return static_cast<std::size_t>(
       std::ranges::count_if(names, [](const auto& ours) { return !ours.empty(); }));
-}
-
-// How far an array is from a step's numbers, or from those of its last row; the nearest sentence of
-// a batch counts. NaN if it has another size. Heads may be laid out otherwise: there both are
-// sorted.
-double distance_from(const Tensor& step, const ParsedArray& array) {
-  const std::size_t count = array.cells.size();
-  if (count == 0 || step.values.empty()) return std::numeric_limits<double>::quiet_NaN();
-  const bool is_whole = count % step.values.size() == 0;
-  const Tensor tensor = is_whole ? step : last_rows(step);
-  const std::size_t size = tensor.values.size();
-  if (count % size != 0) return std::numeric_limits<double>::quiet_NaN();
-  const auto in_order = [&](std::span<const double> numbers) {
-    std::vector<double> order(numbers.begin(), numbers.end());
-    const auto is_less = [](double x, double y) { return std::strong_order(x, y) < 0; };
-    if (step.matrices() > 1) std::ranges::sort(order, is_less);
-    return order;
-  };
-  const std::vector<double> right = in_order(tensor.values);
-  const Values written = array.cells.values();
-  double nearest = infinity;
-  for (std::size_t start = 0; start < count; start += size) {
-    const std::vector<double> theirs = in_order(written.part(start, size));
-    double farthest = 0;
-    for (std::size_t i = 0; i < size; ++i) {
-      const double gap = theirs[i] == right[i] ? 0 : std::abs(theirs[i] - right[i]);
-      farthest = std::max(farthest, std::isnan(gap) ? infinity : gap);
-    }
-    nearest = std::min(nearest, farthest);
-  }
-  return nearest;
 }
 
 // Renames the arrays, and cuts those that stand for several steps. Of several arrays of one step
