@@ -118,6 +118,16 @@ def options_of(options: dict) -> List[str]:
     return words
 
 
+# Options that say what is computed, not how it is judged: `qkv report` has them, too.
+OF_SUBJECTS = ("text", "ids", "targets", "set", "patch", "family", "model_heads", "tokenizer", "vocabulary", "continue",
+               "memory", "allow_outside_files")
+
+
+def options_of_subject(options: Mapping[str, Any]) -> List[str]:
+    """Those of `options_of` that say what is computed."""
+    return options_of({name: value for name, value in options.items() if name.replace("-", "_") in OF_SUBJECTS})
+
+
 def whole_numbers(name: str, value: Any) -> List[int]:
     """The whole numbers of one sentence: of a list, an array or a tensor of n, or of 1 × n."""
     try:

@@ -14,7 +14,8 @@ from typing import Any, Dict, Iterator, Mapping, Optional, Sequence
 import numpy as np
 
 from . import _arrays
-from ._program import Folder, QkvError, ended_by_signals, kept_files, options_of, run, whole_numbers
+from ._program import (Folder, QkvError, ended_by_signals, kept_files, options_of, options_of_subject, run,
+                       whole_numbers)
 from ._verdict import Verdict
 
 
@@ -282,7 +283,7 @@ def verdict_in(place_of_files: Folder, module: Any, numbers: Any, known: Dict[st
             hint = ('No nn.GELU shows which GELU is meant. If it is the exact one, as in F.gelu(x), say '
                     'family="nanogpt"; the one with tanh is family="mingpt".\n')
     about = ["--model", str(folder), *tokens]
-    page_of = [*about, *options_of({"family": options.get("family")})]
+    page_of = [*about, *options_of_subject(options)]
     command = ["compare", str(file), *about, *options_of(options)]
     is_own = not is_given and "model_type" not in known  # a class of the module's author, with what it likes
     while True:

@@ -11,7 +11,8 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 import numpy as np
 
 from . import _arrays
-from ._program import Folder, QkvError, ended_by_signals, kept_files, options_of, run, subject
+from ._program import (Folder, QkvError, ended_by_signals, kept_files, options_of, options_of_subject, run,
+                       subject)
 
 Arrays = Mapping[str, Any]
 Side = Union[str, Path, Arrays]
@@ -127,8 +128,9 @@ def check(lesson_or_model: Union[str, Path], arrays: Arrays, **options: Any) -> 
     with kept_files() as folder:
         file = Path(folder.name) / "arrays.safetensors"
         _arrays.write(file, arrays)
-        about = [*subject(lesson_or_model), *options_of(options)]
-        return Verdict(["check", *about, str(file)], folder, about)
+        about = subject(lesson_or_model)
+        return Verdict(["check", *about, *options_of(options), str(file)], folder,
+                       [*about, *options_of_subject(options)])
 
 
 @ended_by_signals()
@@ -143,6 +145,7 @@ def compare(actual: Side, desired: Side, **options: Any) -> Verdict:
         A Verdict, true if all are the same within the tolerance. Raises QkvError if nothing is compared.
     """
     words: List[str] = []
+    page_of: List[str] = []
     with kept_files() as folder:
         for name, side in (("actual", actual), ("desired", desired)):
             if isinstance(side, Mapping):
@@ -151,8 +154,9 @@ def compare(actual: Side, desired: Side, **options: Any) -> Verdict:
                 words.append(str(file))
             else:
                 of_side = subject(side)
+                page_of = [*of_side, *options_of_subject(options)]
                 words += of_side[-1:] if Path(side).is_dir() and not is_model(side) else of_side
-        return Verdict(["compare", *words, *options_of(options)], folder)
+        return Verdict(["compare", *words, *options_of(options)], folder, page_of)
 
 
 def is_model(path: Union[str, Path]) -> bool:

@@ -77,7 +77,10 @@ def a_wrong_array_is_false_and_says_why(_folder):
     verdict = qkv.check(LESSON, {"scores": SCORES, "scaled_scores": SCORES})
     equal((bool(verdict), verdict.verdict, verdict.first_wrong), (False, "wrong", "scaled_scores"))
     equal([mistake["id"] for mistake in verdict.mistakes], ["scale.skipped"])
-    assert "not divided" in str(verdict) and "<iframe srcdoc=" in verdict._repr_html_()
+    assert "not divided" in str(verdict)
+    for shown in (verdict, qkv.check(LESSON, {"scores": SCORES, "scaled_scores": SCORES}, strict=True),
+                  qkv.compare({"scores": SCORES, "scaled_scores": SCORES}, LESSON, rtol=1e-4)):
+        assert "<iframe srcdoc=" in shown._repr_html_()
     try:
         qkv.assert_right(LESSON, {"scaled_scores": SCORES})
     except AssertionError as error:
