@@ -39,13 +39,6 @@ std::vector<SubmittedArray> answer_submission(const Trace& trace, const Step& st
   return submitted;
 }
 
-// Returns the numbers as written: a mask of -1e9 stays -1e9.
-Tensor written_numbers(const LearnerNode& node) {
-  Tensor tensor = node.own;
-  tensor.values = node.submitted->cells.values();
-  return tensor;
-}
-
 // Returns the trace with the learner's own numbers, for the arithmetic of a wrong cell. The
 // lesson's numbers stay where no step can be computed from theirs.
 Trace learners_trace(const Interpretation& interpretation) {
@@ -189,7 +182,8 @@ StepReport report_of(const Interpretation& interpretation, std::size_t index, Ro
     report.accepted_convention = id;
   report.rounded_constant = node.rounded_constant;
   if (!is_right) report_room(node, room, report);
-  report.written = written_numbers(node);
+  report.written = node.own;
+  report.written.values = node.submitted->cells.values();  // a mask of -1e9 stays -1e9
   report.verdicts = node.verdicts;
   const bool has_bad_text = !node.submitted->bad_texts.empty();
   for (std::size_t i = 0; has_bad_text && i < node.submitted->cells.size(); ++i) {

@@ -89,10 +89,6 @@ class Matcher {
     }
   }
 
-  bool has_shape(const Candidate& candidate) const {
-    return without_leading_ones(candidate.numbers.shape()) == without_leading_ones(mismatch_.shape);
-  }
-
   // In units; infinite above one.
   double distance(const Candidate& candidate, std::size_t i) const {
     const double x = mismatch_.written[i];
@@ -181,11 +177,6 @@ class Matcher {
     return {start, count, count, count};
   }
 
-  std::size_t open_in(const Patch& part) const {
-    const auto is_in = [&](std::size_t i) { return part.has(i); };
-    return static_cast<std::size_t>(std::ranges::count_if(open_cells_, is_in));
-  }
-
   // Two runs, or with a period the whole and each of several matrices.
   std::vector<Patch> parts_of(const ExchangedRuns& runs) const {
     const auto [a, b, length, period] = runs;
@@ -227,7 +218,7 @@ class Matcher {
         // If only one has the other's numbers, they were not exchanged.
         if (has_other_run(candidate, part, exchanged->a) &&
             has_other_run(candidate, part, exchanged->b))
-          offer(part, open_in(part));
+          offer(part, filtered(open_cells_, [&](std::size_t i) { return part.has(i); }).size());
       }
       return;
     }
@@ -270,9 +261,10 @@ class Matcher {
   // Returns the candidates that explain the most open cells, and at least so many. Only what may
   // affect a whole matrix may do so in part.
   std::vector<Match> most_explained(std::size_t most, bool in_full) const {
+    const Shape shape = without_leading_ones(mismatch_.shape);
     std::vector<Match> fits;
     for (std::size_t v = 0; v < candidates_.size(); ++v) {
-      if (!has_shape(candidates_[v])) continue;
+      if (without_leading_ones(candidates_[v].numbers.shape()) != shape) continue;
       const bool is_whole = in_full || candidates_[v].scope != SlipScope::anything;
       const auto fit = best_part(v, most, is_whole);
       if (!fit) continue;
@@ -313,7 +305,12 @@ class Matcher {
     }
     constexpr double millionths = 1e6;
     // One wrong cell beside right ones is a slip rather than a mistake that would change them all.
-    const bool is_slip_likelier = open_cells_.size() == 1 && right_numbers() >= 2;
+    const auto is_right = [&](std::size_t i) {
+      return !mismatch_.wrong[i] && std::isfinite(mismatch_.written[i]) &&
+             mismatch_.written[i] != 0;
+    };
+    const bool is_slip_likelier =
+        open_cells_.size() == 1 && places_where(mismatch_.written.size(), is_right).size() >= 2;
     const auto place = [&](const Match& fit) {
       const Candidate& candidate = candidates_[fit.candidate];
       const bool is_late = is_slip_likelier && candidate.kind == CandidateKind::mistake &&
@@ -335,19 +332,6 @@ class Matcher {
     std::erase_if(fits, [&](const Match& fit) {
       return yields(fit) && (scope(fit) == SlipScope::line ? over_lines : over_all);
     });
-  }
-
-  bool are_all_zero() const {
-    return std::ranges::all_of(mismatch_.written, [](double x) { return x == 0 || std::isnan(x); });
-  }
-
-  // Counts the right numbers that are evidence.
-  std::size_t right_numbers() const {
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < mismatch_.written.size(); ++i)
-      count +=
-          !mismatch_.wrong[i] && std::isfinite(mismatch_.written[i]) && mismatch_.written[i] != 0;
-    return count;
   }
 
   // Right cells that contradict it leave a mistake unsure; so do zeros alone, and what the rounding
@@ -389,7 +373,8 @@ class Matcher {
     const std::size_t speaking = std::ranges::max(best, {}, &Match::speaking).speaking;
     const auto likely = std::ranges::count(named, false, &Explanation::is_refuted);
     const bool is_slip = candidates_[best.front().candidate].kind == CandidateKind::slip;
-    if ((is_slip || !are_all_zero()) &&
+    const auto is_filled_in = [](double x) { return x != 0 && !std::isnan(x); };
+    if ((is_slip || std::ranges::any_of(mismatch_.written, is_filled_in)) &&
         (speaking >= enough || (speaking > 0 && likely < 2 && !may_be_chance(best.front()))))
       return;
     for (Explanation& one : named) one.sure = false;

@@ -298,9 +298,8 @@ void find_head(SubmittedFile& file, const Trace& trace, std::vector<std::string>
   const Tensor& tensor = trace.at(file.name);
   const auto [rows, columns] = shown_size(tensor, trace.token_layout);
   const Tensor shown = as_shown(tensor, trace.token_layout);
-  std::vector<double> misfits;
-  for (std::size_t m = 0; m < tensor.matrices(); ++m)
-    misfits.push_back(misfit(file.written, shown.values, m));
+  const auto misfits = mapped_places(
+      tensor.matrices(), [&](std::size_t m) { return misfit(file.written, shown.values, m); });
   auto best = std::ranges::min_element(misfits);
   if (*best > 0.5) {
     constexpr double near = 0.05, clearly = 5;  // a mistake moves numbers further
@@ -499,9 +498,7 @@ void part_stacked(SubmittedFile& file, const Trace& trace) {
   const auto [rows, columns] = shown_size(tensor, trace.token_layout);
   const std::size_t count = tensor.matrices();
   if (count < 2 || !file.leading.empty() || written.shape != Shape{count * rows, columns}) return;
-  written.shape = tensor.shape();
-  written.shape.resize(tensor.leading_axes());
-  written.shape.insert(written.shape.end(), {rows, columns});
+  written.shape = shape_as_shown(tensor, trace.token_layout);
   written.row_labels.clear();
   written.remark =
       fmt::format("taken for all {} matrices of {}, one below the other", count, file.name);

@@ -45,11 +45,6 @@ std::string why_unreadable(const ListedFile& file) {
   }
 }
 
-// True for qkv's own files without matrices.
-bool is_beside_the_point(const ListedFile& file) {
-  return file.path.filename() == manifest_name || file.path.extension() == ".html";
-}
-
 std::vector<ListedFile> files_in(const fs::path& path) {
   if (!fs::is_directory(status_at(path)) && !is_archive(path)) return {ListedFile{.path = path}};
   std::vector<ListedFile> files;
@@ -65,7 +60,9 @@ std::vector<ListedFile> files_in(const fs::path& path) {
     if (inside.empty()) inside.push_back(std::move(file));
     std::ranges::move(inside, std::back_inserter(files));
   }
-  std::erase_if(files, is_beside_the_point);
+  std::erase_if(files, [](const ListedFile& file) {  // qkv's own ones without matrices
+    return file.path.filename() == manifest_name || file.path.extension() == ".html";
+  });
   return files;
 }
 

@@ -195,13 +195,6 @@ std::vector<std::size_t> nearest_places(const Trace& trace, const std::vector<st
   return places;
 }
 
-// True if each row of the result is a row of an operand, perhaps times a constant.
-bool keeps_columns(const Step& step) {
-  constexpr const Operation* keepers[] = {&append_operation, &repeat_kv_operation, &take_operation,
-                                          &scale_operation};
-  return contains(keepers, step.operation) && !step.options.has("columns");
-}
-
 // Matrices with the steps that rotate them.
 struct Rotations {
   std::map<std::string, const Step*> rotated;  // queries and keys, and what keeps their columns
@@ -209,12 +202,16 @@ struct Rotations {
 };
 
 Rotations rotations_in(const Trace& trace) {
+  // Each row of their results is a row of an operand, perhaps times a constant.
+  constexpr const Operation* keepers[] = {&append_operation, &repeat_kv_operation, &take_operation,
+                                          &scale_operation};
   Rotations all;
   for (const Step& step : trace.steps) {
+    const bool keeps_columns = contains(keepers, step.operation) && !step.options.has("columns");
     const bool rotates = step.operation == &rope_operation;
     if (rotates) all.rotated.emplace(step.name, &step);
     for (const std::string& input : step.of) {
-      if (keeps_columns(step) && all.rotated.contains(input))
+      if (keeps_columns && all.rotated.contains(input))
         all.rotated.emplace(step.name, all.rotated.at(input));
     }
     const Step* made = rotates ? trace.find_step(step.of.front()) : nullptr;
@@ -478,9 +475,5 @@ void accept_rope_layout(const Trace& trace, std::vector<std::string> names, Colu
 std::span<const Convention> all_conventions() { return conventions; }
 
 std::string_view lesson_step_of(std::string_view name) { return name.substr(0, name.find(' ')); }
-
-std::string_view convention_words(std::string_view id) {
-  return std::ranges::find(conventions, id, &Convention::id)->says;
-}
 
 }  // namespace qkv::inline check

@@ -39,9 +39,6 @@ struct Convention {
 /// Returns all conventions, in the order in which they are tried.
 std::span<const Convention> all_conventions();
 
-/// Returns what a convention says.
-std::string_view convention_words(std::string_view id);
-
 /// A step with its constant rounded as by hand: √2 as 1.41.
 struct RoundedConstant {
   std::string says;  ///< "√2 as 1.41"

@@ -2,7 +2,6 @@
 
 #include "check/judge/conventions.hpp"
 #include "check/judge/room.hpp"
-#include "tensor/resources.hpp"
 
 namespace qkv::inline check {
 std::string_view verdict_name(Verdict verdict) {
@@ -505,8 +504,8 @@ class Judge {
   }
 
   bool inherits(const LearnerNode& node) const {
-    return std::any_of(node.inputs.begin(), node.inputs.end(),
-                       [&](std::size_t k) { return judgement_.nodes[k].is_tainted(); });
+    return std::ranges::any_of(node.inputs,
+                               [&](std::size_t k) { return judgement_.nodes[k].is_tainted(); });
   }
 
   // Where no rounding occurs, the result from the learner's own numbers is as right as the
