@@ -104,14 +104,6 @@ class HelpFormatter : public CLI::Formatter {
   }
 };
 
-// The global options, which every command takes.
-std::string common_options(const CLI::App& root) {
-  const auto is_shown = [&](const CLI::Option* option) { return option != root.get_help_ptr(); };
-  return laid_out(
-      HelpFormatter().make_group("Options of every command", false, root.get_options(is_shown)),
-      help_column);
-}
-
 // Examples come first: people look for them first.
 std::string help_of(const CLI::App& command) {
   std::string text = laid_out(
@@ -134,18 +126,15 @@ std::string welcome() {
          "Type this first: qkv run the-fat-cat     (qkv help COMMAND shows examples)\n";
 }
 
-/// The help of the chosen command, examples first, or of qkv itself.
+/// The help of the chosen command, examples first, or of qkv itself; then the global options, which
+/// every command takes.
 std::string help_text(const CLI::App& root) {
   const std::vector<CLI::App*> chosen = root.get_subcommands();
-  return (chosen.empty() ? welcome() : help_of(*chosen.front())) + common_options(root);
+  const auto is_shown = [&](const CLI::Option* option) { return option != root.get_help_ptr(); };
+  const std::string common =
+      HelpFormatter().make_group("Options of every command", false, root.get_options(is_shown));
+  return (chosen.empty() ? welcome() : help_of(*chosen.front())) + laid_out(common, help_column);
 }
-
-struct ColourName {
-  std::string_view name;
-  ColourMode choice;
-};
-constexpr ColourName colour_names[] = {
-    {"auto", ColourMode::automatic}, {"always", ColourMode::always}, {"never", ColourMode::never}};
 
 // An error message, or empty if `text` is a size.
 std::string check_memory(const std::string& text) {
@@ -164,9 +153,9 @@ struct GlobalOptions {
 void declare(CLI::App& app, GlobalOptions& own) {
   app.set_version_flag("--version", "qkv " QKV_VERSION);
   app.add_flag("--verbose", own.verbose, "With --version: also the libraries in it");
-  const auto names = mapped<std::string>(colour_names, &ColourName::name);
+  static const std::vector<std::string> names = {"auto", "always", "never"};  // of ColourMode
   const auto choose = [&common = own.common](const std::string& name) {
-    common.colour = find_by(colour_names, name, &ColourName::name)->choice;
+    common.colour = static_cast<ColourMode>(std::ranges::find(names, name) - names.begin());
   };
   app.add_option_function<std::string>(
          "--color", choose, fmt::format("Shade numbers by their size: {}", fmt::join(names, ", ")))
@@ -217,22 +206,15 @@ std::vector<std::string> with_model_as_lesson(const CLI::App& app, std::vector<s
   return words;
 }
 
-struct PreparedCommand {
-  std::string_view name;
-  std::function<int()> run;
-};
-
 // Declares the commands, and the options of those that the words may request.
-std::vector<PreparedCommand> set_up(CLI::App& app, const CommonOptions& common,
-                                    const std::vector<std::string>& words) {
-  std::vector<PreparedCommand> ready;
+std::map<std::string, std::function<int()>> set_up(CLI::App& app, const CommonOptions& common,
+                                                   const std::vector<std::string>& words) {
+  std::map<std::string, std::function<int()>> ready;
   for (const Command* command : commands) {
     CLI::App* sub = app.add_subcommand(std::string(command->name), std::string(command->summary));
     sub->fallthrough()->footer(std::string(command->examples));
     // To declare the options of commands that no word can request takes a fifth of the start-up.
-    if (contains(words, command->name)) {
-      ready.push_back({command->name, command->setup(*sub, common)});
-    }
+    if (contains(words, command->name)) ready[sub->get_name()] = command->setup(*sub, common);
   }
   return ready;
 }
@@ -281,15 +263,14 @@ int run_app(int argc, char** argv) {
   GlobalOptions own;
   CLI::App app("qkv walks through attention one matrix at a time.", "qkv");
   declare(app, own);
-  const std::vector<PreparedCommand> ready = set_up(app, own.common, words);
+  const auto ready = set_up(app, own.common, words);
   if (const auto text = text_about_itself(app, own, words)) {
     print(*text);
     return 0;
   }
   set_thread_limit(own.threads);
   apply(own.common);
-  const std::string& chosen = app.get_subcommands().front()->get_name();
-  return std::ranges::find(ready, chosen, &PreparedCommand::name)->run();
+  return ready.at(app.get_subcommands().front()->get_name())();
 }
 
 }  // namespace qkv::inline cli

@@ -108,13 +108,6 @@ std::vector<std::string> option_lines(const CLI::App& root, const CLI::App* comm
   return lines;
 }
 
-std::vector<std::string> command_lines(const CLI::App& root) {
-  const auto line_of = [](const CLI::App* command) {
-    return command->get_name() + "\t" + command->get_description();
-  };
-  return mapped(root.get_subcommands([](const CLI::App*) { return true; }), line_of);
-}
-
 // bash cuts --step=scores in three words.
 std::vector<std::string> joined_at_equals(const std::vector<std::string>& words) {
   std::vector<std::string> joined;
@@ -141,7 +134,10 @@ std::vector<std::string> candidates(const CLI::App& root, const TypedLine& line,
     return option ? values_of(*option, line) : std::vector<std::string>();
   }
   if (typed.starts_with('-')) return option_lines(root, line.command);
-  if (!line.command) return command_lines(root);
+  if (!line.command) {
+    return mapped(root.get_subcommands([](const CLI::App*) { return true; }),
+                  [](const auto* app) { return app->get_name() + "\t" + app->get_description(); });
+  }
   if (line.values.empty()) return {};
   return values_of(*line.values.front(), line);
 }

@@ -168,12 +168,6 @@ StepRange layer_of(const Trace& trace, std::size_t layer) {
                   : fmt::format("--layer {}: the layers count from 0 to {}", layer, layers - 1));
 }
 
-// The steps that the walk needs, if they are known in advance.
-RequestedSteps wanted_by(const RunOptions& options) {
-  if (options.layer) return {fmt::format("h{}.*", *options.layer)};
-  return options.steps;
-}
-
 // The steps requested by name, in the lesson's order.
 StepRange range_of_names(const Trace& trace, const std::vector<std::string>& names) {
   std::set<std::size_t> places;
@@ -266,7 +260,9 @@ int run(const RunOptions& chosen, const CommonOptions& common) {
   if (!offer_bookmark(options)) return 0;
   const Terminal output = output_terminal(common.colour);
   if (options.lens) return print_logit_lens(options, output);
-  LoadedLesson loaded = load(options.lesson, wanted_by(options));
+  RequestedSteps wanted = options.steps;
+  if (options.layer) wanted = {fmt::format("h{}.*", *options.layer)};
+  LoadedLesson loaded = load(options.lesson, wanted);
   for (const std::string& step : options.steps) {
     loaded.lesson.texts[loaded.trace.steps[step_index(loaded.trace, step)].number - 1].show = true;
   }
