@@ -60,18 +60,6 @@ std::string body_row(const Table& table, std::size_t row) {
   return text + "</tr>\n";
 }
 
-std::string gap_row(const Table& table) {
-  const std::size_t across = table.columns.shown() + (table.columns.hidden() > 0 ? 1 : 0);
-  return fmt::format("<tr class=\"gap\"><th>⋮</th><td class=\"gap\" colspan=\"{}\">⋮</td></tr>\n",
-                     across);
-}
-
-std::string not_printed(const Table& table) {
-  const std::size_t last = table.columns[table.columns.shown() - last_on_paper];
-  return fmt::format("<p class=\"only-paper\">On paper, columns {} to {} are left out.</p>\n",
-                     table.columns[first_on_paper - 1] + 2, last);
-}
-
 std::string table_html(const Table& table) {
   const bool wide = table.columns.shown() > max_printed_columns;
   std::string text = fmt::format(
@@ -82,10 +70,20 @@ std::string table_html(const Table& table) {
       table.attributes, table.caption_repeats ? " class=\"same\"" : "", html_text(table.caption),
       header_row(table));
   for (std::size_t p = 0; p < table.rows.shown(); ++p) {
-    if (table.rows.follows_gap(p)) text += gap_row(table);
+    if (table.rows.follows_gap(p)) {
+      text +=
+          fmt::format("<tr class=\"gap\"><th>⋮</th><td class=\"gap\" colspan=\"{}\">⋮</td></tr>\n",
+                      table.columns.shown() + (table.columns.hidden() > 0 ? 1 : 0));
+    }
     text += body_row(table, table.rows[p]);
   }
-  return text + "</tbody>\n</table>\n" + (wide ? not_printed(table) : "") + "</div>\n";
+  text += "</tbody>\n</table>\n";
+  if (wide) {
+    text += fmt::format("<p class=\"only-paper\">On paper, columns {} to {} are left out.</p>\n",
+                        table.columns[first_on_paper - 1] + 2,
+                        table.columns[table.columns.shown() - last_on_paper]);
+  }
+  return text + "</div>\n";
 }
 
 std::string left_out(const TensorView& view, bool is_transposed, const std::string& whole) {

@@ -2,7 +2,6 @@
 
 #include "exposition/arithmetic.hpp"
 #include "terminal/grid.hpp"
-#include "text/number.hpp"
 
 namespace qkv::inline page {
 namespace {

@@ -74,18 +74,6 @@ std::string paragraph(const std::string& text, const CheckStyle& style, std::siz
                         indent);
 }
 
-std::string convention_text(const StepReport& step, TokenLayout lesson) {
-  const std::string& id = *step.accepted_convention;
-  const std::string_view tokens = lesson == TokenLayout::columns ? "rows" : "columns";
-  const std::string_view what = id == "convention.columns" ? tokens : step.rounded_constant;
-  return fmt::format(fmt::runtime(convention_words(id)), what);
-}
-
-std::string extent_text(std::string_view thing, const IndexRange& extent) {
-  if (extent.from == extent.to) return fmt::format("{} {}", thing, extent.from + 1);
-  return fmt::format("{}s {}–{}", thing, extent.from + 1, extent.to + 1);
-}
-
 // 6 digits, or as many as tell it from 1.
 std::string factor_text(double factor) {
   int digits = 6;
@@ -117,7 +105,10 @@ std::string region_text(const StepReport& step, const Trace& own, const CheckSty
   if (!step.region) return "";
   const Region& region = *step.region;
   const auto parts = mapped(shown_extents(step, own.token_layout), [](const auto& one) {
-    return extent_text(one.first == "batch" ? "sentence" : one.first, one.second);
+    const auto& [axis, extent] = one;
+    const std::string_view thing = axis == "batch" ? "sentence" : axis;
+    if (extent.from == extent.to) return fmt::format("{} {}", thing, extent.from + 1);
+    return fmt::format("{}s {}–{}", thing, extent.from + 1, extent.to + 1);
   });
   std::size_t cells = 1;
   for (const IndexRange& axis : region.axes) cells *= axis.size();
@@ -376,8 +367,13 @@ std::string verdict_line(const CheckReport& report, Verdict verdict, std::string
 
 std::string conventions_text(const CheckReport& report, const CheckStyle& style) {
   std::string text;
+  const std::string_view tokens =
+      report.own.token_layout == TokenLayout::columns ? "rows" : "columns";
   const auto says = [&](const StepReport& step) {
-    return convention_text(step, report.own.token_layout);
+    const std::string& id = *step.accepted_convention;
+    const Convention& convention = *find_by(all_conventions(), id, &Convention::id);
+    return fmt::format(fmt::runtime(convention.says),
+                       id == "convention.columns" ? tokens : step.rounded_constant);
   };
   const auto is_accepted = [](const StepReport& step) {
     return step.accepted_convention.has_value();
