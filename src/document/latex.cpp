@@ -127,10 +127,6 @@ constexpr std::string_view preamble = R"(\documentclass[a4paper]{article}
 
 )";
 
-std::string number_text(double value, const NumberStyle& style) {
-  return std::isnan(value) ? "\\text{nan}" : latex_number(value, cell_text(value, style));
-}
-
 // TeX has no lengths above 16383pt: a table block must stay below, whatever its labels.
 constexpr std::size_t max_label_width = 24;
 constexpr std::size_t max_columns = 16;
@@ -147,8 +143,10 @@ struct TableBlock {
 };
 
 std::string row_text(const DocumentTable& table, std::size_t row, const TableBlock& block) {
-  const auto numbers = mapped(std::span(table.rows[row]).subspan(block.column, block.columns),
-                              [&](double number) { return number_text(number, table.style); });
+  const auto numbers =
+      mapped(std::span(table.rows[row]).subspan(block.column, block.columns), [&](double x) {
+        return std::isnan(x) ? "\\text{nan}" : latex_number(x, cell_text(x, table.style));
+      });
   return fmt::format("{} \\\\\n", fmt::join(numbers, " & "));
 }
 

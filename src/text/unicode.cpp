@@ -94,18 +94,14 @@ class Visible {
 
 enum class Layout { none, kept };
 
-std::size_t plain_beginning(std::string_view text) {
-  const auto end = std::ranges::find_if_not(text, [](char c) { return is_printable_ascii(c); });
-  return static_cast<std::size_t>(end - text.begin());
-}
-
 std::string made_visible(std::string_view text, Layout layout) {
   if (is_printable_ascii(text)) return std::string(text);
   Visible visible_text;
   for (std::size_t at = 0; at < text.size();) {
-    if (const std::size_t plain = plain_beginning(text.substr(at)); plain > 0) {
-      visible_text.append_plain(text.substr(at, plain));
-      at += plain;
+    const std::size_t begin = at;
+    while (at < text.size() && is_printable_ascii(text[at])) ++at;
+    if (at > begin) {
+      visible_text.append_plain(text.substr(begin, at - begin));
       continue;
     }
     const auto [code, bytes] = decode_code_point(text, at);

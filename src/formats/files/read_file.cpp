@@ -153,13 +153,6 @@ void add_entries(const Json& lesson, const char* key, Manifest& manifest) {
   }
 }
 
-void add_sums(const Json& lesson, Manifest& manifest) {
-  const Json sums = lesson.value("sha256", Json::object());
-  for (const auto& [name, sum] : sums.items()) {
-    if (sum.is_string()) manifest.sums[name] = sum.get<std::string>();
-  }
-}
-
 }  // namespace
 
 MappedFile::MappedFile(const std::filesystem::path& path) {
@@ -306,7 +299,10 @@ std::optional<Manifest> read_manifest(const std::filesystem::path& directory) {
     Manifest manifest;
     add_entries(lesson, "givens", manifest);
     add_entries(lesson, "steps", manifest);
-    add_sums(lesson, manifest);
+    const Json sums = lesson.value("sha256", Json::object());
+    for (const auto& [name, sum] : sums.items()) {
+      if (sum.is_string()) manifest.sums[name] = sum.get<std::string>();
+    }
     return manifest;
   } catch (const Json::exception&) {
     return {};

@@ -510,18 +510,14 @@ void rejoin_lines(Table& table) {
   }
 }
 
-// Skips "sep=;", a line for Excel.
-void skip_separator_line(std::string_view& text) {
-  if (!text.starts_with("sep=") && !text.starts_with("SEP=")) return;
-  const std::size_t end = text.find('\n');
-  if (end != std::string_view::npos && end <= 6) text.remove_prefix(end + 1);
-}
-
 }  // namespace
 
 ParsedArray read_csv(std::string_view text, const std::string& where, const ReadOptions& wanted) {
   text = without_byte_order_mark(text);
-  skip_separator_line(text);
+  if (text.starts_with("sep=") || text.starts_with("SEP=")) {
+    const std::size_t end = text.find('\n');
+    if (end <= 6) text.remove_prefix(end + 1);  // "sep=;", a line for Excel
+  }
   if (auto numbers = read_rows_of_numbers(text, wanted)) return *std::move(numbers);
   Table table = csv::split(text, where, wanted.most_of({}),
                            wanted.expected ? csv::Bars::separate : csv::Bars::are_text);

@@ -18,14 +18,11 @@ bool is_skipped(CodePoint code) {
   return code != bad_byte && (is_invisible(code) || category_group(code) == 'Z');
 }
 
-bool starts_formula(std::string_view text) {
-  return std::ranges::any_of(starts, [&](auto start) { return text.starts_with(start); });
-}
-
 /// True if a spreadsheet might run `label` as a formula, ignoring existing apostrophes before it.
 bool needs_guard(std::string_view label) {
   label.remove_prefix(std::min(label.find_first_not_of('\''), label.size()));
-  while (!label.empty() && !starts_formula(label)) {
+  const auto starts_label = [&](std::string_view start) { return label.starts_with(start); };
+  while (!label.empty() && std::ranges::none_of(starts, starts_label)) {
     const DecodedCodePoint first = decode_code_point(label, 0);
     if (!is_skipped(first.code)) return false;
     label.remove_prefix(first.bytes);

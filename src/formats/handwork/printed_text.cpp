@@ -369,13 +369,6 @@ struct DisplayReader {
   }
 };
 
-/// True if the text has lines that bare rows do not have: "A =", "Columns 1 through 8".
-bool has_display_lines(std::string_view text) {
-  return std::ranges::any_of(split(text, '\n'), [](std::string_view line) {
-    return DisplayReader::is_display_line(trimmed(line));
-  });
-}
-
 void refuse_abbreviated(const Source& source) {
   const std::size_t dots = std::min(source.text.find("..."), source.text.find("…"));
   if (dots == npos) return;
@@ -419,7 +412,10 @@ ParsedArray read_printed_text(std::string_view text, const std::string& where,
   const auto start = opening_bracket(text);
   if (!start) {
     refuse_without_numbers(source);
-    if (!has_display_lines(text)) return read_csv(text, where, wanted);
+    const auto is_displayed = [](auto line) {
+      return DisplayReader::is_display_line(trimmed(line));
+    };
+    if (std::ranges::none_of(split(text, '\n'), is_displayed)) return read_csv(text, where, wanted);
   }
   ParsedArray written = start ? BracketReader{source, source.text.substr(*start)}.read()
                               : DisplayReader{source}.read();
