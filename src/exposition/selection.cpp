@@ -1,7 +1,6 @@
 #include "exposition/selection.hpp"
 
 #include "ops/kinds/gradient.hpp"
-#include "tensor/resources.hpp"
 #include "text/number.hpp"
 
 namespace qkv::inline exposition {

@@ -92,8 +92,7 @@ Walkthrough walkthrough(LoadedLesson loaded, StepRange step_range, WalkStyle sty
 }
 
 std::string lesson_intro(const Walkthrough& walk, std::size_t width) {
-  const WalkStyle look = style_of(walk, width);
-  return lesson_heading(walk.now->lesson, look) + "\n";
+  return lesson_heading(walk.now->lesson, style_of(walk, width)) + "\n";
 }
 
 WalkStyle style_of(const Walkthrough& walk, std::size_t width) {

@@ -81,13 +81,6 @@ void refuse_doubles(const std::vector<std::string>& words, std::string_view whos
   }
 }
 
-// The letters A, B, C, … if there are enough, else numbers.
-std::vector<std::string> usual_words(std::size_t count) {
-  return mapped_places(count, [&](std::size_t id) {
-    return count <= letters ? std::string(1, static_cast<char>('A' + id)) : std::to_string(id);
-  });
-}
-
 Tokeniser chosen_tokeniser(const Architecture& model, const Config& config,
                            const std::optional<Path>& directory, const TokeniserChoice& choice) {
   std::vector<std::string> words = choice.vocabulary;
@@ -108,7 +101,10 @@ Tokeniser chosen_tokeniser(const Architecture& model, const Config& config,
   refuse_doubles(words, whose);
   if (!words.empty()) return from_words(std::move(words));
   if (auto found = directory ? from_directory(*directory) : std::nullopt) return *found;
-  return from_words(usual_words(model.vocabulary));
+  return from_words(mapped_places(model.vocabulary, [&](std::size_t id) {
+    return model.vocabulary <= letters ? std::string(1, static_cast<char>('A' + id))
+                                       : std::to_string(id);
+  }));
 }
 
 // Returns the texts of all ids; empty for ids that no text produces.

@@ -50,11 +50,6 @@ bool fits(const OptionRule& rule, const OptionValue& value) {
 constexpr const Operation* every_operation[] = {QKV_OPERATIONS};
 #undef QKV_OPERATION
 
-std::string axis_text(std::string_view symbol, const Axis& axis) {
-  if (!is_placeholder(symbol) || axis.name.empty()) return std::string(symbol);
-  return axis.name;
-}
-
 // An axis and the operand that bound its name first, so that an error can name both.
 struct Bound {
   Axis axis;
@@ -88,7 +83,8 @@ void meet(Bindings& bound, std::string_view symbol, Axis axis, const Call& call,
   }
   Axis& first = found->second.axis;
   if (first.size != axis.size) {
-    refuse_sizes(call, axis_text(symbol, first), {first, found->second.operand}, {axis, operand});
+    const bool has_name = is_placeholder(symbol) && !first.name.empty();
+    refuse_sizes(call, has_name ? first.name : symbol, found->second, {axis, operand});
   }
   if (first.labels.empty()) first.labels = std::move(axis.labels);
   if (first.name.empty()) first.name = std::move(axis.name);

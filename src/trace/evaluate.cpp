@@ -105,13 +105,6 @@ bool contains_nan(const Tensor& tensor) {
   return found;
 }
 
-/// Throws InputError with the position and the cause if the result contains NaN.
-void refuse_nan(const Tensor& result, const Operation& operation, const Call& call) {
-  if (!contains_nan(result)) return;
-  throw InputError("{}: {} is not a number: {}", call.step,
-                   first_place(result, is_nan_cell).value(), nan_cause(operation, call));
-}
-
 // The step before evaluation. From here on the axes of its operands are known.
 Step begun(const StepRecipe& recipe, Trace& trace, const AxisLabels& tokens,
            const std::set<std::string>& with_heads) {
@@ -138,8 +131,9 @@ Tensor compute_step(const Step& step, const Trace& trace) {
   const Call call = trace.call(step);
   Tensor result = result_of(*step.operation, call);
   // Lazy operations make no NaN from other numbers (Operation::in_place).
-  if (result.values.are_stored()) refuse_nan(result, *step.operation, call);
-  return result;
+  if (!result.values.are_stored() || !contains_nan(result)) return result;
+  throw InputError("{}: {} is not a number: {}", call.step,
+                   first_place(result, is_nan_cell).value(), nan_cause(*step.operation, call));
 }
 
 // True if the operands of a step hold more numbers than a lesson shows.

@@ -300,11 +300,6 @@ constexpr std::pair<std::string_view, std::string_view> remedies[] = {
     {"", "write name = value, with the value on the same line"},
 };
 
-std::string_view remedy_for(std::string_view description) {
-  const auto is_in = [&](std::string_view words) { return description.find(words) != words.npos; };
-  return std::ranges::find_if(remedies, is_in, [](const auto& one) { return one.first; })->second;
-}
-
 }  // namespace
 
 ParsedLesson read_lesson(std::string_view toml, const std::string& where,
@@ -322,9 +317,11 @@ ParsedLesson read_lesson(std::string_view toml, const std::string& where,
     LessonFile(document, files, result).read();
   } catch (const toml::parse_error& error) {
     const toml::source_position& begin = error.source().begin;
+    const std::string_view what = error.description();
+    const auto is_for = [&](const auto& one) { return what.find(one.first) != what.npos; };
     result.faults.push_back(
         {{begin.line, begin.column},
-         fmt::format("{}; {}", error.description(), remedy_for(error.description()))});
+         fmt::format("{}; {}", what, std::ranges::find_if(remedies, is_for)->second)});
   }
   return result;
 }

@@ -61,14 +61,6 @@ constexpr std::string_view sentences[] = {
 };
 static_assert(std::size(sentences) == most_tokens - fewest_tokens + 1);
 
-// "2 heads, looking back only, 4 tokens".
-std::string sizes_text(const NewLesson& request, const LessonSizes& sizes) {
-  const bool is_llama = request.style == LessonStyle::llama;
-  return fmt::format("{}{}, {} tokens",
-                     sizes.heads == 1 ? "one head" : fmt::format("{} heads", sizes.heads),
-                     request.causal && !is_llama ? ", looking back only" : "", sizes.n);
-}
-
 // The conditions of the template: its lines between <if WORD> and <end> are for lessons that have
 // the word, and such parts may lie in others.
 std::set<std::string_view> conditions_of(const NewLesson& request, const NewStyle& style,
@@ -110,7 +102,10 @@ Marks marks_of(const NewLesson& request, const NewStyle& style, const LessonSize
     sum += fmt::format("{0}{{{5}[{1}{2},{4}]}} · {{{6}[{1}{3},{4}]}}", j == 1 ? "" : " + ", head,
                        tokens[1], tokens[0], j, style.query, style.key);
   }
-  return {{"<sizes>", sizes_text(request, sizes)},
+  return {{"<sizes>",  // "2 heads, looking back only, 4 tokens"
+           fmt::format("{}{}, {} tokens",
+                       sizes.heads == 1 ? "one head" : fmt::format("{} heads", sizes.heads),
+                       request.causal && !is_llama ? ", looking back only" : "", sizes.n)},
           {"<command>", own_command(request, sizes)},
           {"<tokens>", fmt::format("[\"{}\"]", fmt::join(tokens, "\", \""))},
           {"<query>", std::string(style.query)},
