@@ -20,22 +20,16 @@ SubmittedArray shown_operand(const std::string& name, const Tensor& tensor, int 
   return {.name = name, .shape = tensor.shape(), .cells = std::move(cells)};
 }
 
-SubmittedArray lone_cell(const CellReference& cell, const Tensor& tensor, const Numeral& answer) {
-  constexpr Numeral blank{.value = std::numeric_limits<double>::quiet_NaN()};
-  Numerals cells(tensor.values.size(), blank);
-  const std::size_t row = cell.matrix * tensor.rows() + cell.row;
-  cells[row * tensor.columns() + cell.column] = answer;
-  return {.name = cell.name, .shape = tensor.shape(), .cells = std::move(cells)};
-}
-
-// Returns the operands of a step, and the answered cell.
+// Returns the operands of a step, and the answered cell; the others are blank.
 std::vector<SubmittedArray> answer_submission(const Trace& trace, const Step& step,
                                               const CellReference& cell, const Numeral& answer,
                                               int digits) {
   std::vector<SubmittedArray> submitted = filtered(
       trace.steps, [&](const Step& before) { return contains(step.of, before.name); },
       [&](const Step& before) { return shown_operand(before.name, before.output, digits); });
-  submitted.push_back(lone_cell(cell, step.output, answer));
+  Numerals cells(step.output.values.size(), {.value = std::numeric_limits<double>::quiet_NaN()});
+  cells[step.output.index(cell.matrix, cell.row, cell.column)] = answer;
+  submitted.push_back({.name = cell.name, .shape = step.output.shape(), .cells = std::move(cells)});
   return submitted;
 }
 

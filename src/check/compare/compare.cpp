@@ -118,13 +118,6 @@ std::vector<std::string> names_of(const ComparedSideIndex& actual,
   return names.all();
 }
 
-bool are_same_in_order(const ComparedStep& step) {
-  const Values& actual = step.actual->tensor.values;
-  const Values& desired = step.desired->tensor.values;
-  const bool some = std::ranges::any_of(desired, [](double x) { return std::isfinite(x); });
-  return some && difference_of(actual, desired, step.tolerance).mismatched == 0;
-}
-
 // Estimates how many terms a cell sums, from two dumps alone: the longest axis of the arrays before
 // it, which `longest` keeps.
 std::size_t terms_of(const ComparedStep& step, std::size_t& longest) {
@@ -199,13 +192,16 @@ void compare_numbers(ComparedStep& step, const ToleranceChoice& choice, bool two
                    : two_lessons ? tolerance_of_lessons(desired.values)
                                  : tolerance_of_dumps(step.precision, desired.values, added);
   if (!asked && !two_lessons) step.terms = added;
+  const Difference difference = difference_of(actual.values, desired.values, step.tolerance);
   if (without_leading_ones(actual.shape()) != without_leading_ones(desired.shape())) {
     step.agreement = Agreement::other_shape;
-    step.only_shape_differs = are_same_in_order(step);
+    step.only_shape_differs =
+        difference.mismatched == 0 &&
+        std::ranges::any_of(desired.values, [](double x) { return std::isfinite(x); });
     return;
   }
-  step.difference = difference_of(actual.values, desired.values, step.tolerance);
-  if (step.difference.mismatched > 0) accept_finite_masks(step);
+  step.difference = difference;
+  if (difference.mismatched > 0) accept_finite_masks(step);
   if (const std::size_t printed = printed_of(step)) {
     step.difference.elements = printed;
     step.difference.identical = false;  // nobody knows

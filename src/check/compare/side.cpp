@@ -31,12 +31,6 @@ std::optional<int> decimals_of(const ParsedArray& written) {
   return most;
 }
 
-void take_sentence(std::size_t sentence, ParsedArray& written) {
-  const std::size_t size = written.cells.size() / written.shape.front();
-  written.cells = written.cells.runs(1, size, [&](std::size_t) { return sentence * size; });
-  written.shape.erase(written.shape.begin());
-}
-
 // Returns where an array of this shape has its heads, if they can be elsewhere than in front.
 std::optional<HeadLayout> head_layout(const Shape& wanted, const Shape& written) {
   if (wanted.size() < 3) return {};
@@ -332,7 +326,9 @@ void match_layout(const ComparedSide& other, std::optional<std::size_t> batch, C
     if (batch && !written.cells.empty() && written.shape.size() > 1 &&
         written.shape.size() >= shape.size() && written.shape != shape &&
         !head_layout(shape, written.shape) && written.shape.front() >= *batch) {
-      take_sentence(*batch - 1, written);
+      const std::size_t size = written.cells.size() / written.shape.front();
+      written.cells = written.cells.runs(1, size, [&](std::size_t) { return (*batch - 1) * size; });
+      written.shape.erase(written.shape.begin());
       has_sentence = true;
       said.push_back(fmt::format("sentence {} of the batch", *batch));
     }

@@ -157,16 +157,6 @@ std::string term_text(const Expression& term, const LearnerNode& node, const Hyp
   return cells.size() > few ? "" : fmt::format("{}", fmt::join(cells, " · "));
 }
 
-// Returns some of the wrong cells, evenly spread.
-std::vector<std::size_t> probes_of(const Mismatch& mismatch) {
-  constexpr std::size_t many = 2000;
-  const std::vector<std::size_t> wrong = wrong_cells(mismatch);
-  std::vector<std::size_t> probes;
-  const std::size_t stride = std::max<std::size_t>(1, wrong.size() / many);
-  for (std::size_t n = 0; n < wrong.size(); n += stride) probes.push_back(wrong[n]);
-  return probes;
-}
-
 constexpr std::size_t nearly_a_quarter = 5;
 
 // Returns a few of the rows with wrong cells of a matrix with many rows, evenly spread.
@@ -213,7 +203,12 @@ CandidateSet::CandidateSet(const Judgement& judgement, const Trace& trace, std::
       budget_(budget),
       unsubmitted_before_(unsubmitted_before(judgement, node)) {
   const bool by_hand = is_by_hand(mismatch.written.size());
-  if (!by_hand) probes_ = probes_of(mismatch);
+  if (!by_hand) {  // some of the wrong cells, evenly spread
+    constexpr std::size_t many = 2000;
+    const std::vector<std::size_t> wrong = wrong_cells(mismatch);
+    const std::size_t stride = std::max<std::size_t>(1, wrong.size() / many);
+    for (std::size_t n = 0; n < wrong.size(); n += stride) probes_.push_back(wrong[n]);
+  }
   if (node_.submitted && mismatch.written.size() > max_cells_with_slack) {
     sampled_rows_ = sampled_rows(mismatch);
     room_ = room_of_program(node_);

@@ -75,13 +75,6 @@ std::vector<double> offsets_of(const Cellwise& block, std::size_t columns) {
   return sums;
 }
 
-// Reduces the errors of columns to one number if all are equal.
-std::vector<double> same_offsets(std::vector<double> offsets, double tolerance) {
-  const auto [low, high] = std::ranges::minmax(offsets);
-  if (high - low > 2 * tolerance) return offsets;
-  return {std::accumulate(offsets.begin(), offsets.end(), 0.0) / double(offsets.size())};
-}
-
 // What the cells of a block may have in common, and how many must be wrong to show it.
 struct Pattern {
   Region::What what;
@@ -100,7 +93,11 @@ void tell_what(const Cellwise& block, Region& region) {
   const auto error_at = [&](std::size_t i) {
     return errors[i % block.node.own.columns() - region.axes.back().from];
   };
-  const std::vector<double> offset = same_offsets(errors, block.node.units.largest());
+  std::vector<double> offset = errors;
+  if (const auto [low, high] = std::ranges::minmax(errors);
+      high - low <= 2 * block.node.units.largest()) {  // one number if all are equal
+    offset = {std::accumulate(errors.begin(), errors.end(), 0.0) / double(errors.size())};
+  }
   // The columns of a single row always have an error each.
   const bool may_be_offset = offset.size() == 1 || block.cells.size() > columns;
   const Pattern patterns[] = {

@@ -127,14 +127,6 @@ bool is_explained(const StepReport& step) {
   return telling > 0 && (2 * surely >= step.cells.wrong || 4 * explained >= 3 * step.cells.wrong);
 }
 
-// True if no number but 0 was written: what is right then is right by chance.
-bool is_of_zeros(const CheckReport& report) {
-  const auto is_number = [](double x) { return std::isfinite(x) && x != 0; };
-  return std::ranges::none_of(report.steps, [&](const StepReport& step) {
-    return std::ranges::any_of(step.written.values, is_number);
-  });
-}
-
 // A zero that only follows from the learner's own zeros earns no marks.
 void add_zeros_of_zeros(const StepReport& report, const Trace& own, const Step& step,
                         const Trace& lesson, CellMask& unearned) {
@@ -314,7 +306,11 @@ Marks Rubric::of(const CheckReport& report) const {
   Marks marks = nothing();
   const std::vector<bool> by_luck = roots_at_chance(report);
   const double beyond = beyond_chance(report);
-  const bool zeros = is_of_zeros(report);
+  // Where no number but 0 was written, what is right is right by chance.
+  const auto is_number = [](double x) { return std::isfinite(x) && x != 0; };
+  const bool zeros = std::ranges::none_of(report.steps, [&](const StepReport& step) {
+    return std::ranges::any_of(step.written.values, is_number);
+  });
   const bool is_all_right = report.outcome == Outcome::correct || has_part(report);
   constexpr double hardly = 0.25;
   TaintTracker of_changed{report.own};

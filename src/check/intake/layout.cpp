@@ -296,17 +296,15 @@ void take_for(std::size_t head, SubmittedFile& file, const Trace& trace,
 void find_head(SubmittedFile& file, const Trace& trace, std::vector<std::string>& notes) {
   if (!is_one_of_many(file, trace)) return;
   const Tensor& tensor = trace.at(file.name);
-  const auto [rows, columns] = shown_size(tensor, trace.token_layout);
   const Tensor shown = as_shown(tensor, trace.token_layout);
   const auto misfits = mapped_places(
       tensor.matrices(), [&](std::size_t m) { return misfit(file.written, shown.values, m); });
   auto best = std::ranges::min_element(misfits);
   if (*best > 0.5) {
     constexpr double near = 0.05, clearly = 5;  // a mistake moves numbers further
-    std::vector<double> distances;
-    for (auto rest = std::span<const double>(shown.values); !rest.empty();
-         rest = rest.subspan(rows * columns))
-      distances.push_back(relative_distance(file.written, rest.first(rows * columns)));
+    const auto distances = mapped_places(tensor.matrices(), [&](std::size_t m) {
+      return relative_distance(file.written, shown.cells(m));
+    });
     const auto nearest = std::ranges::min_element(distances);
     const auto is_as_near = [&](double other) {  // and not equal, as repeated heads are
       return other != *nearest && other < clearly * *nearest;

@@ -136,18 +136,15 @@ std::optional<FileStem> loose_stem(std::string_view text, const Trace& trace) {
   return {};
 }
 
-[[noreturn]] void refuse_places(const std::string& name, const Tensor& tensor,
-                                const std::string& file) {
-  throw InputError("{}: {} is {}, so its files are named {}{}", file, name,
-                   tensor.leading_axes() == 0 ? "one matrix" : "several matrices",
-                   example_file(name, tensor), tensor.leading_axes() == 0 ? "" : " and so on");
-}
-
 // Axes are matched by name if the file names them all, else by order.
 std::vector<std::size_t> leading_of(const FileStem& stem, const std::string& name,
                                     const Tensor& tensor, const std::string& file) {
   if (stem.places.empty()) return {};
-  if (stem.places.size() != tensor.leading_axes()) refuse_places(name, tensor, file);
+  if (stem.places.size() != tensor.leading_axes()) {
+    throw InputError("{}: {} is {}, so its files are named {}{}", file, name,
+                     tensor.leading_axes() == 0 ? "one matrix" : "several matrices",
+                     example_file(name, tensor), tensor.leading_axes() == 0 ? "" : " and so on");
+  }
   std::vector<std::size_t> leading;
   for (std::size_t a = 0; a < tensor.leading_axes(); ++a) {
     const Axis& axis = tensor.axes[a];
