@@ -124,16 +124,6 @@ void print_messages(const std::vector<CheckedPath>& all) {
   failures.print_rest("paths that can't be read");
 }
 
-// One line per submission; errors are limited, since there may be thousands.
-void print_lines(const std::vector<CheckedPath>& all, const Rubric& rubric) {
-  constexpr std::size_t most = 10;
-  std::size_t unreadable = 0;
-  for (const CheckedPath& one : all) {
-    if (one.report || ++unreadable <= most) print(checked_line(one, rubric));
-  }
-  if (unreadable > most) print(fmt::format("{} more: can't be read\n", unreadable - most));
-}
-
 Rubric rubric_of(const CheckCommandOptions& options, const LoadedLesson& loaded) {
   const WorksheetRequest part = worksheet_request(options.part, loaded.trace);
   AskedCells asked;
@@ -154,7 +144,13 @@ void print_all(const std::vector<CheckedPath>& all, const CheckCommandOptions& o
   } else if (options.json) {
     print(checked_json(all, loaded.lesson, answers));
   } else if (all.size() > 1) {
-    print_lines(all, rubric_of(options, loaded));
+    const Rubric rubric = rubric_of(options, loaded);
+    constexpr std::size_t most = 10;  // errors are limited, since there may be thousands
+    std::size_t unreadable = 0;
+    for (const CheckedPath& one : all) {
+      if (one.report || ++unreadable <= most) print(checked_line(one, rubric));
+    }
+    if (unreadable > most) print(fmt::format("{} more: can't be read\n", unreadable - most));
   } else {
     const Terminal output = output_terminal(common.colour);
     if (!all.front().report->scheme.empty()) print(all.front().report->scheme + "\n");

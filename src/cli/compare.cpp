@@ -171,14 +171,6 @@ Required required_of(const CompareOptions& options) {
                                        [](std::string_view name) { return trimmed(name); })};
 }
 
-// A step in a coarser type than the rest of the program's is a difference.
-void refuse_coarser_types(bool both_whole, Comparison& comparison) {
-  for (ComparedStep& step : comparison.steps) {
-    if (step.judged && !step.judged->coarser_type.empty()) step.agreement = Agreement::differs;
-  }
-  comparison.first = first_difference(comparison, both_whole);
-}
-
 int run(const CompareOptions& options, const CommonOptions& common) {
   refuse_unused_changes(options);
   Sides sides = read_sides(options);
@@ -195,7 +187,12 @@ int run(const CompareOptions& options, const CommonOptions& common) {
                             options.columns);
   }
   Comparison comparison = compare(sides.actual, sides.desired, tolerance, std::move(checked));
-  if (options.strict && sides.lesson) refuse_coarser_types(program.whole, comparison);
+  if (options.strict && sides.lesson) {
+    for (ComparedStep& step : comparison.steps) {
+      if (step.judged && !step.judged->coarser_type.empty()) step.agreement = Agreement::differs;
+    }
+    comparison.first = first_difference(comparison, program.whole);
+  }
   const ComparedSide& ours = sides.actual.is_lesson ? sides.actual : sides.desired;
   require(required_of(options), ours, comparison);
   if (options.bisect) comparison.bisection = bisect(comparison, sides.lesson->trace);

@@ -27,15 +27,6 @@ std::string write_file(const PlannedFile& file, const OutputDirectory& output, P
   return sum.hex();
 }
 
-Checksums write_files(const std::vector<PlannedFile>& files, const OutputDirectory& output) {
-  std::size_t cells = 0;
-  for (const PlannedFile& file : files) cells += file.cells;
-  Progress progress("exporting", cells);
-  Checksums sums;
-  for (const PlannedFile& file : files) sums[file.name] = write_file(file, output, progress);
-  return sums;
-}
-
 struct ExportCommandOptions {
   LessonSelection lesson;
   std::string directory;
@@ -111,7 +102,12 @@ void declare(CLI::App& app, ExportCommandOptions& options) {
 
 std::string export_to_directory(const ExportPlan& plan, const fs::path& directory) {
   const OutputDirectory output(directory, {plan.files, &PlannedFile::name});
-  const std::string list = plan.list(write_files(plan.files, output));
+  std::size_t cells = 0;
+  for (const PlannedFile& file : plan.files) cells += file.cells;
+  Progress progress("exporting", cells);
+  Checksums sums;
+  for (const PlannedFile& file : plan.files) sums[file.name] = write_file(file, output, progress);
+  const std::string list = plan.list(sums);
   output.write_manifest([&](const Sink& sink) { sink(list); });
   return fmt::format("{} in {}", pluralise(plan.files.size() + 1, "file"),
                      sanitise(directory.string()));

@@ -168,15 +168,12 @@ StepRange layer_of(const Trace& trace, std::size_t layer) {
                   : fmt::format("--layer {}: the layers count from 0 to {}", layer, layers - 1));
 }
 
-// The steps requested by name, in the lesson's order.
-StepRange range_of_names(const Trace& trace, const std::vector<std::string>& names) {
-  std::set<std::size_t> places;
-  for (const std::string& name : names) places.insert(step_index(trace, name));
-  return {*places.begin(), *places.rbegin(), {places.begin(), places.end()}};
-}
-
 StepRange requested_range(const Trace& trace, const RunOptions& options) {
-  if (!options.steps.empty()) return range_of_names(trace, options.steps);
+  if (!options.steps.empty()) {
+    std::set<std::size_t> places;  // in the lesson's order
+    for (const std::string& name : options.steps) places.insert(step_index(trace, name));
+    return {*places.begin(), *places.rbegin(), {places.begin(), places.end()}};
+  }
   StepRange step_range = options.layer ? layer_of(trace, *options.layer)
                                        : StepRange{.first = 0, .last = trace.steps.size() - 1};
   std::tie(step_range.first, step_range.last) =
@@ -222,15 +219,6 @@ std::string kept_options(const RunOptions& options) {
   return words;
 }
 
-// Logit lens, instead of the walk.
-int print_logit_lens(const RunOptions& options, const Terminal& output) {
-  constexpr std::size_t guesses = 5;
-  const LoadedLesson loaded = load(options.lesson);
-  print(logit_lens_text(loaded.lesson, logit_lens(loaded, guesses),
-                        {.width = output.width, .digits = options.digits}));
-  return 0;
-}
-
 // Without a lesson, offers to go on where the last walk was left. False: the user quits.
 bool offer_bookmark(RunOptions& options) {
   const bool is_bare = options.lesson_argument->empty() && options.from.empty() &&
@@ -259,7 +247,13 @@ int run(const RunOptions& chosen, const CommonOptions& common) {
   RunOptions options = chosen;
   if (!offer_bookmark(options)) return 0;
   const Terminal output = output_terminal(common.colour);
-  if (options.lens) return print_logit_lens(options, output);
+  if (options.lens) {  // instead of the walk
+    constexpr std::size_t guesses = 5;
+    const LoadedLesson loaded = load(options.lesson);
+    print(logit_lens_text(loaded.lesson, logit_lens(loaded, guesses),
+                          {.width = output.width, .digits = options.digits}));
+    return 0;
+  }
   RequestedSteps wanted = options.steps;
   if (options.layer) wanted = {fmt::format("h{}.*", *options.layer)};
   LoadedLesson loaded = load(options.lesson, wanted);

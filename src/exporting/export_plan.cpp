@@ -130,13 +130,6 @@ constexpr ExportFormat known_formats[] = {
      .is_document = true},
 };
 
-const ExportFormat& find_export_format(std::string_view name) {
-  if (const ExportFormat* format = find_by(known_formats, name, &ExportFormat::name))
-    return *format;
-  throw InputError("there is no format \"{}\"; {}", sanitise(name),
-                   did_you_mean(name, export_format_names()));
-}
-
 std::string shortest(double value) {
   std::array<char, max_shortest_length> room;
   return {room.data(), write_shortest(room.data(), value)};
@@ -299,7 +292,11 @@ std::vector<const ExportFormat*> find_export_formats(std::span<const std::string
   std::vector<const ExportFormat*> found;
   for (const std::string& list : names) {
     for (const std::string_view name : split(list, ',')) {
-      const ExportFormat* format = &find_export_format(name);
+      const ExportFormat* format = find_by(known_formats, name, &ExportFormat::name);
+      if (!format) {
+        throw InputError("there is no format \"{}\"; {}", sanitise(name),
+                         did_you_mean(name, export_format_names()));
+      }
       if (!contains(found, format)) found.push_back(format);
     }
   }
