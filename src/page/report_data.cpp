@@ -134,21 +134,6 @@ Json functions_of(const TreeInputs& needs) {
   return functions;
 }
 
-std::vector<std::size_t> operands_of(const Step& step, const std::vector<TensorView>& views) {
-  return mapped(step.of, [&](const std::string& name) {
-    const auto found = std::ranges::find(views, name, &TensorView::name);
-    return static_cast<std::size_t>(found - views.begin());
-  });
-}
-
-// Marks a given's shown cells as read: each has a line of its own.
-void read_itself(const TensorView& view, std::vector<bool>& read) {
-  read.resize(view.tensor->values.size());
-  for (const auto& [matrix, row, column] : view.cells()) {
-    read[view.tensor->index(matrix, row, column)] = true;
-  }
-}
-
 Json tensor_data(const Trace& trace, const TensorView& view) {
   const Tensor& tensor = *view.tensor;
   // The title of an intermediate has several words, but in arithmetic it stands among others.
@@ -231,12 +216,17 @@ void write_report_data(const Trace& trace, const std::vector<TensorView>& views,
   for (std::size_t v = 0; v < views.size(); ++v) {
     const TensorView& view = views[v];
     std::vector<bool>& read = needs.cells[view.name];
-    if (!view.step) read_itself(view, read);
+    if (!view.step) {  // each shown cell of a given has a line of its own
+      read.resize(view.tensor->values.size());
+      for (const auto& [m, i, j] : view.cells()) read[view.tensor->index(m, i, j)] = true;
+    }
     // Live edits recompute from all numbers.
     if (!live.empty()) read.assign(view.tensor->values.size(), true);
     Json tensor = tensor_data(trace, view);
     if (view.step) {
-      tensor["of"] = operands_of(*view.step, views);
+      tensor["of"] = mapped(view.step->of, [&](const std::string& name) {
+        return std::ranges::find(views, name, &TensorView::name) - views.begin();
+      });
       tensor["trees"] = trees[v].trees;
     }
     if (std::ranges::any_of(trees[v].which, [](int tree) { return tree != 0; }))

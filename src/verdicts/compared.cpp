@@ -55,11 +55,6 @@ std::string usual_text(const ComparedStep& step) {
                      whose, std::ilogb(rule_of(step.precision).floor));
 }
 
-double power_above(double x) {
-  const double power = std::pow(10.0, std::ceil(std::log10(x)));
-  return power < x ? 10 * power : power;
-}
-
 /// Describes the tolerances, one line per kind of numbers.
 std::string tolerances_text(const Comparison& comparison) {
   std::vector<std::string> lines;
@@ -96,9 +91,10 @@ std::string vanishing_hint(const ComparedStep& step) {
   const bool is_rounding = !step.judged && difference.nan_mismatched == 0 &&
                            difference.largest_absolute <= units * largest;
   if (!is_rounding || step.tolerance.absolute > 0) return {};
+  const double power = std::pow(10.0, std::ceil(std::log10(difference.largest_absolute)));
   return fmt::format(
       "None differs by more than {:.2g}, which is rounding: --atol {:.0e} allows for it.\n",
-      difference.largest_absolute, power_above(difference.largest_absolute));
+      difference.largest_absolute, power < difference.largest_absolute ? 10 * power : power);
 }
 
 /// True if a step's difference is only one of these.
@@ -116,23 +112,10 @@ std::string shape_of(const ComparedStep& step) {
   return shape_text((step.actual != nullptr ? step.actual : step.desired)->tensor.shape());
 }
 
-// " (36 of 320 printed)"; empty if all are there.
-std::string printed_note(const ComparedStep& step) {
-  const std::size_t printed = has_compared_numbers(step) ? printed_of(step) : 0;
-  if (printed == 0) return {};
-  return fmt::format(" ({} of {} printed)", printed, step.actual->tensor.values.size());
-}
-
 // A difference from NaN has no size.
 std::string largest_text(const ComparedStep& step, double largest) {
   if (!has_compared_numbers(step)) return {};
   return step.difference.nan_mismatched > 0 ? "nan" : fmt::format("{:.3g}", largest);
-}
-
-std::string nan_text(const Difference& difference) {
-  if (difference.nan_mismatched == 0) return {};
-  return fmt::format("nan location mismatch: {} of these, with nan on one side only\n",
-                     difference.nan_mismatched);
 }
 
 std::string table_text(const Comparison& comparison, bool all) {
@@ -144,11 +127,13 @@ std::string table_text(const Comparison& comparison, bool all) {
       ++spared;
       continue;
     }
+    std::string note(sameness_label(step.agreement).in_text);
+    if (step.finite_masks > 0) note += " but for the mask";
+    if (const std::size_t printed = has_compared_numbers(step) ? printed_of(step) : 0; printed > 0)
+      note += fmt::format(" ({} of {} printed)", printed, step.actual->tensor.values.size());
     rows.push_back({sanitise(step.name), shape_of(step),
                     largest_text(step, step.difference.largest_absolute),
-                    largest_text(step, step.difference.largest_relative),
-                    std::string(sameness_label(step.agreement).in_text) +
-                        (step.finite_masks > 0 ? " but for the mask" : "") + printed_note(step)});
+                    largest_text(step, step.difference.largest_relative), std::move(note)});
   }
   const std::string text = aligned_columns(rows, {0, 1, 4});
   if (spared == 0) return text;
@@ -239,6 +224,10 @@ std::string numbers_text(const ComparedStep& step) {
   const Difference& difference = step.difference;
   const std::size_t place = *difference.first;
   const std::string_view aside = difference.nan_mismatched > 0 ? ", nan aside" : "";
+  const std::string nan_note =
+      aside.empty() ? ""
+                    : fmt::format("nan location mismatch: {} of these, with nan on one side only\n",
+                                  difference.nan_mismatched);
   const auto shown = [&](const ComparedMatrix& matrix) {
     const double x = matrix.tensor.values[place];
     return std::isnan(x) ? std::abs(x) : x;  // fmt writes a sign of NaN, which says nothing
@@ -252,7 +241,7 @@ std::string numbers_text(const ComparedStep& step) {
       " ACTUAL: {}\n DESIRED: {}\n{}{}",
       tolerance_text(step), difference.mismatched, difference.elements,
       100.0 * static_cast<double>(difference.mismatched) / static_cast<double>(difference.elements),
-      nan_text(difference), difference.largest_absolute, aside, difference.largest_relative, aside,
+      nan_note, difference.largest_absolute, aside, difference.largest_relative, aside,
       statistics_text(step), sanitise(cell_name(step, place)),
       fmt::join(multi_index(best_labelled_tensor(step).axes, place), ", "), shown(*step.actual),
       shown(*step.desired), rounding_hint(step), vanishing_hint(step));

@@ -148,14 +148,6 @@ Json report_json(const CheckReport& report, Answers answers) {
   return json;
 }
 
-Json unreadable_json(const std::string& why) {
-  return {{"verdict", "unreadable"},
-          {"first_wrong", nullptr},
-          {"steps", Json::array()},
-          {"missing", Json::array()},
-          {"error", why}};
-}
-
 Json shape_json(const ComparedMatrix* side) {
   return side == nullptr ? Json(nullptr) : Json(side->tensor.shape());
 }
@@ -255,7 +247,12 @@ std::string checked_json(const std::vector<CheckedPath>& all, const Lesson& less
   for (const CheckedPath& one : all) {
     Json json{{"lesson", lesson.name}, {"submission", one.path}};
     if (one.report && !one.report->scheme.empty()) json["names"] = one.report->scheme;
-    json.update(one.report ? report_json(*one.report, answers) : unreadable_json(one.failure));
+    json.update(one.report ? report_json(*one.report, answers)
+                           : Json{{"verdict", "unreadable"},
+                                  {"first_wrong", nullptr},
+                                  {"steps", Json::array()},
+                                  {"missing", Json::array()},
+                                  {"error", one.failure}});
     list.push_back(std::move(json));
   }
   return json_document(list.size() == 1 ? list.front() : list);
