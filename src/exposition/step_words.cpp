@@ -9,14 +9,6 @@ namespace {
 
 constexpr std::string_view transposition = "ᵀ";
 
-FormulaPiece operand_piece(const Trace& trace, const std::string& name, bool transposed) {
-  const Shape shape = shape_as_shown(trace.at(name), trace.token_layout);
-  return {.text = name,
-          .is_operand = true,
-          .transposed = transposed,
-          .shape = shape_text(transposed ? qkv::transposed(shape) : shape)};
-}
-
 std::vector<FormulaPiece> pieces_of(const Trace& trace, const Step& step) {
   const Form form = step.operation->form(trace.call(step));
   const bool by_columns =
@@ -32,9 +24,13 @@ std::vector<FormulaPiece> pieces_of(const Trace& trace, const Step& step) {
     }
     if (!text.empty()) pieces.push_back({.text = std::exchange(text, {})});
     const auto k = static_cast<std::size_t>(std::stoul(formula.substr(i + 1, end - i - 1)));
-    const bool transposed = formula.compare(end + 1, transposition.size(), transposition) == 0;
-    pieces.push_back(operand_piece(trace, step.of.at(k), transposed));
-    i = end + (transposed ? transposition.size() : 0);
+    const bool is_transposed = formula.compare(end + 1, transposition.size(), transposition) == 0;
+    const Shape shape = shape_as_shown(trace.at(step.of.at(k)), trace.token_layout);
+    pieces.push_back({.text = step.of[k],
+                      .is_operand = true,
+                      .transposed = is_transposed,
+                      .shape = shape_text(is_transposed ? transposed(shape) : shape)});
+    i = end + (is_transposed ? transposition.size() : 0);
   }
   if (!text.empty()) pieces.push_back({.text = text});
   return pieces;

@@ -63,15 +63,6 @@ std::function<Highlight(std::size_t, std::size_t)> highlights_of(const Walkthrou
   };
 }
 
-// "Q (2×7×2), head 1, rows 3–7 of 7"
-std::string caption_of(const Walkthrough& walk, const MarkedMatrix& one, const Grid& lines) {
-  const Tensor& tensor = walk.trace().at(one.name);
-  const std::string which = matrix_name(tensor, one.matrix);
-  return fmt::format("{} ({}){}{}{}", one.name, shown_shape(tensor, walk.trace().token_layout),
-                     which.empty() ? "" : ", " + which, span_text("row", lines.rows),
-                     span_text("column", lines.columns));
-}
-
 /// Sets the display form and the number format of matrices, once for all the sizes that are tried.
 /// Of a very large matrix the first numbers give the format.
 void prepare(const Walkthrough& walk, std::vector<MarkedMatrix>& matrices) {
@@ -89,7 +80,8 @@ void prepare(const Walkthrough& walk, std::vector<MarkedMatrix>& matrices) {
 MatrixPane pane_of(const Walkthrough& walk, const MarkedMatrix& one, std::size_t columns,
                    std::size_t rows) {
   const Trace& trace = walk.trace();
-  const MatrixLabels labels = own_labels(trace.at(one.name), one.matrix, trace.token_layout);
+  const Tensor& tensor = trace.at(one.name);
+  const MatrixLabels labels = own_labels(tensor, one.matrix, trace.token_layout);
   const Grid lines =
       grid(one.shown.rows(), one.shown.columns(), one.shown.cells(one.matrix), labels,
            {.width = columns,
@@ -103,7 +95,11 @@ MatrixPane pane_of(const Walkthrough& walk, const MarkedMatrix& one, std::size_t
                    .hides_columns = lines.columns.hidden() > 0,
                    .first = {lines.rows.indices.front(), lines.columns.indices.front()},
                    .last = {lines.rows.indices.back(), lines.columns.indices.back()}};
-  const std::string caption = caption_of(walk, one, lines);
+  const std::string which = matrix_name(tensor, one.matrix);
+  const std::string caption =  // "Q (2×7×2), head 1, rows 3–7 of 7"
+      fmt::format("{} ({}){}{}{}", one.name, shown_shape(tensor, trace.token_layout),
+                  which.empty() ? "" : ", " + which, span_text("row", lines.rows),
+                  span_text("column", lines.columns));
   for (const std::string& line : wrapped(caption, std::max<std::size_t>(columns, 12) - 2)) {
     block.lines.push_back("  " + line);
   }

@@ -107,8 +107,6 @@ constexpr Control controls[] = {{'\r', Kind::enter},
                                 {'\b', Kind::backspace},
                                 {'\x7f', Kind::backspace}};
 
-bool is_final(char c) { return c >= '@' && c <= '~'; }
-
 // The length of the sequence after Esc; 0 if it is incomplete.
 std::size_t sequence_length(std::string_view after) {
   if (after.empty()) return 0;
@@ -116,7 +114,7 @@ std::size_t sequence_length(std::string_view after) {
   if (after[0] != '[') return 1;  // Alt and a key
   std::size_t i = 1;
   if (i < after.size() && after[i] == '[') return after.size() < 3 ? 0 : 3;  // Linux: F1 is [[A
-  while (i < after.size() && !is_final(after[i])) {
+  while (i < after.size() && !(after[i] >= '@' && after[i] <= '~')) {
     if (after[i] < ' ' || i > max_sequence_bytes) return i;  // interrupted
     ++i;
   }

@@ -60,14 +60,11 @@ std::size_t tail_of(std::string_view cell) {
   return cell.size() - std::min(cell.find_first_of(".e"), cell.size());
 }
 
-std::size_t least_tail(const NumberStyle& style) {
-  const bool has_point = style.kind == NumberStyle::Kind::fixed && style.digits > 0;
-  return has_point ? static_cast<std::size_t>(style.digits) + 1 : 0;
-}
-
 GridColumn make_column(const GridLayout& sheet, std::size_t index) {
   GridColumn column;
-  column.tail = least_tail(sheet.measure.style);
+  const NumberStyle& style = sheet.measure.style;
+  if (style.kind == NumberStyle::Kind::fixed && style.digits > 0)
+    column.tail = static_cast<std::size_t>(style.digits) + 1;
   std::size_t head = 0, widest = 0;
   for (std::size_t place = 0; place < sheet.shown_rows.shown(); ++place) {
     const double value = sheet.value(sheet.shown_rows[place], index);

@@ -45,9 +45,8 @@ constexpr Size glyph_sizes[] = {{0.3, "●"}, {0.05, "•"}, {0, "·"}};
 
 std::string_view glyph_of(double weight) {
   if (weight == 0) return " ";
-  return std::find_if(std::begin(glyph_sizes), std::end(glyph_sizes) - 1,
-                      [&](const Size& size) { return weight >= size.from; })
-      ->glyph;
+  const auto is_large_enough = [&](const Size& size) { return weight >= size.from; };
+  return std::ranges::find_if(glyph_sizes, is_large_enough)->glyph;
 }
 
 // In thirds of the matrix's largest number.
@@ -126,10 +125,9 @@ std::string_view glyph_legend() {
 PatternGlyphs glyphs(std::size_t rows, std::size_t columns, std::span<const double> weights,
                      const std::vector<std::string>& column_labels) {
   if (rows > most || columns > most || weights.empty()) return {};
-  const bool are_weights = std::all_of(weights.begin(), weights.end(),
-                                       [](double w) { return w >= 0 && w <= 1 + slack; });
-  if (!are_weights) return {};
-  return drawn_glyphs(rows, columns, weights, column_labels, [](double w) { return glyph_of(w); });
+  const auto is_weight = [](double w) { return w >= 0 && w <= 1 + slack; };
+  if (!std::ranges::all_of(weights, is_weight)) return {};
+  return drawn_glyphs(rows, columns, weights, column_labels, glyph_of);
 }
 
 std::string_view signed_glyph_legend() {

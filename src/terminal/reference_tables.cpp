@@ -17,12 +17,6 @@ std::string put(const std::string& prose, std::size_t indent, std::size_t column
                        indent == 0 ? 0 : indent + 4);
 }
 
-std::string option_text(const OptionRule& rule, std::size_t columns) {
-  return put(fmt::format("{} = {}: {}{}", rule.name, choices(rule), rule.help,
-                         rule.required ? " (must be there)" : ""),
-             6, columns);
-}
-
 [[noreturn]] void refuse_overflow(std::uint64_t a, std::string_view sign, std::uint64_t b,
                                   std::string_view what) {
   throw InputError(
@@ -118,7 +112,11 @@ std::string operations_text(std::size_t columns) {
     if (!operation->operands.empty()) {
       text += put(fmt::format("of = {}", operation->operands), 6, columns);
     }
-    for (const OptionRule& rule : operation->options) text += option_text(rule, columns);
+    for (const OptionRule& rule : operation->options) {
+      text += put(fmt::format("{} = {}: {}{}", rule.name, choices(rule), rule.help,
+                              rule.required ? " (must be there)" : ""),
+                  6, columns);
+    }
   }
   text += fmt::format("{:<12}  {}\n", backward_name, "Make the gradient of an operand");
   text += put("of = [\"d_scores\"]", 6, columns);

@@ -132,14 +132,6 @@ MatrixText numbers_text(const ShownMatrix& sheet, const std::string& whole, cons
   return {lines.text + hidden, hidden};
 }
 
-// The glyphs alone; empty if there are none, or if they do not fit.
-std::string glyphs_text(const PatternGlyphs& pattern_glyphs,
-                        const std::vector<std::string>& row_labels, const WalkStyle& look) {
-  if (pattern_glyphs.rows.empty()) return {};
-  const std::string text = glyphs_below(pattern_glyphs, row_labels);
-  return max_width(lines_of(text)) > look.width ? "" : text;
-}
-
 // Whether a matrix has attention weights, which have glyphs of their own.
 enum class Content { numbers, weights };
 
@@ -150,7 +142,9 @@ MatrixText matrix_text(const ShownMatrix& sheet, const std::string& whole, const
   if (!weights && look.picture != Picture::glyphs) return numbers_text(sheet, whole, look);
   const PatternGlyphs pattern_glyphs = (weights ? glyphs : signed_glyphs)(
       sheet.rows, sheet.columns, sheet.all(), sheet.labels.columns);
-  const std::string below = glyphs_text(pattern_glyphs, sheet.labels.rows, look);
+  std::string below;  // empty if there are no glyphs, or if they do not fit
+  if (!pattern_glyphs.rows.empty()) below = glyphs_below(pattern_glyphs, sheet.labels.rows);
+  if (max_width(lines_of(below)) > look.width) below.clear();
   if (look.picture == Picture::glyphs && !below.empty()) return {below};
   MatrixText numbers = numbers_text(sheet, whole, look);
   if (!weights || pattern_glyphs.rows.empty() || look.picture == Picture::numbers) return numbers;
@@ -182,14 +176,6 @@ void keep_last_occurrence(std::string& text, const std::string& remark) {
   }
 }
 
-// The matrices of the chosen head; all if there are no heads or none is chosen.
-std::vector<std::size_t> wanted_matrices(const Tensor& tensor, std::optional<std::size_t> wish) {
-  return places_where(tensor.matrices(), [&](std::size_t m) {
-    const std::optional<std::size_t> head = head_of(tensor, m);
-    return !wish || !head || head == wish;
-  });
-}
-
 std::string text_of(const MatrixBlock& matrix_block, TokenLayout token_layout,
                     const std::string& whole, const WalkStyle& look, Content content) {
   const Tensor& tensor = *matrix_block.tensor;
@@ -197,7 +183,11 @@ std::string text_of(const MatrixBlock& matrix_block, TokenLayout token_layout,
   const Tensor shown = as_shown(tensor, token_layout);
   const Tensor before =
       matrix_block.before ? as_shown(*matrix_block.before, token_layout) : Tensor{};
-  const std::vector<std::size_t> wanted = wanted_matrices(tensor, matrix_block.head);
+  // Those of the chosen head; all if there are no heads or none is chosen.
+  const auto wanted = places_where(tensor.matrices(), [&](std::size_t m) {
+    const std::optional<std::size_t> head = head_of(tensor, m);
+    return !matrix_block.head || !head || head == matrix_block.head;
+  });
   const std::size_t count = wanted.size();
   const Selection selection = first_and_last(count > max_matrices ? shown_matrices : count, count);
   std::string text, hidden;
