@@ -108,12 +108,6 @@ std::string digits_of(std::string_view name) {
   return digits;
 }
 
-std::string nearest_tensor(const std::string& name,
-                           const std::map<std::string_view, const SafetensorsEntry*>& all) {
-  const auto has_digits = [&](const auto& one) { return digits_of(one.first) == digits_of(name); };
-  return suggest(name, filtered(all, has_digits, [](const auto& one) { return one.first; }));
-}
-
 struct WeightReader {
   std::shared_ptr<const MappedFile> file;  // keeps the mapping; nullptr if built in
   std::string_view bytes;
@@ -306,7 +300,9 @@ const SafetensorsEntry* Weights::find(std::string_view name) const {
 const SafetensorsEntry& Weights::checked(const std::string& name, const Shape& shape) const {
   const SafetensorsEntry* entry = find(name);
   if (entry == nullptr) {
-    const std::string near = nearest_tensor(name, by_name_);
+    const auto is_alike = [&](const auto& one) { return digits_of(one.first) == digits_of(name); };
+    const std::string near =
+        suggest(name, filtered(by_name_, is_alike, [](const auto& one) { return one.first; }));
     throw InputError("{}: there is no tensor {}, which must be {}{}", where_, name,
                      shape_text(shape),
                      near.empty() ? "" : fmt::format("; is it \"{}\"?", printable(near)));

@@ -132,10 +132,12 @@ void count_heads(const Weights& weights, const Config& config, const Architectur
   }
   model.head_width = positive_integer(config, "head_dim")
                          .value_or(std::max<std::size_t>(1, queries / model.heads));
-  if (model.heads * model.head_width != queries) {
-    throw InputError("{}: {}q_proj.weight has {} rows, and {} heads of {} have {}", weights.where(),
-                     first, queries, model.heads, model.head_width, model.heads * model.head_width);
-  }
+  const auto require_rows = [&](std::string_view part, std::size_t rows, std::size_t heads) {
+    if (heads * model.head_width == rows) return;
+    throw InputError("{}: {}{}.weight has {} rows, and {} heads of {} have {}", weights.where(),
+                     first, part, rows, heads, model.head_width, heads * model.head_width);
+  };
+  require_rows("q_proj", queries, model.heads);
   model.llama->key_heads = positive_integer(config, "num_key_value_heads")
                                .value_or(std::max<std::size_t>(1, keys / model.head_width));
   if (model.head_width % 2 != 0) {
@@ -144,11 +146,7 @@ void count_heads(const Weights& weights, const Config& config, const Architectur
         "heads, what it was trained with?",
         weights.where(), model.head_width);
   }
-  if (model.llama->key_heads * model.head_width != keys) {
-    throw InputError("{}: {}k_proj.weight has {} rows, and {} heads of {} have {}", weights.where(),
-                     first, keys, model.llama->key_heads, model.head_width,
-                     model.llama->key_heads * model.head_width);
-  }
+  require_rows("k_proj", keys, model.llama->key_heads);
   if (model.heads % model.llama->key_heads == 0) return;
   throw InputError("{}: {} heads of queries can't share {} heads of keys evenly", weights.where(),
                    model.heads, model.llama->key_heads);

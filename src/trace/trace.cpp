@@ -115,17 +115,14 @@ void name_leading(Tensor& tensor, std::string_view innermost) {
   if (leading > 1) name_axis(tensor.axes[leading - 2], "batch");
 }
 
-bool counts_tokens(const Axis& axis) {
-  return axis.name.empty() || axis.name == "token" || axis.name == "query" || axis.name == "key";
-}
-
 // Labels tensors with one row per token, and token ids, which are a vector.
 void label_tokens(Tensor& tensor, const AxisLabels& tokens) {
   const bool is_ids = tensor.rank() == 1 && tensor.axes[0].name == "token";
   if (tokens.empty() || (tensor.rank() == 1 && !is_ids)) return;
   Axis& axis = is_ids ? tensor.axes[0] : tensor.axes[tensor.rank() - 2];
-  if (axis.labels.empty() && axis.size == tokens.size() && counts_tokens(axis))
-    axis.labels = tokens;
+  constexpr std::string_view of_tokens[] = {"", "token", "query", "key"};
+  const bool may_count = axis.labels.empty() && axis.size == tokens.size();
+  if (may_count && contains(of_tokens, axis.name)) axis.labels = tokens;
 }
 
 // True if the rows of operand `k` may be tokens. Rows of weights are features, even if there are as

@@ -43,18 +43,16 @@ std::string as_json(std::string_view dict) {
   refuse(where, "the .npy header is broken: save the array again with numpy.save");
 }
 
-[[noreturn]] void refuse_dtype(std::string_view descr, const std::string& where) {
-  const bool object = descr.find('O') != std::string_view::npos;
-  refuse(where, "the array holds {}, not numbers that qkv reads: save array.astype(\"float64\")",
-         object ? "Python objects" : fmt::format("dtype \"{}\"", printable(descr)));
-}
-
 /// Sets dtype and byte order from a text such as "<f8".
 void set_dtype(std::string_view descr, Header& header, const std::string& where) {
   const bool has_order = !descr.empty() && std::string_view("<>|=").find(descr[0]) < 4;
   const std::string_view code = descr.substr(has_order ? 1 : 0);
   const auto found = std::ranges::find(dtypes(), code, &Dtype::npy);
-  if (code.empty() || found == dtypes().end()) refuse_dtype(descr, where);
+  if (code.empty() || found == dtypes().end()) {
+    const bool object = descr.find('O') != std::string_view::npos;
+    refuse(where, "the array holds {}, not numbers that qkv reads: save array.astype(\"float64\")",
+           object ? "Python objects" : fmt::format("dtype \"{}\"", printable(descr)));
+  }
   header.dtype = &*found;
   header.byte_order = descr[0] == '>' ? ByteOrder::big : ByteOrder::little;
 }

@@ -41,13 +41,6 @@ OptionValue value_in(std::string_view text) {
   return std::string(is_quoted ? text.substr(1, text.size() - 2) : text);
 }
 
-[[noreturn]] void refuse_key(const StepRecipe& step, std::string_view key) {
-  NameViews known(std::span(&operands_key, 1));
-  known.add(step.operation->options, &OptionRule::name);
-  throw InputError("--set {}: {} has no option \"{}\"; {}", printable(step.name),
-                   step.operation->name, printable(key), did_you_mean(key, known));
-}
-
 void set_value(StepRecipe& step, const OptionRule& rule, std::string_view text,
                TokenLayout token_layout) {
   OptionValue value = value_in(text);
@@ -91,17 +84,6 @@ bool is_changed(const std::string& name, const Trace& own, const Trace& now) {
   const Tensor* after = now.find(name);
   if (before && after) return differs(*after, *before);
   return before || after || symbol(own, name) != symbol(now, name);
-}
-
-bool is_any_changed(const std::vector<std::string>& names, const Trace& own, const Trace& now) {
-  return std::ranges::any_of(names,
-                             [&](const std::string& name) { return is_changed(name, own, now); });
-}
-
-bool is_untrue(const StepText& words, const Step& step, const Trace& own, const Trace& now) {
-  return is_changed(step.name, own, now) || is_any_changed(step.of, own, now) ||
-         is_any_changed(names_in(words.say.text), own, now) ||
-         is_any_changed(names_in(words.notice.text), own, now);
 }
 
 // True if the step has other operands or options than the lesson's prose describes.
@@ -177,11 +159,16 @@ bool set_option(Recipe& recipe, std::string_view change) {
     const OptionRule* rule = find_by(step.operation->options, wanted->key, &OptionRule::name);
     const bool has_operands = wanted->key == operands_key;
     if (!rule && is_pattern && !has_operands) continue;
-    if (!rule && !has_operands) refuse_key(step, wanted->key);
     if (rule) {
       set_value(step, *rule, wanted->value, recipe.token_layout);
-    } else {
+    } else if (has_operands) {
       set_operands(recipe, step, wanted->value);
+    } else {
+      NameViews known(std::span(&operands_key, 1));
+      known.add(step.operation->options, &OptionRule::name);
+      throw InputError("--set {}: {} has no option \"{}\"; {}", printable(step.name),
+                       step.operation->name, printable(wanted->key),
+                       did_you_mean(wanted->key, known));
     }
     any = true;
   }
@@ -208,7 +195,11 @@ Lesson without_stale_prose(Lesson lesson, const Trace& own, const Trace& now) {
       words.notice.text.clear();
       continue;
     }
-    if (!is_untrue(words, step, own, now)) continue;
+    std::vector<std::string> names = {step.name};
+    std::ranges::copy(step.of, std::back_inserter(names));
+    std::ranges::move(names_in(words.say.text), std::back_inserter(names));
+    std::ranges::move(names_in(words.notice.text), std::back_inserter(names));
+    if (std::ranges::all_of(names, is_own)) continue;
     if (!words.general) words.title = words.otherwise.title;
     words.say.text = still_true(words.say.text, words.general, now, is_own);
     if (words.say.text.empty()) words.say.text = words.otherwise.say;

@@ -129,13 +129,6 @@ bool needs_full_pass(const LoadedLesson& loaded) {
          });
 }
 
-void require_model(const Trace& trace) {
-  if (trace.find("token_ids") && trace.find("probabilities")) return;
-  throw InputError(
-      "--continue: nothing here goes from token_ids to probabilities; it is for models, and for "
-      "lessons that have one");
-}
-
 }  // namespace
 
 std::vector<Prediction> top_tokens(const Tensor& probabilities, std::size_t count) {
@@ -173,7 +166,11 @@ ModelInput greedy_decoding(const ModelInput& input, std::size_t new_tokens, cons
   ModelInput whole = input;
   for (std::size_t left = new_tokens; left > 0;) {
     const LoadedLesson loaded = read(whole);
-    require_model(loaded.trace);
+    if (!loaded.trace.find("token_ids") || !loaded.trace.find("probabilities")) {
+      throw InputError(
+          "--continue: nothing here goes from token_ids to probabilities; it is for models, and "
+          "for lessons that have one");
+    }
     const std::size_t at_once = needs_full_pass(loaded) ? 1 : left;
     whole = {.text = {}, .ids = decode_greedily(loaded.lesson.recipe, loaded.trace, at_once)};
     left -= at_once;
