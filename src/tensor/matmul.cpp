@@ -30,12 +30,6 @@ void choose_kernels() {
 [[gnu::section(".preinit_array"),
   gnu::used]] void (*const before_libraries_start)() = choose_kernels;
 
-// BLAS takes sizes as int.
-bool fits_blas(ProductSize size) {
-  return std::max({size.rows, size.inner, size.columns}) <=
-         static_cast<std::size_t>(std::numeric_limits<int>::max());
-}
-
 // A block of a matrix whose rows start `step` numbers apart, as an expression for xtensor-blas. Its
 // own adaptors must be contiguous.
 template <class Number>
@@ -160,7 +154,9 @@ void multiply_large(const double* a, const Lines& lines_of_b, double* out, Produ
 }
 
 bool is_large(ProductSize size) {
-  return size.rows * size.inner * size.columns > teaching_size && fits_blas(size);
+  constexpr std::size_t most = std::numeric_limits<int>::max();  // BLAS takes sizes as int
+  return size.rows * size.inner * size.columns > teaching_size &&
+         std::max({size.rows, size.inner, size.columns}) <= most;
 }
 
 void refuse_other_size(std::size_t a, std::size_t b, std::size_t out, ProductSize size) {

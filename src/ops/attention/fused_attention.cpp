@@ -15,12 +15,6 @@ std::size_t rows_at_a_time(std::size_t keys) {
   return std::clamp<std::size_t>(numbers / std::max<std::size_t>(1, keys), 64, 256);
 }
 
-double count_of_numbers(const Tensor& frame) {
-  double count = 1;
-  for (const Axis& axis : frame.axes) count *= static_cast<double>(axis.size);
-  return count;
-}
-
 // True if no score can be infinite or nan, so that hidden ones need not be looked at.
 bool stay_finite(const Call& score, const Tensor& values) {
   constexpr double far_from_overflow = 1e300;
@@ -152,7 +146,9 @@ std::optional<Tensor> fused_frame(const Operation& operation, const Call& call) 
     case AttentionPart::scores: {
       Tensor frame = frame_of(call, operation.form(call));
       frame.dot_width = call.inputs[0]->columns();
-      if (count_of_numbers(frame) < worth_it) return {};
+      double numbers = 1;
+      for (const Axis& axis : frame.axes) numbers *= static_cast<double>(axis.size);
+      if (numbers < worth_it) return {};
       return frame;
     }
     case AttentionPart::between: {
