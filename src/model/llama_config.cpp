@@ -122,15 +122,20 @@ void set_length(const Config& config, const std::string& object, const Scaling& 
 }
 
 // Sets what only yarn has: a factor of null is that of the lengths; mscale and mscale_all_dim say
-// what cosines and sines are multiplied by, unless attention_factor does.
+// what cosines and sines are multiplied by, unless attention_factor does, or one of them is 0.
 void set_yarn(const Config& config, const std::string& object, double longest, Options& options) {
   if (!options.has("factor")) {
     options.set("factor", positive_number(config, "max_position_embeddings").value_or(longest) /
                               options.number("original_length", longest));
   }
   if (!flag_entry(config, object + "truncate", true)) options.set("truncate", false);
-  const auto mean = positive_number(config, object + "mscale");
-  const auto of_all = positive_number(config, object + "mscale_all_dim");
+  const auto scale_of = [&](const char* key) {
+    const auto* found = find_entry(config, object + key);
+    const bool is_none = found && found->second.text.find_first_not_of("0.") == std::string::npos;
+    return is_none ? std::nullopt : positive_number(config, object + key);
+  };
+  const auto mean = scale_of("mscale");
+  const auto of_all = scale_of("mscale_all_dim");
   if (options.has("attention_factor") || !mean || !of_all) return;
   const double growth = 0.1 * std::log(std::max(1.0, options.number("factor", 1)));
   options.set("attention_factor", (growth * *mean + 1) / (growth * *of_all + 1));

@@ -56,7 +56,7 @@ def random_scaling(choose, config):
 def random_yarn(choose):
     parts = {"beta_fast": choose.choice([32, 4, 2.5]), "beta_slow": choose.choice([1, 0.5]),
              "truncate": choose.choice([True, False]), "attention_factor": choose.choice([None, 1.0, 1.3]),
-             "mscale": choose.choice([1.0, 0.707]), "mscale_all_dim": choose.choice([0.707, 1.2]),
+             "mscale": choose.choice([1.0, 0.707, 0.0]), "mscale_all_dim": choose.choice([0.707, 1.2, 0.0]),
              "original_max_position_embeddings": choose.choice([8, 16, 40]), "factor": None}
     return {name: value for name, value in parts.items() if choose.random() < 0.5}
 
