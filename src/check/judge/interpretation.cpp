@@ -225,6 +225,26 @@ std::vector<std::string> explained_by(Variant variant, const Trace& now, const T
   return std::move(variant.changed);
 }
 
+// True if a step has no wrong operands, but for those that the variant changes, whose operands
+// count in their place.
+bool has_right_operands(const LearnerNode& node, const Variant& variant,
+                        const std::vector<LearnerNode>& nodes) {
+  return std::ranges::all_of(node.inputs, [&](std::size_t k) {
+    return contains(variant.changed, nodes[k].name) ? has_right_operands(nodes[k], variant, nodes)
+                                                    : nodes[k].wrong_cells() == 0;
+  });
+}
+
+// True if a deciding step or a companion is wrong by itself: not only since its operands are.
+bool may_show(const Variant& variant, const Interpretation& plain) {
+  const std::vector<LearnerNode>& nodes = plain.judgement.nodes;
+  return std::ranges::any_of(nodes, [&](const LearnerNode& node) {
+    return node.unsettled_cells() > 0 &&
+           (contains(variant.deciding, node.name) || contains(variant.companions, node.name)) &&
+           has_right_operands(node, variant, nodes);
+  });
+}
+
 // Returns the accepted variant of a convention that leaves the fewest wrong cells.
 std::optional<Interpretation> by_convention(const Interpreter& interpret,
                                             const Convention& convention,
@@ -240,11 +260,12 @@ std::optional<Interpretation> by_convention(const Interpreter& interpret,
       return node && node->submitted && node->unsettled_cells() == 0;
     };
     if (!variant.others.empty() && std::ranges::any_of(variant.deciding, is_right)) continue;
-    if (to_beat == 0 || wrong_steps < variant.least) continue;
+    if (to_beat == 0 || wrong_steps < variant.least || !may_show(variant, plain)) continue;
     const auto trace = variant.recipe ? trace_of(*variant.recipe, *plain.trace) : plain.trace;
     if (!is_equivalent(*trace, *plain.trace, variant.changed)) continue;
     constexpr std::size_t most_failing = 3;  // else a whole model is judged for nothing
     std::size_t wrong = 0, failing = 0, showing = 0, contradicting = 0;
+    std::size_t open = variant.deciding.size();  // that were not judged yet
     int told = 0;
     std::set<std::string> explained;
     const auto are_explained = [&](const auto& sides) {
@@ -257,6 +278,7 @@ std::optional<Interpretation> by_convention(const Interpreter& interpret,
       told += told_by_moved(variant, node, plain);
       if (contains(variant.deciding, node.name)) {
         const bool shows_it = shows(variant, &node, plain);
+        --open;
         showing += shows_it ? 1 : 0;
         if (shows_it && node.unsettled_cells() == 0) explained.insert(node.name);
         failing += !shows_it && wrong_in(plain, node.name) > 0 ? 1 : 0;
@@ -265,7 +287,7 @@ std::optional<Interpretation> by_convention(const Interpreter& interpret,
       const bool is_confirmed = std::ranges::any_of(variant.alike, are_explained);
       contradicting += contradicts(variant, node, plain) ? 1 : 0;
       return wrong >= to_beat || contradicting > (is_confirmed ? 1 : 0) ||
-             (showing == 0 && failing >= most_failing);
+             (showing == 0 && failing >= most_failing) || showing + open < variant.least;
     };
     Interpretation other = interpret.by_variant(plain, variant, trace, is_hopeless);
     if (told < 0 || other.wrong >= to_beat ||

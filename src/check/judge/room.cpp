@@ -250,7 +250,6 @@ class Room::Stretch {
   Tensor moved_given(std::size_t index, std::size_t trial) const {
     const LearnerNode& node = node_at(index);
     Tensor tensor = numbers(node);
-    if (!node.submitted || operands_ == Operands::lessons) return tensor;
     const Mover move{trial, index};
     const std::span<double> cells = tensor.values.mutable_span();
     for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -284,11 +283,14 @@ class Room::Stretch {
   }
 
   const Tensor& moved(std::size_t index, std::size_t trial) {
+    const LearnerNode& node = node_at(index);
+    const bool may_move = node.step || (node.submitted && operands_ == Operands::own);
+    if (!may_move) return numbers(node);
     const bool is_shared = cuts_.empty() || index < *cuts_.begin();
     Tensors& known = is_shared ? *before_cuts_ : after_cuts_;
     const auto found = known.find(index);
     if (found != known.end()) return found->second;
-    Tensor tensor = node_at(index).step ? moved_step(index, trial) : moved_given(index, trial);
+    Tensor tensor = node.step ? moved_step(index, trial) : moved_given(index, trial);
     return known.emplace(index, std::move(tensor)).first->second;
   }
 
