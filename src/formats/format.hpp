@@ -76,16 +76,19 @@ class NumeralCells {
   /// Returns `count` runs of `length` cells: those from `first_of(k)` on.
   template <class FirstOf>
   NumeralCells runs(std::size_t count, std::size_t length, const FirstOf& first_of) const {
-    const auto gather = [&](const auto* from, auto* to) {
-      for (std::size_t k = 0; k < count; ++k) to = std::copy_n(from + first_of(k), length, to);
-    };
     if (written_) {
-      Numerals result(count * length);
-      gather(written_->data(), result.data());
+      Numerals result;
+      for (std::size_t k = 0; k < count; ++k) {
+        const auto from = written_->begin() + static_cast<std::ptrdiff_t>(first_of(k));
+        result.insert(result.end(), from, from + static_cast<std::ptrdiff_t>(length));
+      }
       return result;
     }
     Values result = Values::uninitialised(count * length);
-    gather(computed_.data(), result.mutable_span().data());
+    double* to = result.mutable_span().data();
+    Scratch scratch;
+    for (std::size_t k = 0; k < count; ++k)
+      to = std::ranges::copy(computed_.read(first_of(k), length, scratch), to).out;
     return result;
   }
 
@@ -208,6 +211,8 @@ struct ReadOptions {
   bool parts = false;
   /// The most bytes that the unpacked arrays of a .npz file may have.
   std::size_t most_bytes = max_unpacked_bytes;
+  /// What keeps the file's bytes: large arrays are read where they are used. Empty: read at once.
+  std::shared_ptr<const void> keeps = {};
 
   bool wants(const std::string& name) const { return !accepts || accepts(name); }
   std::size_t most_of(const std::string& name) const { return most ? most(name) : SIZE_MAX; }

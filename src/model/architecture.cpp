@@ -164,22 +164,20 @@ struct WeightReader {
 // Returns the index of the first NaN or infinity, or the count of numbers.
 std::size_t first_broken(const WeightReader& reader) {
   constexpr std::size_t at_a_time = std::size_t{1} << 16;
-  constexpr std::size_t in_cache = std::size_t{1} << 13;
-  const std::size_t count = reader.bytes.size() / reader.dtype->size;
+  const Dtype& dtype = *reader.dtype;
+  const std::size_t count = reader.bytes.size() / dtype.size;
+  if (!dtype.are_finite) return count;
   std::atomic<std::size_t> first = count;
   parallel_for(count, at_a_time, 2, [&](std::size_t begin, std::size_t end) {
-    std::array<double, in_cache> room;
-    for (std::size_t i = begin; i < end; i += in_cache) {
-      const auto numbers = std::span(room).first(std::min(in_cache, end - i));
-      reader.read(i, numbers);
-      if (all_finite(numbers)) continue;
-      const auto broken =
-          std::ranges::find_if(numbers, [](double value) { return !std::isfinite(value); });
-      const std::size_t place = i + static_cast<std::size_t>(broken - numbers.begin());
-      std::size_t known = first;
-      while (place < known && !first.compare_exchange_weak(known, place)) {
-      }
+    if (dtype.are_finite(reader.bytes.substr(begin * dtype.size, (end - begin) * dtype.size)))
       return;
+    std::vector<double> numbers(end - begin);
+    reader.read(begin, numbers);
+    const auto broken =
+        std::ranges::find_if(numbers, [](double value) { return !std::isfinite(value); });
+    const std::size_t place = begin + static_cast<std::size_t>(broken - numbers.begin());
+    std::size_t known = first;
+    while (place < known && !first.compare_exchange_weak(known, place)) {
     }
   });
   if (reader.file) reader.file->release(reader.bytes);
@@ -347,7 +345,15 @@ Values Weights::values(const std::string& name, const Shape& shape, const Stride
   refuse_broken(entry, dtype);
   const WeightReader reader{file_of(entry), entry.data, &dtype, strides};
   if (strides.count() > small_tensor_limit) {
-    return Values::lazy(strides.count(), strides.width, reader);
+    std::shared_ptr<const Values> transposed;
+    if (strides.cell_step > 1) {
+      WeightReader other = reader;
+      std::swap(other.strides.lines, other.strides.width);
+      std::swap(other.strides.line_step, other.strides.cell_step);
+      transposed = std::make_shared<const Values>(
+          Values::lazy(strides.count(), other.strides.width, std::move(other)));
+    }
+    return Values::lazy(strides.count(), strides.width, reader, std::move(transposed));
   }
   Values values = Values::uninitialised(strides.count());
   reader(0, values.mutable_span());

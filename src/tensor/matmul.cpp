@@ -103,10 +103,9 @@ constexpr std::size_t products_a_copy = 8;
 
 // Blocks of rows or, if there are few, of columns. They do not depend on the number of threads, nor
 // do the sums.
-void multiply_in_blocks(const Part& part, ProductSize size, RightSide right) {
+void multiply_in_blocks(const Part& part, ProductSize size) {
   constexpr std::size_t block = 256;
   const bool by_rows = size.rows > block;
-  const std::size_t column_step = right == RightSide::transposed ? part.b_step : 1;
   const std::size_t count = by_rows ? size.rows : size.columns;
   parallel_for(count, block, size.rows * size.inner * size.columns / count / products_a_copy,
                [&](std::size_t begin, std::size_t end) {
@@ -117,11 +116,11 @@ void multiply_in_blocks(const Part& part, ProductSize size, RightSide right) {
                    own.out += begin * part.out_step;
                    own_size.rows = end - begin;
                  } else {
-                   own.b += begin * column_step;
+                   own.b += begin;
                    own.out += begin;
                    own_size.columns = end - begin;
                  }
-                 multiply_with_blas(own, own_size, right);
+                 multiply_with_blas(own, own_size, RightSide::as_is);
                });
 }
 
@@ -133,23 +132,34 @@ using Lines = std::function<std::span<const double>(std::size_t first, std::size
 void multiply_large(const double* a, const Lines& lines_of_b, double* out, ProductSize size,
                     RightSide right) {
   initialise_blas();
+  Part part{.a = a,
+            .b = nullptr,
+            .out = out,
+            .a_step = size.inner,
+            .b_step = size.columns,
+            .out_step = size.columns,
+            .adds = false};
+  if (right == RightSide::transposed) {  // each thread reads what it multiplies
+    part.b_step = size.inner;
+    constexpr std::size_t in_cache = std::size_t{1} << 17;
+    const std::size_t block = std::max<std::size_t>(8, in_cache / size.inner / 8 * 8);
+    parallel_for(size.columns, block, size.rows * size.inner / products_a_copy,
+                 [&](std::size_t begin, std::size_t end) {
+                   Part own = part;
+                   own.b = lines_of_b(begin, end - begin).data();
+                   own.out += begin;
+                   multiply_with_blas(own, {size.rows, size.inner, end - begin}, right);
+                 });
+    return;
+  }
   constexpr std::size_t numbers_a_piece = std::size_t{1} << 20;
-  const bool is_transposed = right == RightSide::transposed;
-  const std::size_t width = is_transposed ? size.inner : size.columns;
-  const std::size_t lines = is_transposed ? size.columns : size.inner;
-  const std::size_t lines_a_piece = std::max<std::size_t>(1, numbers_a_piece / width);
-  for (std::size_t done = 0; done < lines; done += lines_a_piece) {
-    const std::size_t count = std::min(lines_a_piece, lines - done);
-    const Part part{.a = is_transposed ? a : a + done,
-                    .b = lines_of_b(done, count).data(),
-                    .out = is_transposed ? out + done : out,
-                    .a_step = size.inner,
-                    .b_step = width,
-                    .out_step = size.columns,
-                    .adds = !is_transposed && done > 0};
-    const ProductSize part_size{size.rows, is_transposed ? size.inner : count,
-                                is_transposed ? count : size.columns};
-    multiply_in_blocks(part, part_size, right);
+  const std::size_t lines_a_piece = std::max<std::size_t>(1, numbers_a_piece / size.columns);
+  for (std::size_t done = 0; done < size.inner; done += lines_a_piece) {
+    const std::size_t count = std::min(lines_a_piece, size.inner - done);
+    part.a = a + done;
+    part.b = lines_of_b(done, count).data();
+    part.adds = done > 0;
+    multiply_in_blocks(part, {size.rows, count, size.columns});
   }
 }
 
@@ -191,6 +201,9 @@ void multiply(std::span<const double> a, const Values& numbers, std::size_t firs
   if (numbers.are_stored() || !is_large(size)) {
     return multiply(a, numbers.part(first, in_b), out, size, right);
   }
+  if (const Values* other = numbers.transposed())
+    return multiply(a, *other, first, out, size,
+                    right == RightSide::transposed ? RightSide::as_is : RightSide::transposed);
   refuse_other_size(a.size(), std::min(in_b, numbers.size() - first), out.size(), size);
   const std::size_t width = right == RightSide::transposed ? size.inner : size.columns;
   static thread_local Scratch scratch;  // its pages are touched once, not for each product

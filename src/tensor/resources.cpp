@@ -353,6 +353,7 @@ std::size_t thread_limit() {
 void parallel_for(std::size_t count, std::size_t block, std::size_t operations,
                   const std::function<void(std::size_t begin, std::size_t end)>& work) {
   if (count == 0) return;
+  if (count <= block) return work(0, count);
   std::atomic<std::size_t> taken_so_far = 0;
   const auto next = [&] { return taken_so_far.fetch_add(block, std::memory_order_relaxed); };
   on_threads(threads_for((count + block - 1) / block, count * operations), [&] {

@@ -11,12 +11,16 @@ namespace qkv::inline tensor {
 /// Recomputes numbers, and caches the blocks that were read. Thread-safe.
 class Values::Lazy {
  public:
-  Lazy(std::size_t size, std::size_t width, LineFunction source)
-      : size_(size),
+  Lazy(std::size_t size, std::size_t width, LineFunction source,
+       std::shared_ptr<const Values> turned)
+      : transposed(std::move(turned)),
+        size_(size),
         width_(width),
         lines_a_block_(std::max<std::size_t>(1, numbers_a_block / width)),
         source_(std::move(source)),
         is_there_((size_ / width + lines_a_block_ - 1) / lines_a_block_) {}
+
+  const std::shared_ptr<const Values> transposed;
 
   std::size_t width() const { return width_; }
 
@@ -122,12 +126,16 @@ Values Values::lazy(const Values& from, std::size_t width, LineFunction work) {
   return lazy(from.size(), width, source);
 }
 
-Values Values::lazy(std::size_t size, std::size_t width, LineFunction source) {
+Values Values::lazy(std::size_t size, std::size_t width, LineFunction source,
+                    std::shared_ptr<const Values> transposed) {
   if (width == 0 || size % width != 0) {
     throw std::logic_error("recomputed: the numbers are no whole lines");
   }
-  return Values(std::make_shared<const Lazy>(size, width, std::move(source)), size);
+  return Values(std::make_shared<const Lazy>(size, width, std::move(source), std::move(transposed)),
+                size);
 }
+
+const Values* Values::transposed() const { return lazy_ ? lazy_->transposed.get() : nullptr; }
 
 std::span<double> Scratch::of(std::size_t count) {
   if (count > numbers_.size()) numbers_ = Vector::from_shape({count});
@@ -135,17 +143,19 @@ std::span<double> Scratch::of(std::size_t count) {
 }
 
 std::span<const double> Values::read(std::size_t first, std::size_t count, Scratch& scratch) const {
-  if (!lazy_) return part(first, count);
+  if (!lazy_ || first % lazy_->width() != 0 || count % lazy_->width() != 0)
+    return part(first, count);
   const std::span<double> numbers = scratch.of(count);
   lazy_->fill_lines(first / lazy_->width(), numbers);
   return numbers;
 }
 
-void Values::for_each_piece(const std::function<void(std::span<const double>)>& work) const {
-  if (!lazy_) return work({data_, size_});
-  constexpr std::size_t numbers_at_a_time = std::size_t{1} << 20;
-  const std::size_t width = lazy_->width();
-  const std::size_t piece = std::max<std::size_t>(1, numbers_at_a_time / width) * width;
+void Values::for_each_piece(const std::function<void(std::span<const double>)>& work,
+                            std::size_t most) const {
+  constexpr std::size_t most_of_lazy = std::size_t{1} << 20;
+  const std::size_t width = lazy_ ? lazy_->width() : 1;
+  const std::size_t lines = (lazy_ ? std::min(most, most_of_lazy) : most) / width;
+  const std::size_t piece = std::max<std::size_t>(1, lines) * width;
   Scratch scratch;
   for (std::size_t i = 0; i < size(); i += piece) {
     work(read(i, std::min(piece, size() - i), scratch));
@@ -163,6 +173,14 @@ std::span<double> Values::mutable_span() {
     std::copy(shared.begin(), shared.end(), data_);
   }
   return {data_, size_};
+}
+
+// Of lines of one number, one is computed without the cache.
+double Values::recomputed(std::size_t i) const {
+  double number = 0;
+  if (lazy_->width() > 1) return *lazy_->part(i, 1);
+  lazy_->fill_lines(i, {&number, 1});
+  return number;
 }
 
 const double* Values::recomputed(std::size_t first, std::size_t count) const {
@@ -347,32 +365,39 @@ bool is_close(double actual, double desired, const Tolerance& tolerance) {
   return are_same(actual, desired) || are_close(std::abs(actual - desired), desired, tolerance);
 }
 
-Difference difference_of(std::span<const double> actual, std::span<const double> desired,
-                         const Tolerance& tolerance) {
+Difference difference_of(const Values& actual, const Values& desired, const Tolerance& tolerance) {
   if (actual.size() != desired.size()) throw std::logic_error("difference_of: sizes differ");
   Difference difference{.elements = actual.size(), .first = {}};
   bool some_desired = false;
-  for (std::size_t i = 0; i < actual.size(); ++i) {
-    some_desired = some_desired || desired[i] != 0;
-    if (are_same(actual[i], desired[i])) {
-      difference.nan_both += std::isnan(actual[i]) ? 1 : 0;
-      continue;
-    }
-    difference.identical = false;
-    const double apart = std::abs(actual[i] - desired[i]);  // NaN loses every comparison
-    if (apart > difference.largest_absolute) difference.largest_absolute = apart;
-    // Divides only where the quotient may be the largest, also after rounding (0.99): divisions
-    // take most of the time.
-    const double size = std::abs(desired[i]);
-    if (size > 0 && apart > 0.99 * difference.largest_relative * size &&
-        apart / size > difference.largest_relative) {
-      difference.largest_relative = apart / size;
-    }
-    if (are_close(apart, desired[i], tolerance)) continue;
-    ++difference.mismatched;
-    if (std::isnan(actual[i]) || std::isnan(desired[i])) ++difference.nan_mismatched;
-    if (!difference.first) difference.first = i;
-  }
+  std::size_t first = 0;
+  Scratch scratch;
+  desired.for_each_piece(
+      [&](std::span<const double> piece) {
+        const std::span<const double> theirs = actual.read(first, piece.size(), scratch);
+        for (std::size_t i = 0; i < piece.size(); ++i) {
+          some_desired = some_desired || piece[i] != 0;
+          if (are_same(theirs[i], piece[i])) {
+            difference.nan_both += std::isnan(theirs[i]) ? 1 : 0;
+            continue;
+          }
+          difference.identical = false;
+          const double apart = std::abs(theirs[i] - piece[i]);  // NaN loses every comparison
+          if (apart > difference.largest_absolute) difference.largest_absolute = apart;
+          // Divides only where the quotient may be the largest, also after rounding (0.99):
+          // divisions take most of the time.
+          const double size = std::abs(piece[i]);
+          if (size > 0 && apart > 0.99 * difference.largest_relative * size &&
+              apart / size > difference.largest_relative) {
+            difference.largest_relative = apart / size;
+          }
+          if (are_close(apart, piece[i], tolerance)) continue;
+          ++difference.mismatched;
+          if (std::isnan(theirs[i]) || std::isnan(piece[i])) ++difference.nan_mismatched;
+          if (!difference.first) difference.first = first + i;
+        }
+        first += piece.size();
+      },
+      Values::in_cache);
   if (!difference.identical && !some_desired) difference.largest_relative = infinity;
   return difference;
 }

@@ -52,19 +52,23 @@ class Values {
   static Values lazy(const Values& from, std::size_t width, LineFunction work);
 
   /// Returns `size` numbers that `source` writes, the same at each call: whole lines of `width`,
-  /// from `line` on. Throws std::logic_error if `size` is not a multiple of `width`.
-  static Values lazy(std::size_t size, std::size_t width, LineFunction source);
+  /// from `line` on. `transposed` has the numbers of each matrix transposed, if they are easier to
+  /// read so. Throws std::logic_error if `size` is not a multiple of `width`.
+  static Values lazy(std::size_t size, std::size_t width, LineFunction source,
+                     std::shared_ptr<const Values> transposed = {});
 
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   bool are_stored() const { return !lazy_; }
+  /// The numbers of each matrix transposed, where they are easier to read so; else nullptr.
+  const Values* transposed() const;
   bool shares(const Values& other) const { return data_ == other.data_ && lazy_ == other.lazy_; }
   std::size_t stored_size() const { return lazy_ ? 0 : size_; }
 
   const double* data() const { return lazy_ ? recomputed(0, size_) : data_; }
   const double* begin() const { return data(); }
   const double* end() const { return data() + size_; }
-  double operator[](std::size_t i) const { return lazy_ ? *recomputed(i, 1) : data_[i]; }
+  double operator[](std::size_t i) const { return lazy_ ? recomputed(i) : data_[i]; }
   double front() const { return (*this)[0]; }
 
   /// Returns the numbers to write to. Copies them first if they are shared or lazy.
@@ -75,11 +79,16 @@ class Values {
     return {lazy_ ? recomputed(first, count) : data_ + first, count};
   }
 
-  /// The same for whole lines. Lazy ones are computed into `scratch`, without the cache.
+  /// The same. Whole lazy lines are computed into `scratch`, without the cache.
   std::span<const double> read(std::size_t first, std::size_t count, Scratch& scratch) const;
 
-  /// Calls `work` for all numbers in order, in pieces of whole lines.
-  void for_each_piece(const std::function<void(std::span<const double>)>& work) const;
+  /// Calls `work` for all numbers in order, in pieces of some `most` numbers. Lazy ones come in
+  /// whole lines, at most a million numbers at a time unless a line is longer.
+  void for_each_piece(const std::function<void(std::span<const double>)>& work,
+                      std::size_t most = SIZE_MAX) const;
+
+  /// For `for_each_piece`: so many that they stay in the processor's cache.
+  static constexpr std::size_t in_cache = std::size_t{1} << 14;
 
   /// Drops the cache of lazy values. No span of them may be in use.
   void drop_cache() const;
@@ -100,6 +109,7 @@ class Values {
     std::swap(size_, other.size_);
   }
   const double* recomputed(std::size_t first, std::size_t count) const;
+  double recomputed(std::size_t i) const;
 
   std::shared_ptr<Vector> stored_;  // nullptr if lazy
   std::shared_ptr<const Lazy> lazy_;
@@ -300,8 +310,7 @@ bool is_close(double actual, double desired, const Tolerance& tolerance);
 
 /// Compares element by element. A pair with one NaN counts as a mismatch and has no difference.
 /// Throws std::logic_error if the sizes differ.
-Difference difference_of(std::span<const double> actual, std::span<const double> desired,
-                         const Tolerance& tolerance);
+Difference difference_of(const Values& actual, const Values& desired, const Tolerance& tolerance);
 
 /// How far two arrays are apart over the cells where both are finite.
 struct ErrorStatistics {

@@ -36,7 +36,7 @@ Submission program_submission(ComparedSide& program, const Trace& trace,
 // half of a typical number: zeros would be within it, too.
 bool is_within_too_wide(const ComparedStep& step) {
   if (step.agreement != Agreement::close || step.terms < 2) return false;
-  const std::span<const double> desired = step.desired->tensor.values;
+  const Values& desired = step.desired->tensor.values;
   double squares = 0;
   for (const double x : desired) squares += std::isfinite(x) ? x * x : 0;
   const double typical = std::sqrt(squares / static_cast<double>(desired.size()));

@@ -189,7 +189,7 @@ class Judge {
   // these, which rounding explains; the others are right. Nothing if each cell has to be judged.
   std::optional<Places> take_agreeing_numbers(LearnerNode& node) {
     std::optional<Places> cells = cells_that_follow(node);
-    take_numbers(node, cells ? *node.truth : from_own(node));
+    take_numbers(node, cells ? *node.truth : from_own(node), !cells || !cells->empty());
     if (!cells) return {};
     const bool was_rounded = node.units.are_written();
     bool are_right = !was_rounded && node.units.of_cell.empty();
@@ -218,15 +218,17 @@ class Judge {
       return {};
     constexpr std::size_t share = 4096;  // one cell of so many may be another
     const std::span<const double> truth = trace_.at(submitted.name).values;
-    const Values held = submitted.cells.values();
-    const std::span<const double> theirs = held;
     const double unit = unit_of_program(precision, truth);
     Places cells;
-    for (std::size_t i = 0; i < truth.size(); ++i) {
-      if (!within(theirs[i], truth[i], unit)) cells.push_back(i);
-      if (cells.size() > truth.size() / share) return {};
-    }
-    return cells;
+    std::size_t i = 0;
+    submitted.cells.values().for_each_piece(
+        [&](std::span<const double> piece) {
+          for (std::size_t k = 0; k < piece.size() && cells.size() <= truth.size() / share;
+               ++k, ++i)
+            if (!within(piece[k], truth[i], unit)) cells.push_back(i);
+        },
+        Values::in_cache);
+    return cells.size() > truth.size() / share ? std::nullopt : std::optional(std::move(cells));
   }
 
   // Holds all matrices against the lesson's at once, before they are judged in order.
@@ -287,10 +289,10 @@ class Judge {
     return result ? *std::move(result) : *node.truth;
   }
 
-  void take_numbers(LearnerNode& node, Tensor from_yours) {
+  void take_numbers(LearnerNode& node, Tensor from_yours, bool may_have_masks = true) {
     node.from_yours = std::move(from_yours);
     node.own = node.from_yours;
-    if (node.submitted) take_over(node);
+    if (node.submitted) take_over(node, may_have_masks);
   }
 
   OtherDecimals others_than(const SubmittedArray& submitted) const {
@@ -370,7 +372,7 @@ class Judge {
     return false;
   }
 
-  void take_over(LearnerNode& node) {
+  void take_over(LearnerNode& node, bool may_have_masks) {
     const SubmittedArray& submitted = *node.submitted;
     if (submitted.cells.are_computed()) {
       node.own.values = submitted.cells.values();
@@ -381,7 +383,7 @@ class Judge {
       }
     }
     std::vector<std::size_t> masks;
-    if (!options_.strict) masks = finite_masks(judgement_, trace_, node);
+    if (!options_.strict && may_have_masks) masks = finite_masks(judgement_, trace_, node);
     SubmittedArray read = submitted;  // the masks' notation is no evidence for the other cells
     for (const std::size_t i : masks) {
       read.cells.to_write()[i] = {.value = -infinity};

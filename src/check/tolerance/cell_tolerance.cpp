@@ -16,7 +16,10 @@ double scale_of(std::span<const double> right, double least = 1) {
 
 // Uses the learner's largest number, but one wild number must not excuse the others.
 double scale_of(const SubmittedArray& submitted, std::span<const double> right) {
-  return std::min(scale_of(submitted.cells.values()), 10 * scale_of(right));
+  double theirs = 1;
+  submitted.cells.values().for_each_piece(
+      [&](std::span<const double> piece) { theirs = scale_of(piece, theirs); }, Values::in_cache);
+  return std::min(theirs, 10 * scale_of(right));
 }
 
 bool are_whole(std::span<const double> values) {

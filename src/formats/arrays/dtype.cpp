@@ -68,11 +68,24 @@ void each(const char* bytes, std::size_t step, ByteOrder order, std::span<double
   }
 }
 
+// All bits of the exponent are 1 in NaN and in the infinities alone.
+template <class Bits, Bits exponent>
+bool are_finite(std::string_view bytes) {
+  bool all = true;
+  for (std::size_t i = 0; i < bytes.size(); i += sizeof(Bits))
+    all &= (stored_at<Bits>(bytes.data() + i, ByteOrder::little) & exponent) != exponent;
+  return all;
+}
+
 constexpr std::array all_dtypes = {
-    Dtype{"f8", "F64", "torch DoubleStorage", 8, each<double>, Precision::float64},
-    Dtype{"f4", "F32", "torch FloatStorage", 4, each<float>, Precision::float32},
-    Dtype{"f2", "F16", "torch HalfStorage", 2, each<std::uint16_t, half>, Precision::float16},
-    Dtype{"", "BF16", "torch BFloat16Storage", 2, each<std::uint16_t, bfloat>, Precision::bfloat16},
+    Dtype{"f8", "F64", "torch DoubleStorage", 8, each<double>, Precision::float64,
+          are_finite<std::uint64_t, 0x7ff0000000000000>},
+    Dtype{"f4", "F32", "torch FloatStorage", 4, each<float>, Precision::float32,
+          are_finite<std::uint32_t, 0x7f800000>},
+    Dtype{"f2", "F16", "torch HalfStorage", 2, each<std::uint16_t, half>, Precision::float16,
+          are_finite<std::uint16_t, 0x7c00>},
+    Dtype{"", "BF16", "torch BFloat16Storage", 2, each<std::uint16_t, bfloat>, Precision::bfloat16,
+          are_finite<std::uint16_t, 0x7f80>},
     Dtype{"i1", "I8", "torch CharStorage", 1, each<std::int8_t>, Precision::digits},
     Dtype{"i2", "I16", "torch ShortStorage", 2, each<std::int16_t>, Precision::digits},
     Dtype{"i4", "I32", "torch IntStorage", 4, each<std::int32_t>, Precision::digits},
@@ -90,8 +103,15 @@ constexpr std::array all_dtypes = {
 std::span<const Dtype> dtypes() { return all_dtypes; }
 
 Values load_values(const Dtype& dtype, std::string_view bytes, const std::string& where,
-                   ByteOrder order) {
-  Values values = Values::uninitialised(bytes.size() / dtype.size);
+                   ByteOrder order, std::shared_ptr<const void> keeps) {
+  const std::size_t count = bytes.size() / dtype.size;
+  if (keeps && dtype.precision != Precision::digits && count > small_tensor_limit) {
+    const auto read = [=, &dtype, keeps = std::move(keeps)](std::size_t i, std::span<double> some) {
+      dtype.load(bytes.data() + i * dtype.size, dtype.size, order, some);
+    };
+    return Values::lazy(count, 1, read);
+  }
+  Values values = Values::uninitialised(count);
   try {
     dtype.load(bytes.data(), dtype.size, order, values.mutable_span());
   } catch (const InputError& error) {

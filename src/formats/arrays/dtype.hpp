@@ -15,15 +15,18 @@ struct Dtype {
   /// Converts the numbers at `bytes`, one every `step` bytes, into `numbers`.
   void (*load)(const char* bytes, std::size_t step, ByteOrder order, std::span<double> numbers);
   Precision precision;  ///< integers and booleans are exact: they count as digits
+  /// True if no little-endian number is NaN or infinite; nullptr if none can be.
+  bool (*are_finite)(std::string_view bytes) = nullptr;
 };
 
 /// Floats of 2, 4 and 8 bytes, integers and bool.
 std::span<const Dtype> dtypes();
 
-/// Returns the numbers in `bytes`, whose length must be a multiple of the dtype's size. Throws
-/// InputError (prefix `where`) for an integer that no double holds.
+/// Returns the numbers in `bytes`, whose length must be a multiple of the dtype's size. If `keeps`
+/// keeps the bytes, many floats are lazy: read from them when they are used. Throws InputError
+/// (prefix `where`) for an integer that no double holds.
 Values load_values(const Dtype& dtype, std::string_view bytes, const std::string& where,
-                   ByteOrder order = ByteOrder::little);
+                   ByteOrder order = ByteOrder::little, std::shared_ptr<const void> keeps = {});
 
 /// Returns numbers from a binary file as a submitted array: NaN is a number, decimals are 0.
 inline ParsedArray array_of_values(Shape shape, Values values, Precision precision) {

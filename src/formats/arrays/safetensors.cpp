@@ -265,13 +265,14 @@ std::string entry_place(const SafetensorsEntry& entry, const std::string& where)
 }
 
 ParsedArray read_safetensor(const SafetensorsEntry& entry, const std::string& where,
-                            std::size_t most) {
+                            const ReadOptions& wanted) {
   const Dtype& dtype = safetensor_dtype(entry, where);
   const std::string place = entry_place(entry, where);
   const std::size_t count = element_count(entry.shape, place + ": a tensor");
   const Shape shape = entry.shape.empty() ? Shape{1} : entry.shape;
-  if (count > most) return {.shape = shape};
-  return array_of_values(shape, load_values(dtype, entry.data, place), dtype.precision);
+  if (count > wanted.most_of(entry.name)) return {.shape = shape};
+  Values values = load_values(dtype, entry.data, place, ByteOrder::little, wanted.keeps);
+  return array_of_values(shape, std::move(values), dtype.precision);
 }
 
 }  // namespace
@@ -334,7 +335,7 @@ std::vector<NamedArray> read_safetensors(std::string_view bytes, const std::stri
   parallel_for(chosen.size(), 1, size, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const SafetensorsEntry& entry = *chosen[i];
-      tensors[i] = {entry.name, read_safetensor(entry, where, wanted.most_of(entry.name))};
+      tensors[i] = {entry.name, read_safetensor(entry, where, wanted)};
     }
   });
   return tensors;

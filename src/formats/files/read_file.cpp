@@ -220,7 +220,10 @@ std::vector<NamedArray> read_arrays(const std::filesystem::path& path, const Rea
   constexpr std::uintmax_t worth_mapping = std::uintmax_t{1} << 24;
   const std::uintmax_t size = std::filesystem::file_size(path, ignored);
   if (format.large || (size >= worth_mapping && size <= max_file_bytes)) {
-    return format.read(MappedFile(path).bytes(), path.string(), wanted);
+    const auto file = std::make_shared<const MappedFile>(path);
+    ReadOptions kept = wanted;
+    kept.keeps = file;
+    return format.read(file->bytes(), path.string(), kept);
   }
   return format.read(read_bytes(path), path.string(), wanted);
 }

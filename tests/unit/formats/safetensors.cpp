@@ -55,6 +55,33 @@ std::string two_tensors() {
               "123456789012");
 }
 
+TEST_CASE("large arrays are read where they are used, with the same numbers") {
+  constexpr std::size_t count = 100'000;
+  std::string data;
+  for (std::size_t i = 0; i < count; ++i) {
+    const float x = static_cast<float>(i) / 8 - 1000;
+    data.append(reinterpret_cast<const char*>(&x), sizeof x);
+  }
+  const auto bytes = std::make_shared<const std::string>(one("F32", "[400,250]", data));
+  const auto kept = read_safetensors(*bytes, "w.safetensors", {.keeps = bytes});
+  const qkv::Values lazy = kept[0].written.cells.values();
+  const qkv::Values stored = read(*bytes)[0].written.cells.values();
+  CHECK_FALSE(lazy.are_stored());
+  CHECK(stored.are_stored());
+  CHECK(lazy[99'999] == 99'999.0 / 8 - 1000);
+  CHECK(difference_of(lazy, stored, {}).identical);
+  CHECK(difference_of(stored, lazy, {}).identical);
+  qkv::Values other = stored;
+  other.mutable_span()[70'000] += 1;
+  for (const Difference& found : {difference_of(lazy, other, {}), difference_of(other, lazy, {})}) {
+    CHECK(found.mismatched == 1);
+    CHECK(found.first == 70'000);
+  }
+  const NumeralCells part =
+      kept[0].written.cells.runs(2, 3, [](std::size_t k) { return 90'000 * k; });
+  CHECK(part[5].value == 90'002.0 / 8 - 1000);
+}
+
 TEST_CASE("floats of every size are read, and how precise they are") {
   const auto f64 = read(one("F64", "[1]", "\x00\x00\x00\x00\x00\x00\xf8\x3f"s));
   CHECK(f64[0].name == "Q");
