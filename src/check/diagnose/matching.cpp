@@ -156,6 +156,7 @@ class Matcher {
       }
     }
     if (fit.telling < candidate.evidence.least) return {};
+    if (candidate.evidence.least > 1) most = 0;
     // Room makes no mistake fit that is farther from what was written than the right numbers are.
     if (!candidate.room.empty() && fit.nearer < 0) return {};
     for (std::size_t n = 0; n < part.count; ++n) {
@@ -227,6 +228,7 @@ class Matcher {
       for (std::size_t m = 0; all > size && m * size < all; ++m) {
         offer(in_a_row(m * size, size), open_in_matrix_[m]);
       }
+      if (candidate.evidence.least > 1) return;  // a free number is that of a whole matrix
       for (std::size_t r = 0; all > size && r < rows; ++r) {  // of all matrices
         std::size_t open = 0;
         for (std::size_t k = r; k < open_in_row_.size(); k += rows) open += open_in_row_[k];
