@@ -225,23 +225,26 @@ std::vector<std::string> explained_by(Variant variant, const Trace& now, const T
   return std::move(variant.changed);
 }
 
-// True if a step has no wrong operands, but for those that the variant changes, whose operands
-// count in their place.
-bool has_right_operands(const LearnerNode& node, const Variant& variant,
-                        const std::vector<LearnerNode>& nodes) {
+// True if a step may be wrong by itself: its operands have no wrong numbers, or all numbers, so
+// that the step is judged from them. In place of those that the variant changes their operands
+// count.
+bool may_be_wrong_itself(const LearnerNode& node, const Variant& variant,
+                         const std::vector<LearnerNode>& nodes) {
   return std::ranges::all_of(node.inputs, [&](std::size_t k) {
-    return contains(variant.changed, nodes[k].name) ? has_right_operands(nodes[k], variant, nodes)
-                                                    : nodes[k].wrong_cells() == 0;
+    const LearnerNode& operand = nodes[k];
+    return contains(variant.changed, operand.name)
+               ? may_be_wrong_itself(operand, variant, nodes)
+               : operand.wrong_cells() == 0 || !contains(operand.verdicts, Verdict::blank);
   });
 }
 
-// True if a deciding step or a companion is wrong by itself: not only since its operands are.
+// True if a deciding step or a companion may be wrong by itself.
 bool may_show(const Variant& variant, const Interpretation& plain) {
   const std::vector<LearnerNode>& nodes = plain.judgement.nodes;
   return std::ranges::any_of(nodes, [&](const LearnerNode& node) {
     return node.unsettled_cells() > 0 &&
            (contains(variant.deciding, node.name) || contains(variant.companions, node.name)) &&
-           has_right_operands(node, variant, nodes);
+           may_be_wrong_itself(node, variant, nodes);
   });
 }
 
