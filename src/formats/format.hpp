@@ -211,7 +211,9 @@ struct ReadOptions {
   bool parts = false;
   /// The most bytes that the unpacked arrays of a .npz file may have.
   std::size_t most_bytes = max_unpacked_bytes;
-  /// What keeps the file's bytes: large arrays are read where they are used. Empty: read at once.
+  /// Whether large arrays of a .safetensors file may be read where they are used: whoever cuts the
+  /// file short before ends qkv. `keeps` keeps its bytes.
+  bool later = false;
   std::shared_ptr<const void> keeps = {};
 
   bool wants(const std::string& name) const { return !accepts || accepts(name); }

@@ -432,7 +432,8 @@ OptionsOfFile options_of_files(const ComparedSide& side, ReadLimit limit) {
   }
   const bool limited = side.is_lesson && limit != ReadLimit::none;
   return [=, index = ComparedSideIndex(side)](const std::string& own) {
-    ReadOptions wanted{.parts = index.side().is_lesson};
+    const bool is_lesson = index.side().is_lesson;
+    ReadOptions wanted{.parts = is_lesson, .later = is_lesson};
     const ComparedMatrix* matrix = index.find(own);
     if (matrix != nullptr) wanted.expected = {matrix->tensor.rows(), matrix->tensor.columns()};
     if (!limited) return wanted;

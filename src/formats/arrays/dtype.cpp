@@ -105,7 +105,9 @@ std::span<const Dtype> dtypes() { return all_dtypes; }
 Values load_values(const Dtype& dtype, std::string_view bytes, const std::string& where,
                    ByteOrder order, std::shared_ptr<const void> keeps) {
   const std::size_t count = bytes.size() / dtype.size;
-  if (keeps && dtype.precision != Precision::digits && count > small_tensor_limit) {
+  const bool is_quick =
+      dtype.precision == Precision::float32 || dtype.precision == Precision::float64;
+  if (keeps && is_quick && count > small_tensor_limit) {
     const auto read = [=, &dtype, keeps = std::move(keeps)](std::size_t i, std::span<double> some) {
       dtype.load(bytes.data() + i * dtype.size, dtype.size, order, some);
     };

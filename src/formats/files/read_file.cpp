@@ -222,7 +222,7 @@ std::vector<NamedArray> read_arrays(const std::filesystem::path& path, const Rea
   if (format.large || (size >= worth_mapping && size <= max_file_bytes)) {
     const auto file = std::make_shared<const MappedFile>(path);
     ReadOptions kept = wanted;
-    kept.keeps = file;
+    if (wanted.later) kept.keeps = file;
     return format.read(file->bytes(), path.string(), kept);
   }
   return format.read(read_bytes(path), path.string(), wanted);
