@@ -206,8 +206,8 @@ void multiply(std::span<const double> a, const Values& numbers, std::size_t firs
                     right == RightSide::transposed ? RightSide::as_is : RightSide::transposed);
   refuse_other_size(a.size(), std::min(in_b, numbers.size() - first), out.size(), size);
   const std::size_t width = right == RightSide::transposed ? size.inner : size.columns;
-  static thread_local Scratch scratch;  // its pages are touched once, not for each product
   const auto lines = [&](std::size_t line, std::size_t count) {
+    thread_local Scratch scratch;  // its pages are touched once, not for each product
     return numbers.read(first + line * width, count * width, scratch);
   };
   multiply_large(a.data(), lines, out.data(), size, right);
