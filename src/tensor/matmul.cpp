@@ -141,8 +141,8 @@ void multiply_large(const double* a, const Lines& lines_of_b, double* out, Produ
             .adds = false};
   if (right == RightSide::transposed) {  // each thread reads what it multiplies
     part.b_step = size.inner;
-    constexpr std::size_t in_cache = std::size_t{1} << 17;
-    const std::size_t block = std::max<std::size_t>(8, in_cache / size.inner / 8 * 8);
+    constexpr std::size_t in_cache = std::size_t{1} << 18;
+    const std::size_t block = std::clamp<std::size_t>(in_cache / size.inner / 8 * 8, 8, 256);
     parallel_for(size.columns, block, size.rows * size.inner / products_a_copy,
                  [&](std::size_t begin, std::size_t end) {
                    Part own = part;
