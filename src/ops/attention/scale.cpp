@@ -136,7 +136,9 @@ Divisor divisor_of(const Call& call) {
                            word));
 }
 
+// Models that do not scale their embeddings divide them by 1: the numbers are the same.
 std::string division_text(const Divisor& by) {
+  if (by.value() == 1) return "{0}";
   return fmt::format("{{0}} / {}{}", by.root ? "√" : "", by.inside);
 }
 
@@ -144,6 +146,7 @@ std::string division_text(const Divisor& by) {
 template <class N>
 N divided(const Cell<N>& c, const Divisor& by) {
   using std::sqrt;
+  if (by.value() == 1) return c(0)(c.row, c.column);
   const N inside = by.inside;
   return c(0)(c.row, c.column) / (by.root ? N(sqrt(inside)) : inside);
 }
