@@ -434,9 +434,8 @@ Indices MaskPattern::operator()(std::size_t query) const {
 constinit const Operation mask_operation = operation_of<Mask>({
     .name = "mask",
     .title = "Hide the keys that must not be seen",
-    .says =
-        "Hidden scores become minus infinity. Softmax turns that into a weight of exactly 0, and "
-        "the rest of the row still sums to 1.",
+    .says = "Hidden scores become minus infinity. Softmax makes that a weight of exactly 0, and "
+            "the rest of the row still sums to 1.",
     .notice = "Which cells are -inf, and why those?",
     .operands = R"(["scores"] or ["scores", "M"])",
     .options = mask_options,
