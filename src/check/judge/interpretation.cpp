@@ -225,27 +225,25 @@ std::vector<std::string> explained_by(Variant variant, const Trace& now, const T
   return std::move(variant.changed);
 }
 
-// True if a step may be wrong by itself: its operands have no wrong numbers, or all numbers, so
-// that the step is judged from them. In place of those that the variant changes their operands
-// count.
-bool may_be_wrong_itself(const LearnerNode& node, const Variant& variant,
-                         const std::vector<LearnerNode>& nodes) {
-  return std::ranges::all_of(node.inputs, [&](std::size_t k) {
-    const LearnerNode& operand = nodes[k];
-    return contains(variant.changed, operand.name)
-               ? may_be_wrong_itself(operand, variant, nodes)
-               : operand.wrong_cells() == 0 || !contains(operand.verdicts, Verdict::blank);
-  });
-}
-
-// True if a deciding step or a companion may be wrong by itself.
+// True if a deciding step or a companion may be wrong by itself. A step of which not all numbers
+// are known, and some are wrong, makes what follows from it wrong. In place of those that the
+// variant changes their operands count.
 bool may_show(const Variant& variant, const Interpretation& plain) {
   const std::vector<LearnerNode>& nodes = plain.judgement.nodes;
-  return std::ranges::any_of(nodes, [&](const LearnerNode& node) {
-    return node.unsettled_cells() > 0 &&
-           (contains(variant.deciding, node.name) || contains(variant.companions, node.name)) &&
-           may_be_wrong_itself(node, variant, nodes);
-  });
+  std::vector<bool> is_known_in_part, follows;
+  for (const LearnerNode& node : nodes)
+    is_known_in_part.push_back(contains(node.verdicts, Verdict::blank) && node.wrong_cells() > 0);
+  if (!contains(is_known_in_part, true)) return true;
+  const std::set<std::string_view> changed(variant.changed.begin(), variant.changed.end());
+  for (const LearnerNode& node : nodes) {
+    follows.push_back(std::ranges::any_of(node.inputs, [&](std::size_t k) {
+      return changed.contains(nodes[k].name) ? follows[k] : is_known_in_part[k];
+    }));
+    if (!follows.back() && node.unsettled_cells() > 0 &&
+        (contains(variant.deciding, node.name) || contains(variant.companions, node.name)))
+      return true;
+  }
+  return false;
 }
 
 // Returns the accepted variant of a convention that leaves the fewest wrong cells.
