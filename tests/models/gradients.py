@@ -320,6 +320,22 @@ def a_gradient_under_another_program_s_name_is_that_of_the_nearer_step(folder):
             assert "d_h0.concat" in told and ("d_h0.output" in told) == bool(beside), told
 
 
+def gradients_may_have_their_heads_elsewhere_than_the_steps(folder):
+    """As many tokens as heads: the sizes do not say which axis is which."""
+    config = llama.config_of("llama")
+    weights = llama.random_weights(config)
+    llama.write(folder, config, weights)
+    ids = IDS[:config["num_attention_heads"]]
+    _, steps, of_weights = autograd(lambda w: llama.forward(w, ids, config), weights, ids, "next")
+    forward = llama.forward(weights, ids, config)
+    inside = {name: forward[name].transpose(0, 1).numpy() for name in ("h0.Q", "h1.Q", "h0.Q_rope", "h1.Q_rope")}
+    first = {"d_" + name: steps[name].numpy() for name in inside}
+    wrong = 1.5 * of_weights["model.layers.1.input_layernorm.weight"].numpy()
+    np.savez(folder / "g.npz", **inside, **first, **{"d_h1.gain1": wrong})
+    done = qkv("compare", folder / "g.npz", "--model", folder, "--ids", ",".join(map(str, ids)), "--targets", "next")
+    assert "The first that differs is d_h1.gain1." in done.stdout, done.stdout
+
+
 def heads_help_as_their_gradients_and_their_removal_say(folder):
     def weaken(weights):  # so that what the heads hand over is small, and first order nearly all
         for layer in (0, 1):

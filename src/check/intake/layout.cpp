@@ -414,8 +414,13 @@ void move_heads_first(const Trace& trace, const Layout& layout,
 
 std::set<std::string, std::less<>> nearer_with_heads_inside(
     const Trace& trace, const std::vector<SubmittedArray>& submitted, double least) {
-  const auto without_layer = [](std::string_view name) { return name.substr(name.rfind('.') + 1); };
-  std::map<std::string_view, double> gain;  // of each array -1 to 1, however wrong its numbers are
+  // The same step of all layers; gradients may be laid out in another way.
+  const auto kind_of = [](std::string_view name) {
+    const std::string_view step = name.substr(name.rfind('.') + 1);
+    return std::pair(name.starts_with("d_"), step);
+  };
+  // Of each array -1 to 1, however wrong its numbers are.
+  std::map<std::pair<bool, std::string_view>, double> gain;
   std::set<std::string> results;
   std::size_t squares = 0;
   bool is_shown = false;  // by an array whose sizes tell its axes apart
@@ -438,11 +443,11 @@ std::set<std::string, std::less<>> nearer_with_heads_inside(
     sort_rows(theirs, truth.columns());
     sort_rows(right, truth.columns());
     const double sorted = gain_with_heads_inside(theirs, right, truth);
-    gain[without_layer(one.name)] += std::abs(sorted) > std::abs(as_written) ? sorted : as_written;
+    gain[kind_of(one.name)] += std::abs(sorted) > std::abs(as_written) ? sorted : as_written;
   }
   std::set<std::string, std::less<>> names;
   for (const SubmittedArray& one : submitted) {
-    const auto found = gain.find(without_layer(one.name));
+    const auto found = gain.find(kind_of(one.name));
     if (found != gain.end() && found->second > least && !one.is_arranged) names.insert(one.name);
   }
   if (names.size() != 1 || is_shown) return names;
