@@ -414,7 +414,7 @@ void move_heads_first(const Trace& trace, const Layout& layout,
 
 std::set<std::string, std::less<>> nearer_with_heads_inside(
     const Trace& trace, const std::vector<SubmittedArray>& submitted, double least) {
-  // The same step of all layers; gradients may be laid out in another way.
+  // The same step of all layers, or its gradient.
   const auto kind_of = [](std::string_view name) {
     const std::string_view step = name.substr(name.rfind('.') + 1);
     return std::pair(name.starts_with("d_"), step);
@@ -447,8 +447,13 @@ std::set<std::string, std::less<>> nearer_with_heads_inside(
   }
   std::set<std::string, std::less<>> names;
   for (const SubmittedArray& one : submitted) {
-    const auto found = gain.find(kind_of(one.name));
-    if (found != gain.end() && found->second > least && !one.is_arranged) names.insert(one.name);
+    const auto [is_gradient, step] = kind_of(one.name);
+    const double own = gain[{is_gradient, step}], other = gain[{!is_gradient, step}];
+    // Gradients tell of steps, and the reverse, unless both say clearly that they differ.
+    constexpr double clear = 0.9;
+    const bool differ = own * other < 0 && std::min(std::abs(own), std::abs(other)) >= clear;
+    const double all = differ ? own : own + other;
+    if (all > least && !one.is_arranged) names.insert(one.name);
   }
   if (names.size() != 1 || is_shown) return names;
   // A lone one is a mistake if another square array has its heads first.
