@@ -98,6 +98,7 @@ struct Divisor {
   bool root = true;
 
   double value() const { return root ? std::sqrt(inside) : inside; }
+  bool is_one() const { return !root && inside == 1; }
 };
 
 // Parses "sqrt(N)" or "N".
@@ -138,7 +139,7 @@ Divisor divisor_of(const Call& call) {
 
 // Models that do not scale their embeddings divide them by 1: the numbers are the same.
 std::string division_text(const Divisor& by) {
-  if (by.value() == 1) return "{0}";
+  if (by.is_one()) return "{0}";
   return fmt::format("{{0}} / {}{}", by.root ? "√" : "", by.inside);
 }
 
@@ -146,7 +147,7 @@ std::string division_text(const Divisor& by) {
 template <class N>
 N divided(const Cell<N>& c, const Divisor& by) {
   using std::sqrt;
-  if (by.value() == 1) return c(0)(c.row, c.column);
+  if (by.is_one()) return c(0)(c.row, c.column);
   const N inside = by.inside;
   return c(0)(c.row, c.column) / (by.root ? N(sqrt(inside)) : inside);
 }
