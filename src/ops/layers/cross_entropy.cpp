@@ -406,7 +406,7 @@ constexpr Mistake cross_entropy_mistakes[] = {
 constinit const Operation cross_entropy_operation = operation_of<CrossEntropy>({
     .name = "cross_entropy",
     .title = "Make the loss (cross-entropy)",
-    .says = "Softmax makes probabilities of each row of logits. The loss of a row is minus the "
+    .says = "Softmax makes probabilities from each row of logits. The loss of a row is minus the "
             "logarithm of its target's probability. It is 0 if the probability is 1, and grows as "
             "the probability gets smaller.",
     .notice = "If k possibilities all get the same probability, the loss is ln k.",
