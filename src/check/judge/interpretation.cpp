@@ -225,19 +225,16 @@ std::vector<std::string> explained_by(Variant variant, const Trace& now, const T
   return std::move(variant.changed);
 }
 
-// True if a deciding step or a companion may be wrong by itself. A step of which not all numbers
-// are known, and some are wrong, makes what follows from it wrong. In place of those that the
-// variant changes their operands count.
-bool may_show(const Variant& variant, const Interpretation& plain) {
-  const std::vector<LearnerNode>& nodes = plain.judgement.nodes;
-  std::vector<bool> is_known_in_part, follows;
-  for (const LearnerNode& node : nodes)
-    is_known_in_part.push_back(contains(node.verdicts, Verdict::blank) && node.wrong_cells() > 0);
-  if (!contains(is_known_in_part, true)) return true;
+// True if a deciding step or a companion may be wrong by itself, and not only since it follows from
+// a step with missing and wrong numbers. In place of those that the variant changes their operands count.
+bool may_show(const Variant& variant, const std::vector<LearnerNode>& nodes,
+              const std::vector<bool>& are_in_part) {
+  if (!contains(are_in_part, true)) return true;
+  std::vector<bool> follows;
   const std::set<std::string_view> changed(variant.changed.begin(), variant.changed.end());
   for (const LearnerNode& node : nodes) {
     follows.push_back(std::ranges::any_of(node.inputs, [&](std::size_t k) {
-      return changed.contains(nodes[k].name) ? follows[k] : is_known_in_part[k];
+      return changed.contains(nodes[k].name) ? follows[k] : are_in_part[k];
     }));
     if (!follows.back() && node.unsettled_cells() > 0 &&
         (contains(variant.deciding, node.name) || contains(variant.companions, node.name)))
@@ -251,6 +248,9 @@ std::optional<Interpretation> by_convention(const Interpreter& interpret,
                                             const Convention& convention,
                                             const Interpretation& plain) {
   std::optional<Interpretation> best;
+  const auto are_in_part = mapped(plain.judgement.nodes, [](const LearnerNode& node) {
+    return contains(node.verdicts, Verdict::blank) && node.wrong_cells() > 0;
+  });
   for (Variant& variant : convention.variants(plain.recipe, *plain.trace)) {
     if (variant.deciding.empty()) variant.deciding = variant.changed;
     const std::size_t to_beat = best ? best->wrong : plain.wrong;
@@ -261,7 +261,9 @@ std::optional<Interpretation> by_convention(const Interpreter& interpret,
       return node && node->submitted && node->unsettled_cells() == 0;
     };
     if (!variant.others.empty() && std::ranges::any_of(variant.deciding, is_right)) continue;
-    if (to_beat == 0 || wrong_steps < variant.least || !may_show(variant, plain)) continue;
+    if (to_beat == 0 || wrong_steps < variant.least ||
+        !may_show(variant, plain.judgement.nodes, are_in_part))
+      continue;
     const auto trace = variant.recipe ? trace_of(*variant.recipe, *plain.trace) : plain.trace;
     if (!is_equivalent(*trace, *plain.trace, variant.changed)) continue;
     constexpr std::size_t most_failing = 3;  // else a whole model is judged for nothing
