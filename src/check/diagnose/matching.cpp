@@ -156,7 +156,7 @@ class Matcher {
       }
     }
     if (fit.telling < candidate.evidence.least) return {};
-    if (candidate.evidence.least > 1) most = 0;
+    if (candidate.evidence.least > 1) most = 0;  // right cells refute a free number
     // Room makes no mistake fit that is farther from what was written than the right numbers are.
     if (!candidate.room.empty() && fit.nearer < 0) return {};
     for (std::size_t n = 0; n < part.count; ++n) {

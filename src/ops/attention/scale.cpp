@@ -137,7 +137,7 @@ Divisor divisor_of(const Call& call) {
                            word));
 }
 
-// Models that do not scale their embeddings divide them by 1: the numbers are the same.
+// A division by 1 is left out.
 std::string division_text(const Divisor& by) {
   if (by.is_one()) return "{0}";
   return fmt::format("{{0}} / {}{}", by.root ? "√" : "", by.inside);
