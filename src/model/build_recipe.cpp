@@ -143,9 +143,9 @@ class LlamaRecipe {
   void embeddings() {
     writer_.table("token_table", size_.token_table, Axis{"id", size_.vocabulary}, true);
     writer_.step("token_embeddings", embed_operation, {"token_ids", "token_table"});
-    const double factor =
-        traits_.scales_embeddings ? std::sqrt(static_cast<double>(size_.d_model)) : 1;
-    writer_.step("X", scale_operation, {"token_embeddings"}, Options::of("by", 1 / factor));
+    Options by = Options::of("by", 1.0);
+    if (traits_.scales_embeddings) by = Options::of("by", fmt::format("1/sqrt({})", size_.d_model));
+    writer_.step("X", scale_operation, {"token_embeddings"}, by);
     writer_.advance_stream("X");
   }
 

@@ -425,7 +425,7 @@ ErrorStatistics error_statistics(std::span<const double> actual, std::span<const
   return {.cells = apart.size(),
           .mean = sum / static_cast<double>(apart.size()),
           .percentile = *below + (place - std::floor(place)) * (next - *below),
-          .cosine = size > 0 ? product / size : 0};
+          .cosine = size > 0 ? std::clamp(product / size, -1.0, 1.0) : 0};
 }
 
 Shape without_leading_ones(Shape shape, std::size_t rank) {

@@ -86,28 +86,32 @@ struct GradCapped {
 constexpr std::string_view divisors[] = {"sqrt(d_k)", "d_k", "sqrt(N)"};
 constexpr OptionRule scale_options[] = {
     {.name = "by",
-     .help = "what to divide by; N may be any number, as in \"sqrt(64)\"",
+     .help = "what to divide by; N may be any number, as in \"sqrt(64)\"; 1/sqrt(N) multiplies",
      .list = divisors,
      .any_word = true,
      .numbers = OptionRule::Numbers::any},
 };
 
-// What the step divides by: `inside`, or its square root.
+// What the step divides by, or multiplies by: `inside`, or its square root.
 struct Divisor {
   double inside = 1;
   bool root = true;
+  bool multiplies = false;
 
-  double value() const { return root ? std::sqrt(inside) : inside; }
+  double factor() const { return root ? std::sqrt(inside) : inside; }
+  double value() const { return multiplies ? 1 / factor() : factor(); }
   bool is_one() const { return !root && inside == 1; }
 };
 
-// Parses "sqrt(N)" or "N".
+// Parses "sqrt(N)", "1/sqrt(N)" or "N".
 std::optional<Divisor> written_divisor(std::string_view word) {
+  const bool multiplies = word.starts_with("1/sqrt(");
+  if (multiplies) word.remove_prefix(2);
   const bool root = word.starts_with("sqrt(") && word.ends_with(")");
   if (root) word = word.substr(5, word.size() - 6);
   const auto value = parse_number<double>(word);
   if (!value || !(*value > 0) || !std::isfinite(*value)) return {};
-  return Divisor{*value, root};
+  return Divisor{*value, root, multiplies};
 }
 
 // The width of the queries behind the scores, or of the operand if it is the queries.
@@ -140,16 +144,18 @@ Divisor divisor_of(const Call& call) {
 // A division by 1 is left out.
 std::string division_text(const Divisor& by) {
   if (by.is_one()) return "{0}";
-  return fmt::format("{{0}} / {}{}", by.root ? "√" : "", by.inside);
+  return fmt::format("{{0}} {} {}{}", by.multiplies ? "·" : "/", by.root ? "√" : "", by.inside);
 }
 
 // The cell of the first operand, divided.
 template <class N>
 N divided(const Cell<N>& c, const Divisor& by) {
   using std::sqrt;
-  if (by.is_one()) return c(0)(c.row, c.column);
+  const N x = c(0)(c.row, c.column);
+  if (by.is_one()) return x;
   const N inside = by.inside;
-  return c(0)(c.row, c.column) / (by.root ? N(sqrt(inside)) : inside);
+  const N factor = by.root ? N(sqrt(inside)) : inside;
+  return by.multiplies ? x * factor : x / factor;
 }
 
 struct Scale {
@@ -160,8 +166,11 @@ struct Scale {
   static auto cell(const auto& c) { return divided(c, divisor_of(*c.call)); }
 
   static std::optional<InPlaceKernel> in_place(const Call& call) {
-    return cellwise_kernel(frame_of_scores(call, form(call)),
-                           [divisor = divisor_of(call).value()](double x) { return x / divisor; });
+    const Divisor by = divisor_of(call);
+    const Tensor frame = frame_of_scores(call, form(call));
+    if (by.multiplies)
+      return cellwise_kernel(frame, [factor = by.factor()](double x) { return x * factor; });
+    return cellwise_kernel(frame, [divisor = by.factor()](double x) { return x / divisor; });
   }
 
   static auto cells_of_line(const Cell<Interval>& c) {
@@ -239,7 +248,7 @@ Versions by_rounded_root(const StepView& step) {
 constexpr Mistake scale_mistakes[] = {
     {"scale.skipped", "The scores were not divided by √d_k.", "Divide every score.",
      Skip{divides_scores}},
-    {"scale.skipped", "{0} was not divided: this step is {formula}.", "Divide every number.",
+    {"scale.skipped", "{0} was not scaled: this step is {formula}.", "Scale every number.",
      Skip{[](const Call& call) { return !divides_scores(call); }}},
     {"scale.by-d", "The scores were divided by d_k, not by its root.",
      "Take the root of d_k first.", by_d<true>},
@@ -251,8 +260,8 @@ constexpr Mistake scale_mistakes[] = {
      "d_k is the width of a query, not of an embedding.", by_sqrt_d_model},
     {"scale.multiplied", "The scores were multiplied by √d_k instead of divided.",
      "Scaling makes the scores smaller.", multiplied<true>},
-    {"scale.multiplied", "{0} was multiplied instead of divided: this step is {formula}.",
-     "Divide every number.", multiplied<false>},
+    {"scale.multiplied", "{0} was scaled the other way: this step is {formula}.",
+     "It matters whether one multiplies or divides.", multiplied<false>},
     {"scale.by-sqrt-n", "The scores were divided by √n, the root of the number of tokens.",
      "d_k is the width of a query.", by_sqrt_n},
     {"scale.rounded-root",

@@ -116,7 +116,7 @@ TEST_CASE("what was not divided by 0.5 is not called the scores") {
       lesson_of(given("E", "[[1, 2], [3, 5]]") + step("X", "scale", "[\"E\"]", "by = 0.5")));
   const auto report = checked(task, {{"X", "1,2\n3,5\n"}});
   CHECK(mistakes(report, "X") == "scale.skipped");
-  CHECK(first_words(report, "X") == "E was not divided: this step is E / 0.5.");
+  CHECK(first_words(report, "X") == "E was not scaled: this step is E / 0.5.");
 }
 
 const Task& one_softmax() {
@@ -448,8 +448,8 @@ TEST_CASE("two steps that were not submitted and explain as well are both named"
   CHECK(mistakes(report, "S") == "scale.skipped");
   CHECK(
       first_words(report, "S") ==
-      "In K_half, which was not submitted: K was not divided: this step is K / 2. Or in Q_half: Q "
-      "was not divided: this step is Q / 2.");
+      "In K_half, which was not submitted: K was not scaled: this step is K / 2. Or in Q_half: Q "
+      "was not scaled: this step is Q / 2.");
 }
 
 TEST_CASE("tokens that were repeated are named in a file for each head, of which there are fewer") {
