@@ -123,8 +123,10 @@ void refuse_unknown_config(const Config& config, std::span<const ConfigRule> rul
 Config config_of(const Weights& weights, const std::optional<std::filesystem::path>& directory) {
   Config config;
   if (directory) add_config(*directory / "config.json", config);
+  const bool is_configured = !config.empty();
   for (const auto& [name, text] : weights.metadata()) {
-    config.try_emplace(name, ConfigEntry{text, weights.where()});
+    if (!is_configured || name == "family" || name == "vocabulary")
+      config.try_emplace(name, ConfigEntry{text, weights.where()});
   }
   return config;
 }

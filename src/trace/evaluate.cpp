@@ -122,7 +122,8 @@ std::set<std::string> names_with_heads(std::span<const StepRecipe> steps) {
     if (!step.operation || step.of.empty()) continue;
     const Operation& operation = *step.operation;
     const bool needs = operation.needs_heads && operation.needs_heads(step.of.size(), step.options);
-    if (needs || (operation.fill_row && names.contains(step.name))) names.insert(step.of.front());
+    const bool works_by_rows = operation.fill_row || operation.in_place;
+    if (needs || (works_by_rows && names.contains(step.name))) names.insert(step.of.front());
   }
   return names;
 }

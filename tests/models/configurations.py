@@ -153,6 +153,9 @@ def config_json_counts_before_metadata_that_say_it_in_another_way(folder):
     weights = llama.random_weights(config)
     words = written(folder, config, weights, {"rope_theta": "10000"})
     agree(llama.forward(weights, IDS, config | {"rope_theta": 500000.0}), exported(folder, *words), DOUBLE)
+    del config["rope_parameters"]  # what config.json leaves out has the library's default
+    words = written(folder, config, weights, {"rope_theta": "77"})
+    agree(llama.forward(weights, IDS, config | {"rope_theta": 10000.0}), exported(folder, *words), DOUBLE)
 
 
 def what_the_library_reads_and_qkv_does_not_is_refused(folder):

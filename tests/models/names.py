@@ -296,6 +296,10 @@ def kqv_out_is_before_the_output_weight_beside_attn_out(folder):
             done = compared(arrays, place, options, *words)
             equal(done.returncode, 0, f"{kind}: {done.stdout}")
             assert "h0.concat" in done.stdout and "h0.output" not in done.stdout, done.stdout
+        for name, step in (("kqv_merged_cont", "concat"), ("kqv_merged", "context")):  # of an older program
+            merged = {f"{name}-0": tokens_first(steps[f"h0.{step}"])}
+            equal(compared(merged | {"kqv_out-0": steps["h0.output"]}, place, options).returncode, 0, kind)
+            equal(compared(merged | {"kqv_out-0": steps["h0.concat"]}, place, options).returncode, 1, kind)
 
 
 def queries_and_keys_may_have_the_columns_of_a_gguf(folder):

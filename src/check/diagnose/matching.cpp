@@ -93,9 +93,9 @@ class Matcher {
   double distance(const Candidate& candidate, std::size_t i) const {
     const double x = mismatch_.written[i];
     const double y = candidate.numbers[i];
-    // Where no rounding occurs, a candidate with the exact number explains nothing.
+    // Where no rounding occurs, a candidate that is rounded to the exact number explains nothing.
     if (mismatch_.wrong[i] && !mismatch_.exact.empty() &&
-        std::abs(y - mismatch_.exact[i]) <= mismatch_.floor) {
+        std::abs(y - mismatch_.exact[i]) <= std::max(mismatch_.floor, mismatch_.tolerance[i] / 2)) {
       return infinity;
     }
     if (mismatch_.is_masked[i] && y == -infinity) {  // -1e9 for -inf is no other mistake
@@ -336,10 +336,23 @@ class Matcher {
     });
   }
 
+  // True if a mistake of the whole step leaves zeros here by rounding, beside all right cells.
+  bool may_be_rounded_to_zero() const {
+    return std::ranges::any_of(candidates_, [&](const Candidate& candidate) {
+      const auto is_made = [&](std::size_t i) {
+        return std::isnan(mismatch_.written[i]) || !std::isinf(distance(candidate, i));
+      };
+      return candidate.kind == CandidateKind::mistake && !candidate.evidence.infinities &&
+             candidate.numbers.tensor().values.size() == open_.size() &&
+             std::ranges::all_of(std::views::iota(std::size_t{0}, open_.size()), is_made);
+    });
+  }
+
   // Right cells that contradict it leave a mistake unsure; so do zeros alone, and what the rounding
   // of missing steps leaves open, unless it explains all.
   void name(const Match& fit, bool in_full, std::vector<Explanation>& found) const {
     const Candidate& candidate = candidates_[fit.candidate];
+    constexpr double wide = 3;  // in units: rounding alone may make such a number
     const auto id = [&](const Explanation& known) { return candidates_[known.candidate].id; };
     if (const auto known = std::ranges::find(found, candidate.id, id); known != found.end()) {
       const std::size_t before = candidates_[known->candidate].step;
@@ -362,8 +375,10 @@ class Matcher {
          .first = fit.first,
          .sure = !fit.is_refuted && !fit.is_lone_cell && !fit.is_zeros_only &&
                  fit.contradicted == 0 && (in_full || candidate.room.empty()) &&
+                 fit.misfit <= wide &&
                  (in_full || fit.zeros < fit.telling || candidate.evidence.infinities) &&
-                 (fit.cells > 1 || !candidate.evidence.yields),
+                 (fit.cells > 1 || !candidate.evidence.yields) &&
+                 !(fit.zeros == fit.cells && may_be_rounded_to_zero()),
          .is_refuted = fit.is_refuted});
   }
 
@@ -372,7 +387,8 @@ class Matcher {
   // A matrix of zeros may never have been filled in.
   void doubt(const std::vector<Match>& best, std::span<Explanation> named) const {
     constexpr std::size_t enough = 3;
-    const std::size_t speaking = std::ranges::max(best, {}, &Match::speaking).speaking;
+    const std::size_t most = std::ranges::max(best, {}, &Match::speaking).speaking;
+    const std::size_t speaking = is_one_factor() ? std::min<std::size_t>(most, 1) : most;
     const auto likely = std::ranges::count(named, false, &Explanation::is_refuted);
     const bool is_slip = candidates_[best.front().candidate].kind == CandidateKind::slip;
     const auto is_filled_in = [](double x) { return x != 0 && !std::isnan(x); };
@@ -382,9 +398,26 @@ class Matcher {
     for (Explanation& one : named) one.sure = false;
   }
 
-  // True if only one number was written, or is wrong in a program's array, and so many candidates
-  // were tried that one of them may well be that near by chance. Of a neighbouring cell, a digit
-  // may be the same.
+  // True if the wrong weights of one row are the right ones times one factor: one wrong sum
+  // divides them all.
+  bool is_one_factor() const {
+    const auto is_open = [](std::size_t open) { return open > 0; };
+    if (!mismatch_.are_shares || open_cells_.size() < 2 ||
+        std::ranges::count_if(open_in_row_, is_open) != 1)
+      return false;
+    const auto right = [&](std::size_t i) { return mismatch_.right[i]; };
+    const auto written = [&](std::size_t i) { return mismatch_.written[i]; };
+    const double factor = mismatch_.right.empty() ? 0
+                                                  : nearest_factor(mapped(open_cells_, written),
+                                                                   mapped(open_cells_, right));
+    return std::ranges::all_of(open_cells_, [&](std::size_t i) {
+      return std::abs(written(i) - factor * right(i)) <= mismatch_.tolerance[i];
+    });
+  }
+
+  // True if only one number was written, or is wrong in a program's array, or one factor is wrong,
+  // and so many candidates were tried that one of them may well be that near by chance. Of a
+  // neighbouring cell, a digit may be the same.
   bool may_be_chance(const Match& fit) const {
     const auto is_number = [](double x) { return !std::isnan(x); };
     const std::size_t cell = fit.first;
@@ -392,8 +425,8 @@ class Matcher {
     const Candidate& candidate = candidates_[fit.candidate];
     if (fit.cells == 1 && candidate.evidence.copies && x < 10 && x == std::floor(x)) return true;
     const bool is_alone = std::ranges::count_if(mismatch_.written, is_number) == 1;
-    if (!is_alone && !(mismatch_.is_of_program && std::ranges::count(mismatch_.wrong, true) == 1))
-      return false;
+    const bool is_lone = mismatch_.is_of_program && std::ranges::count(mismatch_.wrong, true) == 1;
+    if (!is_alone && !is_lone && !is_one_factor()) return false;
     const double room = candidate.room.empty() ? 0 : candidate.room[cell];
     const double near = mismatch_.tolerance[cell] + room;
     const double hit = 2 * near * static_cast<double>(candidates_.size());

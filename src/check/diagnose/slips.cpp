@@ -253,14 +253,16 @@ std::vector<CandidateValues> other_rows(const SlipContext& c) {
 enum class TermSlip { dropped, negated };
 
 // Evaluates an expression with a slip in one term of one of its sums. `count` numbers the terms of
-// all sums in writing order; `wrong` is the one with the slip.
+// all sums in writing order; `wrong` is the one with the slip. A power of e has no sign to change.
 double value_with(TermSlip slip, const Expression& term, std::size_t wrong, std::size_t& count) {
   if (term.parts().empty()) return term.value();
   std::vector<double> parts;
   for (const Expression& part : term.parts()) {
     const bool is_wrong = term.kind() == Expression::Kind::sum && count++ == wrong;
     const double value = value_with(slip, part, wrong, count);
-    if (!is_wrong || slip == TermSlip::negated) parts.push_back(is_wrong ? -value : value);
+    const bool is_power = part.kind() == Expression::Kind::exponential;
+    if (is_wrong && slip == TermSlip::dropped) continue;
+    parts.push_back(is_wrong && !is_power ? -value : value);
   }
   return parts.empty() ? 0 : Expression::evaluate(term.kind(), parts);
 }

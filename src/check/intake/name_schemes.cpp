@@ -49,8 +49,8 @@ constexpr NameRule transformer_lens[] = {
 };
 
 // Source: the names that llama.cpp's graph gives its tensors. Qcur and Kcur are named before and
-// after the rotation; read_eval_callback tells them apart. Older programs have no attn_out, and
-// name it kqv_out, as others name what W_O is applied to.
+// after the rotation; read_eval_callback tells them apart. Older programs, which have kqv_merged,
+// have no attn_out: they name it kqv_out, as others name what W_O is applied to.
 constexpr NameRule llama_cpp[] = {
     {"inp_embd", "token_embeddings"},
     {"embd", "token_embeddings"},
@@ -72,6 +72,8 @@ constexpr NameRule llama_cpp[] = {
     {"kqv_merged-*", "h*.context"},
     {"kqv_merged_cont-*", "h*.concat"},
     {.theirs = "kqv_out-*", .ours = "h*.concat", .beside = "attn_out-*"},
+    {.theirs = "kqv_out-*", .ours = "h*.output", .beside = "kqv_merged_cont-*"},
+    {.theirs = "kqv_out-*", .ours = "h*.output", .beside = "kqv_merged-*"},
     {"kqv_out-*", "h*.output~h*.concat"},
     {"attn_out-*", "h*.output"},
     {"attn_post_norm-*", "h*.norm1_out"},

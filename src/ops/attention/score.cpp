@@ -12,9 +12,7 @@ Versions masked_afterwards(const StepView& step) {
   const StepView* masked = step.inputs.front();
   while (masked->operation != &mask_operation && !contains(masked->tensor->values, -infinity))
     masked = masked->inputs.front();
-  if (masked->tensor->rows() != step.tensor->rows() ||
-      masked->tensor->columns() != step.tensor->columns())
-    return {};
+  if (masked->tensor->shape() != step.tensor->shape()) return {};
   for (Tensor& result : results) {  // a mask for each head makes several of one matrix
     Call call = call_of(step);
     call.inputs = {masked->tensor, &result};
