@@ -30,7 +30,7 @@ def stacked(array: Any) -> Any:
 
 
 def plain(array: Any) -> Tuple[str, np.ndarray]:
-    """The type and the numbers of a tensor of PyTorch (any device), JAX or NumPy, or of nested lists.
+    """The type and the numbers of a tensor of PyTorch (any device), JAX, NumPy or with __dlpack__, or of nested lists.
 
     Numbers of a type that NumPy lacks (bfloat16) come as their bytes, in an array of two-byte integers. Raises
     QkvError for complex numbers and others that no step has.
@@ -42,6 +42,8 @@ def plain(array: Any) -> Tuple[str, np.ndarray]:
             import torch
             return "BF16", array.contiguous().view(torch.int16).numpy()
         array = array.resolve_conj().resolve_neg().numpy() if hasattr(array, "resolve_conj") else array.numpy()
+    if hasattr(array, "__dlpack__") and not hasattr(array, "__array__"):
+        array = np.from_dlpack(array)
     if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
         raise QkvError("some of its cells are masked: fill them (array.filled(numpy.nan)), or leave it out")
     numbers = np.asarray(array)

@@ -279,10 +279,11 @@ void declare(CLI::App& app, CheckCommandOptions& options) {
           ->check(one_of({"csv"}))
           ->excludes(json);
   add_value(app, "--carried", options.shares.carried, "SHARE",
-            "The marks of a cell that follows from an earlier mistake: 1, or a part of it")
+            "What a cell earns that is wrong only because of an earlier mistake: 0 to 1 of its "
+            "marks (1)")
       ->check(check_share);
   add_value(app, "--unexplained", options.shares.unexplained, "SHARE",
-            "The marks of a cell that uses a step wrong for no known reason: 0, or a part of 1")
+            "The same, multiplied by this, if no known mistake explains the earlier step (0)")
       ->check(check_share);
   add_part_options(app, options.part);
   for (const char* part : {"--step", "--from", "--to", "--head", "--row"}) {

@@ -40,7 +40,7 @@ std::string course(const std::vector<Lesson>& lessons, const Terminal& output) {
 std::string overview() {
   return fmt::format(
       "The course, {} lessons in {} parts:\n\n{}\n"
-      "What a lesson teaches, and its steps: qkv lessons the-fat-cat (--all: of each)\n"
+      "What a lesson teaches, and its steps: qkv lessons the-fat-cat (of all: --all)\n"
       "Type this first: qkv run the-fat-cat\n",
       built_in_lessons().size(), lesson_groups().size(), lesson_names_by_group());
 }

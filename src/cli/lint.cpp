@@ -84,8 +84,8 @@ void declare(CLI::App& app, LintOptions& options) {
                "List the operations that a step can have, with operands and options");
   app.add_flag("--strict", options.strict, "Advice counts as a fault: exit status 2");
   app.add_flag("--mistakes", options.mistakes,
-               "Also in large lessons, report where a known mistake gives the right numbers; in "
-               "small lessons this is always reported");
+               "Report where a known mistake gives the right numbers, in large lessons, too (in "
+               "small ones this is always done)");
 }
 
 }  // namespace

@@ -231,7 +231,7 @@ bool offer_bookmark(RunOptions& options) {
   print(fmt::format("Last time you were in the lesson {}, at {}.\n", left->lesson, left->step));
   std::optional<std::string> answer;
   do {
-    print(fmt::format("Enter goes on there; n and Enter start {}; q and Enter quit: ",
+    print(fmt::format("Press Enter to go on there, n and Enter for {} from its start, q and Enter to quit: ",
                       options.lesson.name));
     flush_output();
     answer = read_line();

@@ -37,10 +37,10 @@ void refuse_filled_in(const fs::path& directory, const std::vector<ExportedFile>
   const auto filled = filtered(files, is_filled, &ExportedFile::name);
   if (filled.empty()) return;
   throw InputError(
-      "{} holds other numbers{}, and a blank worksheet would replace them; name another directory, "
-      "or add --force",
+      "{}{} holds numbers that this worksheet would replace: yours, or those of another worksheet; "
+      "name another directory, or add --force",
       (directory / filled.front()).string(),
-      filled.size() == 1 ? "" : fmt::format(", and so do {} more files", filled.size() - 1));
+      filled.size() == 1 ? "" : fmt::format(", as {} more files do,", filled.size() - 1));
 }
 
 // Worksheets of another lesson in the same directory would be checked with this one's.

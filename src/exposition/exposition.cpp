@@ -291,7 +291,7 @@ Exposition lesson_opening(const Lesson& lesson, std::span<const ProseBlock::Role
     if (prose.empty()) continue;
     std::vector<Passage> passages = passages_of(prose);
     if (role == ProseBlock::Role::source && lesson.changed) {
-      passages = with_lead("(before the change) ", std::move(passages));
+      passages = with_lead("(of the unchanged lesson) ", std::move(passages));
     }
     blocks.emplace_back(ProseBlock{role, std::move(passages)});
   }

@@ -111,12 +111,14 @@ std::string fill_placeholders(std::string_view prose, const Trace& trace, int di
 }
 
 std::vector<const Given*> new_givens_of(const Trace& trace, const Step& step) {
-  std::set<std::size_t> places;  // in the order of the givens
+  std::vector<const Given*> fresh;  // in the order of the formula
   for (const std::string& name : step.of) {
     const auto place = trace.given_names.place(name);
-    if (place && first_user(trace, name) == step.name) places.insert(*place);
+    const Given* given = place ? &trace.givens[*place] : nullptr;
+    if (given && first_user(trace, name) == step.name && !contains(fresh, given))
+      fresh.push_back(given);
   }
-  return mapped(places, [&](std::size_t place) { return &trace.givens[place]; });
+  return fresh;
 }
 
 }  // namespace qkv::inline exposition

@@ -102,7 +102,6 @@ struct PrintedPart {
   std::vector<std::vector<std::size_t>> places = {};  ///< of each axis
   Numerals cells = {};                                ///< row-major
   std::optional<double> sum = {};                     ///< of all cells, if it is known
-  bool heads_inside = false;                          ///< three axes are tokens, heads and columns
 };
 
 /// The precision of a file's numbers: printed digits, or a binary type.
@@ -117,6 +116,7 @@ struct ParsedArray {
   Precision precision = Precision::digits;
   std::vector<std::string> bad_texts = {};  ///< the texts of cells that are not numbers
   std::optional<PrintedPart> part = {};     ///< then `cells` is empty, and `shape` of all
+  bool heads_inside = false;                ///< the last axes are tokens, heads and columns
   std::string remark = {};                  ///< message for the user: how the file was interpreted
 };
 
@@ -204,8 +204,8 @@ struct ReadOptions {
   OnBadCell on_bad_cell = OnBadCell::refused;
   /// The most matrices of the expected size that the file may hold, one below the other.
   std::size_t stacked = 1;
-  /// Empty: any number. Of a larger matrix, a binary file gives the shape and no cells; any other
-  /// file is refused once more numbers were found.
+  /// Empty: any number. Of a larger matrix, and of one without numbers, a binary file gives the
+  /// shape and no cells; any other file is refused once more numbers were found.
   NumberLimit most = {};
   /// Whether arrays may come as a PrintedPart.
   bool parts = false;

@@ -80,6 +80,12 @@ void Stepper::arrive() {
   if (quiz_ && quiz_->ask(walk_)) ask(Prompt::answer);
 }
 
+// To the step itself, below the lesson's introduction.
+void Stepper::come_back() {
+  arrive();
+  if (walk_.at == walk_.start_at) scroll_ = lines_of(lesson_intro(walk_, window_.columns)).size();
+}
+
 void Stepper::read_on() {
   const std::size_t lines = page().size();
   if (view_ == View::step && scroll_ + shown_rows_ < lines) return page_down();
@@ -109,7 +115,7 @@ void Stepper::go_on() {
 }
 
 void Stepper::previous_step() {
-  if (view_ == View::summary || step_back(walk_)) return arrive();
+  if (view_ == View::summary || step_back(walk_)) return come_back();
   message_ = "This is the first step.";
 }
 
@@ -198,7 +204,7 @@ void Stepper::finish_prompt() {
   } else if (!nothing_typed && asked == Prompt::step) {
     go_to(walk_, text);
     prompt_ = Prompt::nothing;
-    return arrive();
+    return come_back();
   } else if (!nothing_typed && asked == Prompt::change) {
     message_ = set_cell(walk_, text);
   } else if (!nothing_typed && asked == Prompt::directory) {

@@ -74,6 +74,7 @@ class Stepper : public SteppingSession {
   void leave_cell();
 
   void arrive();
+  void come_back();
   void ask(Prompt what);
   void handle(const Key& key);
   void press_in_prompt(const Key& key);

@@ -92,7 +92,7 @@ struct ConfigEntry {
 using Config = std::map<std::string, ConfigEntry, std::less<>>;
 
 /// Reads the model's configuration: config.json in `directory`, and of the metadata no more than
-/// `family` and `vocabulary`. Without config.json all of the metadata.
+/// `family`, `vocabulary` and `n_head`. Without config.json all of the metadata.
 Config config_of(const Weights& weights, const std::optional<std::filesystem::path>& directory);
 
 /// Returns the entry of that name; nullptr if it is missing or null.

@@ -125,7 +125,7 @@ Config config_of(const Weights& weights, const std::optional<std::filesystem::pa
   if (directory) add_config(*directory / "config.json", config);
   const bool is_configured = !config.empty();
   for (const auto& [name, text] : weights.metadata()) {
-    if (!is_configured || name == "family" || name == "vocabulary")
+    if (!is_configured || name == "family" || name == "vocabulary" || name == "n_head")
       config.try_emplace(name, ConfigEntry{text, weights.where()});
   }
   return config;

@@ -54,7 +54,12 @@ std::string tolerance_text(const Steps& steps) {
   } else {
     text += "within " + unit;
   }
-  return used == unit ? text : text + "; with the rounding of earlier steps, within " + used;
+  constexpr double floor = 1e-5;  // nothing was rounded before
+  const auto is_exact = [](const StepReport* one) {
+    return one->basis == ToleranceBasis::whole && one->tolerance < floor;
+  };
+  if (used == unit || std::ranges::all_of(steps, is_exact)) return text;
+  return text + "; with the rounding of earlier steps, within " + used;
 }
 
 // Limits for the arithmetic of a wrong cell.

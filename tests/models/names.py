@@ -228,6 +228,45 @@ def heads_stand_first_in_a_result_and_inside_before_it(folder):
         assert "The first that differs is h0.context." in compared(arrays, place, options, ids=ids).stdout
 
 
+def hooks_have_their_heads_inside_where_sizes_do_not_tell(folder):
+    """Queries cut into heads by a reshape alone, with as many tokens as heads; also of the last row alone."""
+    kind, steps, layers, options, place, _ = next(iter(models(folder, IDS[:4])))
+    arrays = {name: array for name, array in transformer_lens(steps, layers, kind).items()
+              if name.startswith("blocks.0.attn.hook_")}
+    equal(compared(arrays, place, options, ids=IDS[:4]).returncode, 0)
+    cut = flat(steps["h0.Q"]).reshape(steps["h0.Q"].shape)
+    done = compared(arrays | {"blocks.0.attn.hook_q": tokens_first(cut)[None]}, place, options, ids=IDS[:4])
+    assert "The first that differs is h0.Q." in done.stdout, done.stdout
+    last = {name: array[:, -1:] for name, array in arrays.items() if name.endswith(("_q", "_k", "_v", "_z"))}
+    for factor in (1, 1.01):
+        equal(compared({name: array * factor for name, array in last.items()}, place, options,
+                       ids=IDS[:4]).returncode, int(factor != 1))
+        checked = qkv("check", "--model", place, "--ids", ",".join(map(str, IDS[:4])), *options, place / "dump.npz")
+        equal(checked.returncode, int(factor != 1), checked.stdout)
+
+
+def wrappers_and_empty_arrays_do_no_harm(folder):
+    """A compiled module in a checkpoint; a cache that holds nothing yet."""
+    kind, steps, layers, options, place, _ = next(iter(models(folder)))
+    arrays = {f"model._orig_mod.{name}": array for name, array in hugging_face_gpt2(steps, layers, kind).items()}
+    equal(compared(arrays, place, options).returncode, 0)
+    for name in ("past", "model._orig_mod.lm_head"):
+        done = compared(arrays | {name: torch.zeros(0, 3)}, place, options)
+        equal(done.returncode, 0, done.stdout)
+        assert " was left out: it holds no numbers" in done.stderr, done.stderr
+        done = compared(arrays | {name: torch.zeros(0, 3), "model._orig_mod.transformer.ln_f": steps["norm"] * 2},
+                        place, options)
+        assert "The first that differs is norm." in done.stdout, done.stdout
+
+
+def gemma_s_embeddings_are_scaled_in_transformer_lens(folder):
+    place = folder / "gemma"
+    place.mkdir()
+    steps, _, options = of_llama(place, "gemma", IDS)
+    for name, status in (("X", 0), ("token_embeddings", 1)):
+        equal(compared({"hook_embed": steps[name][None]}, place, options).returncode, status, name)
+
+
 def a_second_array_of_a_step_is_judged_too(folder):
     """A module and its last part stand for one step; the wrong one of them is found, whichever comes first."""
     for kind, steps, layers, options, place, schemes in models(folder):
@@ -532,6 +571,9 @@ CLAIMS = [
     a_second_array_of_a_step_is_judged_too,
     the_hook_of_an_rms_norm_fits_no_step,
     kqv_out_is_before_the_output_weight_beside_attn_out,
+    hooks_have_their_heads_inside_where_sizes_do_not_tell,
+    wrappers_and_empty_arrays_do_no_harm,
+    gemma_s_embeddings_are_scaled_in_transformer_lens,
     queries_and_keys_may_have_the_columns_of_a_gguf,
     weights_pass_as_pytorch_stores_them,
     far_mistakes_have_their_names,

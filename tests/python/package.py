@@ -57,8 +57,26 @@ def a_trace_has_every_matrix(_folder):
     assert steps["scores"].dtype == np.float64 and "attention_weights" in steps
 
 
+class Exchanged:
+    """An array of another library that NumPy reads by DLPack alone."""
+
+    def __dlpack__(self, stream=None):
+        return torch.tensor(SCORES).__dlpack__()
+
+    def __dlpack_device__(self):
+        return torch.tensor(SCORES).__dlpack_device__()
+
+
+class Converted:
+    """An array of another library that converts itself for NumPy, as JAX's do."""
+
+    def __array__(self, *_types):
+        return SCORES.astype("f4")
+
+
 def arrays_of_every_library_and_type_are_judged(_folder):
-    for scores in (SCORES, SCORES.tolist(), torch.tensor(SCORES), torch.tensor(SCORES).half(),
+    for scores in (Exchanged(), Converted(), SCORES, SCORES.tolist(),
+                   torch.tensor(SCORES), torch.tensor(SCORES).half(),
                    torch.tensor(SCORES).bfloat16(), torch.tensor(SCORES).T.contiguous().T,
                    torch.tensor(SCORES, requires_grad=True), SCORES.astype("f4"), SCORES.astype(">f8"),
                    SCORES.astype(int), np.asfortranarray(SCORES), list(torch.tensor(SCORES)),

@@ -214,6 +214,7 @@ void spread_last_row(const Tensor& last, std::size_t rows, ComparedMatrix& matri
   fill_left_out(last, matrix);
   matrix.written.shape[last.rank() - 2] = rows;
   matrix.written.cells = std::move(cells);
+  matrix.written.heads_inside = false;
   matrix.layout = "the last row alone";
   matrix.last_row_only = true;
 }
@@ -256,6 +257,10 @@ ComparedSide compared_side(const std::string& name, ArrayCollection dump) {
                     .notes = std::move(dump.notes),
                     .unreadable_files = std::move(dump.unreadable_files)};
   for (NamedArray& matrix : dump.matrices) {
+    if (contains(matrix.written.shape, 0U)) {
+      side.notes.push_back(matrix.name + " was left out: it holds no numbers");
+      continue;
+    }
     ComparedMatrix& one = side.matrices.emplace_back();
     one.name = std::move(matrix.name);
     one.tensor = tensor_of_written(matrix.written);
@@ -332,7 +337,7 @@ void match_layout(const ComparedSide& other, std::optional<std::size_t> batch, C
       has_sentence = true;
       said.push_back(fmt::format("sentence {} of the batch", *batch));
     }
-    if (written.shape != shape || (written.part && written.part->heads_inside)) {
+    if (written.shape != shape || written.heads_inside) {
       const std::string_view heads = put_heads_first(shape, written);
       matrix.is_arranged = !heads.empty();
       if (matrix.is_arranged) said.emplace_back(heads);

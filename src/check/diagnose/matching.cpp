@@ -352,7 +352,8 @@ class Matcher {
   // of missing steps leaves open, unless it explains all.
   void name(const Match& fit, bool in_full, std::vector<Explanation>& found) const {
     const Candidate& candidate = candidates_[fit.candidate];
-    constexpr double wide = 3;  // in units: rounding alone may make such a number
+    // In units: beyond it rounding alone may make such numbers.
+    const double wide = fit.speaking < enough ? 1 : 3;
     const auto id = [&](const Explanation& known) { return candidates_[known.candidate].id; };
     if (const auto known = std::ranges::find(found, candidate.id, id); known != found.end()) {
       const std::size_t before = candidates_[known->candidate].step;
@@ -383,16 +384,17 @@ class Matcher {
   }
 
   // If several match equally well, few cells of evidence leave the mistake uncertain. So do a
-  // single number that chance may make, and weights of 0 and 1 alone: too many mistakes make them.
+  // single number that chance may make, several of missing steps, and weights of 0 and 1 alone: too many mistakes make them.
   // A matrix of zeros may never have been filled in.
   void doubt(const std::vector<Match>& best, std::span<Explanation> named) const {
-    constexpr std::size_t enough = 3;
     const std::size_t most = std::ranges::max(best, {}, &Match::speaking).speaking;
     const std::size_t speaking = is_one_factor() ? std::min<std::size_t>(most, 1) : most;
     const auto likely = std::ranges::count(named, false, &Explanation::is_refuted);
     const bool is_slip = candidates_[best.front().candidate].kind == CandidateKind::slip;
     const auto is_filled_in = [](double x) { return x != 0 && !std::isnan(x); };
-    if ((is_slip || std::ranges::any_of(mismatch_.written, is_filled_in)) &&
+    const bool is_early = candidates_[best.front().candidate].step != mismatch_.step;
+    if (!(is_early && likely > 1) &&
+        (is_slip || std::ranges::any_of(mismatch_.written, is_filled_in)) &&
         (speaking >= enough || (speaking > 0 && likely < 2 && !may_be_chance(best.front()))))
       return;
     for (Explanation& one : named) one.sure = false;
@@ -440,6 +442,8 @@ class Matcher {
       if (open_[i] && !std::isinf(distance(candidates_[fit.candidate], i))) open_[i] = false;
     }
   }
+
+  static constexpr std::size_t enough = 3;  // so many cells tell a mistake
 
   const Mismatch& mismatch_;
   const std::vector<Candidate>& candidates_;

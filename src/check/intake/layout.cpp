@@ -124,6 +124,7 @@ SubmittedArray put_together(const std::string& name, const Submission& submissio
     if (file.name != name) continue;
     if (pieces.empty()) submitted.precision = file.written.precision;
     submitted.is_arranged = file.is_arranged;
+    submitted.is_told = file.written.heads_inside && !file.is_arranged;
     // Of different types the first in the list is the coarsest; digits are coarser than any.
     submitted.precision = std::min(submitted.precision, file.written.precision);
     Piece piece = inside_piece(file, tensor, trace.token_layout, layout);
@@ -404,7 +405,8 @@ void move_heads_first(const Trace& trace, const Layout& layout,
     const bool has_rows = trace.token_layout == TokenLayout::rows && !layout.transposed;
     if (tensor.rank() < 3 || !whole || !(has_rows || matrix.shape.size() == 2)) continue;
     const bool inside =
-        matrix.fits ? layout.heads_inside.contains(matrix.name) : has_heads_inside(matrix, tensor);
+        matrix.fits ? matrix.is_told || layout.heads_inside.contains(matrix.name)
+                    : has_heads_inside(matrix, tensor);
     if (!inside) continue;
     matrix.cells = with_axes_swapped(matrix.cells, tensor.rows(),
                                      tensor.axes[tensor.leading_axes() - 1].size, tensor.columns());

@@ -24,7 +24,8 @@ struct NameRule {
 // Source: the hooks of TransformerLens's HookedTransformer. The hook of an RMS norm has the rows
 // before the gain, which no step has; so a norm's hook stands for a LayerNorm alone.
 constexpr NameRule transformer_lens[] = {
-    {"hook_embed", "token_embeddings"},
+    {.theirs = "hook_embed", .ours = "token_embeddings", .beside = "position_table"},
+    {"hook_embed", "X"},  // scaled in Gemma, whose table TransformerLens scales
     {"hook_pos_embed", "position_embeddings"},
     {"blocks.0.hook_resid_pre", "X"},
     {"blocks.*.hook_resid_pre", "h<.residual2"},
@@ -117,6 +118,7 @@ constexpr NameRule gpt2[] = {
     {"h.*.mlp", "h*.mlp_out"},
     {"h.*", "h*.residual2"},
     {"ln_f", "norm", "gain", "bias"},
+    {"transformer", "norm"},
     {"lm_head", "logits", "W_logits"},
 };
 
@@ -145,6 +147,7 @@ constexpr NameRule llama[] = {
     {"layers.*.mlp", "h*.mlp_out"},
     {"layers.*", "h*.residual2"},
     {"norm", "norm", "gain"},
+    {"model", "norm"},
     {"lm_head", "logits", "W_logits"},
 };
 
@@ -160,6 +163,10 @@ constexpr NameScheme schemes[] = {
     {"gpt2", "the modules of GPT-2 (minGPT, nanoGPT, Hugging Face)", gpt2},
     {"llama", "the modules of LLaMA's kind (Hugging Face)", llama},
 };
+
+// What the names end in of arrays whose axes are tokens, heads and columns.
+constexpr std::string_view heads_inside_endings[] = {
+    ".hook_q", ".hook_k", ".hook_v", ".hook_rot_q", ".hook_rot_k", ".hook_z", ".q_norm", ".k_norm"};
 
 // Prefixes of modules that hold a whole model.
 constexpr std::string_view wrappers[] = {"_orig_mod.", "module.", "model.", "transformer."};
@@ -250,9 +257,10 @@ std::vector<std::string> ours_of(const NameScheme& scheme, const NamedArray& arr
   const bool is_gradient = !before.empty() || !after.empty();
   const std::size_t size = element_count(array.written.shape, array.name);
   name = name.substr(before.size(), name.size() - before.size() - after.size());
-  for (const std::string_view wrapper : wrappers) {
-    if (name.starts_with(wrapper)) name.remove_prefix(wrapper.size());
-  }
+  const auto opens = [&](std::string_view wrapper) { return name.starts_with(wrapper); };
+  for (const auto* found = std::ranges::find_if(wrappers, opens); found != std::end(wrappers);
+       found = std::ranges::find_if(wrappers, opens))
+    name.remove_prefix(found->size());
   const bool is_weight = name.ends_with(".weight"), is_bias = name.ends_with(".bias");
   if (is_weight || is_bias) name = name.substr(0, name.rfind('.'));
   for (const NameRule& rule : scheme.rules) {
@@ -356,6 +364,11 @@ void rename(const Names& names, const Trace& trace, std::vector<NamedArray>& arr
     std::vector<ParsedArray> parts;
     if (ours.size() > 1 && is_free) parts = cut_into(ours, trace, arrays[a].written);
     if (ours.size() == 1 && is_free) parts.push_back(std::move(arrays[a].written));
+    std::string_view own_name = arrays[a].name;
+    if (own_name.ends_with(".grad")) own_name.remove_suffix(5);
+    for (ParsedArray& part : parts)
+      part.heads_inside |= std::ranges::any_of(
+          heads_inside_endings, [&](std::string_view end) { return own_name.ends_with(end); });
     if (parts.empty()) named.push_back(std::move(arrays[a]));
     for (std::size_t i = 0; i < parts.size(); ++i) {
       places[ours[i]] = {named.size(), arrays[a].name};

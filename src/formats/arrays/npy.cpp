@@ -113,7 +113,6 @@ Header take_header(std::string_view& bytes, const std::string& where) {
 std::size_t count_of(const Header& header, std::size_t data, const std::string& where) {
   const std::size_t count = element_count(header.shape, where + ": an array");
   const std::string shape = "shape " + shape_text(header.shape);
-  if (count == 0) refuse(where, "the array holds no numbers: its " + shape + " has a size of 0");
   const std::size_t wanted = count * header.dtype->size;
   if (data != wanted) {
     refuse(where, "{} needs {} bytes of numbers, the file has {}: save the array again",
@@ -153,7 +152,12 @@ std::optional<ParsedArray> npy_surplus(std::string_view beginning, std::size_t s
 ParsedArray read_npy(std::string_view bytes, const std::string& where, std::size_t most) {
   if (auto shape = npy_surplus(bytes, bytes.size(), where, most)) return *std::move(shape);
   const Header header = take_header(bytes, where);
-  count_of(header, bytes.size(), where);
+  const bool is_empty = count_of(header, bytes.size(), where) == 0;
+  if (is_empty && most == SIZE_MAX) {
+    refuse(where, "the array holds no numbers: its shape {} has a size of 0",
+           shape_text(header.shape));
+  }
+  if (is_empty) return {.shape = header.shape};
   Values values = load_values(*header.dtype, bytes, where, header.byte_order);
   if (header.fortran_order && header.shape.size() > 1) {
     values = in_c_order(header.shape, std::move(values));

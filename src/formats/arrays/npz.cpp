@@ -226,7 +226,7 @@ ParsedArray read_entry(const ZipEntry& entry, const std::string& name, const std
     const std::string beginning = first_bytes(entry, {archive, npz_messages}, max_npy_header);
     if (auto shape = npy_surplus(beginning, entry.unpacked, place, most)) return *std::move(shape);
   }
-  return read_npy(unpacked(entry, archive, npz_messages), place);
+  return read_npy(unpacked(entry, archive, npz_messages), place, most);
 }
 
 }  // namespace

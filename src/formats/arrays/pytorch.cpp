@@ -332,9 +332,9 @@ class PytorchFile {
     const Shape offset = numbers(pickle, {.kind = NodeKind::tuple, .items = {node.items[1]}});
     if (sizes.size() != strides.size() || sizes.size() > max_axes) pickle.refuse_broken();
     const std::size_t count = element_count(sizes, place + ": a tensor");
-    if (count == 0) refuse(place, "it holds no numbers: one of its sizes is 0");
+    if (count == 0 && !wanted_.most) refuse(place, "it holds no numbers: one of its sizes is 0");
     ParsedArray array{.shape = sizes.empty() ? Shape{1} : sizes};
-    if (count <= wanted_.most_of(name)) {
+    if (count > 0 && count <= wanted_.most_of(name)) {
       numbers_ += count;  // a tensor may repeat its numbers, with a stride of 0
       if (numbers_ > surplus_factor * size_) {
         refuse(place, "the tensors have far more numbers than the file: save their clones");

@@ -266,6 +266,7 @@ std::string entry_place(const SafetensorsEntry& entry, const std::string& where)
 
 ParsedArray read_safetensor(const SafetensorsEntry& entry, const std::string& where,
                             const ReadOptions& wanted) {
+  if (wanted.most && contains(entry.shape, 0U)) return {.shape = entry.shape};
   const Dtype& dtype = safetensor_dtype(entry, where);
   const std::string place = entry_place(entry, where);
   const std::size_t count = element_count(entry.shape, place + ": a tensor");
@@ -327,7 +328,8 @@ std::vector<NamedArray> read_safetensors(std::string_view bytes, const std::stri
   std::vector<const SafetensorsEntry*> chosen;
   for (const SafetensorsEntry& entry : index.tensors) {
     if (!wanted.wants(entry.name)) continue;
-    safetensor_dtype(entry, where);  // the first fault is told, however many threads there are
+    const bool has_shape_alone = wanted.most && contains(entry.shape, 0U);
+    if (!has_shape_alone) safetensor_dtype(entry, where);  // the first fault, whatever the threads
     chosen.push_back(&entry);
   }
   std::vector<NamedArray> tensors(chosen.size());

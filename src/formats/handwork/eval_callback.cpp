@@ -166,8 +166,9 @@ class Reader {
         put(name + before_it, before.operation, std::move(arrays_[before.place].written));
     }
     constexpr std::string_view merged = "kqv_merged-";  // and Qcur, Kcur and Vcur
-    part_.heads_inside = name.substr(1).starts_with("cur") || name.starts_with(merged);
-    put(name, operation, {.shape = std::move(shape_), .part = std::move(part_)});
+    const bool heads_inside = name.substr(1).starts_with("cur") || name.starts_with(merged);
+    put(name, operation,
+        {.shape = std::move(shape_), .part = std::move(part_), .heads_inside = heads_inside});
   }
 
   [[noreturn]] void refuse_second(const std::string& name) const {

@@ -90,9 +90,9 @@ double id_of(const std::string& token, const NameIndex& known, const Call& call)
   const std::size_t count = std::min(shown, vocabulary.size());
   const std::string near = suggest(token, vocabulary);
   refuse(call, fmt::format(
-                   "\"{0}\" is not in the vocabulary ({1}{2}); {3}write the text in these words, "
-                   "or add \"{0}\" to vocabulary = […] in a lesson file of your own (with --model: "
-                   "to --vocabulary)",
+                   "\"{0}\" is not in the vocabulary ({1}{2}); {3}write the text in these words. A "
+                   "lesson file of your own may have more (vocabulary = […]); for a model they are "
+                   "given with --vocabulary",
                    token, fmt::join(std::span(vocabulary).first(count), ", "),
                    count < vocabulary.size() ? ", …" : "",
                    near.empty() ? "" : fmt::format("did you mean \"{}\"? Else ", near)));
