@@ -32,13 +32,13 @@ READERS = {
     "a number, a cell": "formats/numeral.cpp",
     "files of a directory or an archive": "formats/find_files.cpp formats/format.cpp formats/read_file.cpp",
     "a submission": "check/submission.cpp check/step_names.cpp check/layout.* check/interpretation.cpp",
-    "a lesson's TOML": "lesson/read.cpp lesson/toml_reader.cpp lesson/given.cpp lesson/tables.cpp",
+    "a lesson's TOML": "lesson/read.cpp lesson/given.cpp lesson/tables.cpp",
     "a lesson's prose": "lesson/prose.cpp",
     "a cell, `--set`, `--patch`": "trace/cell_reference.cpp lesson/overrides.cpp",
-    "config.json": "model/config.* model/llama_config.cpp",
+    "config.json": "model/config.*",
     "a model's files, index and tensors": "model/architecture.* model/gpt.cpp model/llama.cpp model/build_recipe.cpp",
     "a tokeniser's files": "tokens/tokenizer_files.cpp model/model.cpp",
-    "how a tokeniser cuts": "tokens/bpe.* tokens/pre_tokenizer.* tokens/words.cpp",
+    "how a tokeniser cuts": "tokens/bpe.* tokens/pre_tokenizer.*",
     "keys": "interactive/keys.cpp",
 }
 

@@ -257,11 +257,4 @@ Architecture gpt_architecture(const Weights& weights, const Config& config,
 Architecture llama_architecture(const Weights& weights, const Config& config,
                                 const ArchitectureChoice& choice, const std::string& prefix);
 
-/// Returns the entries of config.json that LLaMA's relatives use.
-std::span<const ConfigRule> llama_rules();
-
-/// Returns the settings besides the sizes: biases, rotary positions, windows, caps and the gate.
-/// Throws InputError for unknown values.
-LlamaParts llama_parts(const Config& config, const Family& family, std::size_t layers);
-
 }  // namespace qkv::inline model
