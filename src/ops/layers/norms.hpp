@@ -57,46 +57,6 @@ auto row_norm(const Row& x, Norm norm, double eps) {
       x.size(), [&](std::size_t j) { return x[j]; }, norm, eps);
 }
 
-/// Returns the cell's number, normalised with its row of the first operand.
-template <class N>
-N normed_cell(const Cell<N>& c, Norm norm) {
-  const auto x = c(0);
-  const auto number = [&](std::size_t j) { return x(c.row, j); };
-  return RowNorm<N>(x.columns, number, norm, eps_of(*c.call))(number(c.column));
-}
-
-/// Computes a row of the first operand, normalised, times the gain and plus the bias of layer norm.
-template <Norm norm>
-void fill_normed_row(const Operands& of, std::span<double> cells) {
-  const auto x = of.row(0);
-  const auto gain = of.row(1);
-  const double offset = offset_of(*of.at().call);
-  const RowNorm<double> row = row_norm(x, norm, eps_of(*of.at().call));
-  for (std::size_t j = 0; j < x.size(); ++j) cells[j] = row(x[j]) * (offset + gain[j]);
-  if (norm == Norm::layer) std::ranges::transform(cells, of.row(2), cells.begin(), std::plus());
-}
-
-/// How a norm is computed, by a mistake in its place.
-struct NormVariant {
-  double eps, offset;
-  bool gain = true, bias = true;
-  double centre = 1;  ///< 0: the mean is not subtracted
-  double around = 1;  ///< 0: the squares are not those of the distances from the mean
-  Along along = Along::rows;
-  double (*count)(double width) = [](double width) { return width; };  ///< divides their sum
-  double (*divisor)(double squares, double eps) = [](double squares, double epsilon) {
-    return std::sqrt(squares + epsilon);
-  };
-};
-inline constexpr auto less_one = [](NormVariant& v) {
-  v.count = [](double width) { return std::max(1.0, width - 1); };
-};
-
-NormVariant right_norm(const Call& call);
-Tensor with_norm_variant(const Call& call, const NormVariant& v);
-template <auto... changes>
-inline constexpr auto normed_with = with_parameters<right_norm, with_norm_variant, changes...>;
-
 /// Returns the backward rule of layer norm: to its rows, its gain and its bias.
 BackwardRule layer_norm_backward(const OperandRef& use);
 

@@ -1,9 +1,69 @@
 #include "ops/heads/head_axis.hpp"
+
 #include "ops/kinds/line.hpp"
 #include "ops/layers/norms.hpp"
 
 namespace qkv::inline ops {
 namespace {
+
+/// Returns the cell's number, normalised with its row of the first operand.
+template <class N>
+N normed_cell(const Cell<N>& c, Norm norm) {
+  const auto x = c(0);
+  const auto number = [&](std::size_t j) { return x(c.row, j); };
+  return RowNorm<N>(x.columns, number, norm, eps_of(*c.call))(number(c.column));
+}
+
+/// Computes a row of the first operand, normalised, times the gain and plus the bias of layer norm.
+template <Norm norm>
+void fill_normed_row(const Operands& of, std::span<double> cells) {
+  const auto x = of.row(0);
+  const auto gain = of.row(1);
+  const double offset = offset_of(*of.at().call);
+  const RowNorm<double> row = row_norm(x, norm, eps_of(*of.at().call));
+  for (std::size_t j = 0; j < x.size(); ++j) cells[j] = row(x[j]) * (offset + gain[j]);
+  if (norm == Norm::layer) std::ranges::transform(cells, of.row(2), cells.begin(), std::plus());
+}
+
+/// How a norm is computed, by a mistake in its place.
+struct NormVariant {
+  double eps, offset;
+  bool gain = true, bias = true;
+  double centre = 1;  ///< 0: the mean is not subtracted
+  double around = 1;  ///< 0: the squares are not those of the distances from the mean
+  Along along = Along::rows;
+  double (*count)(double width) = [](double width) { return width; };  ///< divides their sum
+  double (*divisor)(double squares, double eps) = [](double squares, double epsilon) {
+    return std::sqrt(squares + epsilon);
+  };
+};
+constexpr auto less_one = [](NormVariant& v) {
+  v.count = [](double width) { return std::max(1.0, width - 1); };
+};
+
+NormVariant right_norm(const Call& call) {
+  NormVariant v{.eps = eps_of(call), .offset = offset_of(call)};
+  v.bias = call.inputs.size() == 3;
+  if (!v.bias) v.centre = v.around = 0;  // RMS norm has neither a bias nor a mean
+  return v;
+}
+
+Tensor with_norm_variant(const Call& call, const NormVariant& v) {
+  return by_matrix(*call.inputs[0], [&](const MatrixView& m) {
+    const Matrix x = m;
+    const auto width = static_cast<double>(x.shape(v.along == Along::rows ? 1 : 0));
+    const Matrix mean = means(x, v.along);
+    const Matrix squares = variances(x, v.along) + (1 - v.around) * mean * mean;
+    const Matrix divisor = xt::vectorize(v.divisor)(squares * (width / v.count(width)), v.eps);
+    Matrix result = (x - v.centre * mean) / divisor;
+    if (v.gain) result = result * (call.inputs[1]->matrix(0) + v.offset);
+    if (v.bias) result = result + call.inputs[2]->matrix(0);
+    return result;
+  });
+}
+
+template <auto... changes>
+constexpr auto normed_with = with_parameters<right_norm, with_norm_variant, changes...>;
 
 /// Bounds of one cell, (x_i - mean) / √(variance + ε), over a box of rows: each x within `radius`
 /// of `middle`. Interval arithmetic treats mean and variance as independent of x and is many times
@@ -202,6 +262,96 @@ constexpr Mistake layer_norm_mistakes[] = {
                  }>},
 };
 
+constexpr OptionRule rms_norm_options[] = {
+    {.name = "eps",
+     .help = "what is added to the mean square, so that nothing is divided by 0",
+     .numbers = OptionRule::Numbers::not_negative},
+    {.name = "unit_offset",
+     .help = "whether 1 is added to the gain first, as Gemma does",
+     .flag = true},
+};
+
+template <class N>
+N factor(const Cell<N>& c) {
+  const N gain = c(1)(0, c.column);
+  return offset_of(*c.call) == 0 ? gain : N(1.0) + gain;
+}
+
+// A normalised cell, from its number and the sum of the squares of the others in its row.
+double normed(double x, double others, double width, double eps) {
+  if (x == 0) return 0;  // even if the whole row and eps are 0
+  return x / std::sqrt((x * x + others) / width + eps);
+}
+
+// Rises with its own number; larger squares beside it bring it nearer to 0. So each end is at a
+// corner.
+Interval normed(Interval x, Interval others, double width, double eps) {
+  return {normed(x.low, x.low < 0 ? others.low : others.high, width, eps),
+          normed(x.high, x.high < 0 ? others.high : others.low, width, eps)};
+}
+
+struct RmsNorm {
+  static std::string code_of(const Call& call) {
+    return fmt::format("{{r0}} / {{np}}.sqrt(({{r0}} ** 2).mean({{keep}}) + {}) * {}", eps_of(call),
+                       offset_of(call) == 0 ? "{r1}" : "(1 + {r1})");
+  }
+
+  static Form form(const Call& call) {
+    const std::string_view gain = offset_of(call) == 0 ? "{1}" : "(1 + {1})";
+    return with_columns(
+        {{"row column", "1 column"},
+         "row column",
+         fmt::format("each row of {{0}} / √(the mean of its squares + ε) · {}", gain)});
+  }
+
+  // The interval of each cell of a row: the sum of squares is computed once per row.
+  static auto cells_of_line(const Cell<Interval>& c) {
+    std::vector<Interval> squares = numbers_of(line_of(c));
+    for (Interval& x : squares) x = squared(x);
+    return [others = of_others(squares, 0.0, std::plus<>{})](const Cell<Interval>& at) {
+      return normed(at(0)(at.row, at.column), others[at.column], static_cast<double>(others.size()),
+                    eps_of(*at.call)) *
+             factor(at);
+    };
+  }
+
+  // Zhang and Sennrich (2019): layer norm without the mean and without the bias.
+  static auto cell(const auto& c) { return normed_cell(c, Norm::rms) * factor(c); }
+
+  static constexpr auto fill_row = fill_normed_row<Norm::rms>;
+};
+
+constexpr Mistake rms_norm_mistakes[] = {
+    qk_norm_skipped,
+    {"rms-norm.mean-subtracted", "The mean was subtracted first, as layer norm does.",
+     "RMS norm leaves the mean where it is.",
+     normed_with<[](NormVariant& v) { v.centre = v.around = 1; },
+                 [](NormVariant& v) { v.centre = 1; }>},
+    {"rms-norm.no-gain", "The gain was left out.", "After dividing comes · gain.",
+     normed_with<[](NormVariant& v) { v.gain = false; }>},
+    {"rms-norm.unit-offset",
+     "1 was added to the gain where the lesson adds none, or the other way round.",
+     "Is the gain stored as it is, or less 1?", With{"unit_offset"}},
+    {"rms-norm.eps", "Another ε was taken, or it was added to the root.",
+     "Divide by √(mean square + ε), with the lesson's own ε.",
+     normed_with<[](NormVariant& v) {
+       v.divisor = [](double s, double eps) { return std::sqrt(s) + eps; };
+     },
+                 [](NormVariant& v) { return std::exchange(v.eps, 1e-5) != 1e-5; },
+                 [](NormVariant& v) { return std::exchange(v.eps, 1e-6) != 1e-6; }>},
+    {"rms-norm.sum", "It was divided by the root of the sum of the squares.",
+     "The root of their mean: divide the sum by the width first.",
+     normed_with<[](NormVariant& v) { v.count = [](double) { return 1.0; }; }>},
+    {"rms-norm.sample-variance", "The sum of the squares was divided by the width less 1.",
+     "Divide by the number of the row's cells.", normed_with<less_one>},
+    {"rms-norm.squared", "It was divided by the mean square itself.",
+     "Take its root before dividing.",
+     normed_with<[](NormVariant& v) { v.divisor = [](double s, double eps) { return s + eps; }; }>},
+    {"rms-norm.columns", "The columns were normalised instead of the rows.",
+     "Each token is normalised by itself.",
+     normed_with<[](NormVariant& v) { v.along = Along::columns; }>},
+};
+
 }  // namespace
 
 Versions unnormed_heads(const StepView& step) {
@@ -211,27 +361,6 @@ Versions unnormed_heads(const StepView& step) {
   };
   const bool is_of_heads = has_heads(step.operand()) && std::ranges::any_of(step.all, meets_others);
   return is_of_heads ? Versions{step.operand()} : Versions{};
-}
-
-NormVariant right_norm(const Call& call) {
-  NormVariant v{.eps = eps_of(call), .offset = offset_of(call)};
-  v.bias = call.inputs.size() == 3;
-  if (!v.bias) v.centre = v.around = 0;  // RMS norm has neither a bias nor a mean
-  return v;
-}
-
-Tensor with_norm_variant(const Call& call, const NormVariant& v) {
-  return by_matrix(*call.inputs[0], [&](const MatrixView& m) {
-    const Matrix x = m;
-    const auto width = static_cast<double>(x.shape(v.along == Along::rows ? 1 : 0));
-    const Matrix mean = means(x, v.along);
-    const Matrix squares = variances(x, v.along) + (1 - v.around) * mean * mean;
-    const Matrix divisor = xt::vectorize(v.divisor)(squares * (width / v.count(width)), v.eps);
-    Matrix result = (x - v.centre * mean) / divisor;
-    if (v.gain) result = result * (call.inputs[1]->matrix(0) + v.offset);
-    if (v.bias) result = result + call.inputs[2]->matrix(0);
-    return result;
-  });
 }
 
 constinit const Operation layer_norm_operation = operation_of<LayerNorm>({
@@ -247,6 +376,20 @@ constinit const Operation layer_norm_operation = operation_of<LayerNorm>({
     .cancellation_error = mean_error,
     .mistakes = layer_norm_mistakes,
     .backward = layer_norm_backward,
+});
+
+constinit const Operation rms_norm_operation = operation_of<RmsNorm>({
+    .name = "rms_norm",
+    .title = "Normalise each row (RMS norm)",
+    .says =
+        "Each row is divided by the root of the mean of its squares (root mean square: RMS). Then "
+        "each column is multiplied by a learned gain. No mean is subtracted and no bias added.",
+    .notice = "Rows that differ only in size give the same result; signs stay.",
+    .operands = R"(["X", "gain"])",
+    .options = rms_norm_options,
+    .zero_division_hint = "a row of zeros needs an eps above 0",
+    .mistakes = rms_norm_mistakes,
+    .backward = rms_norm_backward,
 });
 
 }  // namespace qkv::inline ops
