@@ -54,7 +54,7 @@ struct ExportFormat {
   std::string_view help;  ///< help text: "one file for each matrix, with its labels"
   void (*write)(const FileContext&, const Sink&) = nullptr;
   std::string (*escape_for_terminal)(std::string_view) = nullptr;
-  Unit unit = Unit::matrix;
+  Unit unit = Unit::lesson;
   bool is_document = false;  ///< a text to read: it holds prose and rounded numbers
 };
 
