@@ -105,15 +105,6 @@ bool contains_nan(const Tensor& tensor) {
   return found;
 }
 
-// The step before evaluation. From here on the axes of its operands are known.
-Step begun(const StepRecipe& recipe, Trace& trace, const AxisLabels& tokens,
-           const std::set<std::string>& with_heads) {
-  require_operand_count(recipe);
-  Step step{recipe, {}};
-  learn_axes(trace, step, tokens, with_heads);
-  return step;
-}
-
 // Names the matrices whose heads a later step needs, after steps that work row by row.
 std::set<std::string> names_with_heads(std::span<const StepRecipe> steps) {
   std::set<std::string> names;
@@ -223,11 +214,19 @@ class Evaluator {
     return true;
   }
 
+  // The step before evaluation. From here on the axes of its operands are known.
+  Step begun(std::size_t s) {
+    require_operand_count(recipe_.steps[s]);
+    Step step{recipe_.steps[s], {}};
+    learn_axes(trace_, step, tokens_, with_heads_);
+    return step;
+  }
+
   void make(std::size_t s) {
     const auto fused = fused_of_.find(s);
     if (fused != fused_of_.end() && is_fused(s, fused_[fused->second])) return;
     if (!has_operands(s) || !may_go_back(s)) return;  // one of them may have failed just now
-    Step step = begun(recipe_.steps[s], trace_, tokens_, with_heads_);
+    Step step = begun(s);
     step.output = computed(step);
     add(s, std::move(step));
     release_operands(s);
@@ -251,7 +250,7 @@ class Evaluator {
   // True if step `s` was fused: its numbers are left out, or it ends an attention of such steps.
   bool is_fused(std::size_t s, FusedSteps& attention) {
     if (attention.empty()) return false;
-    Step step = begun(recipe_.steps[s], trace_, tokens_, with_heads_);
+    Step step = begun(s);
     if (s != attention.back()) {
       if (auto frame = fused_frame(*step.operation, trace_.call(step))) {
         step.output = *std::move(frame);
