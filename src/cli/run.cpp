@@ -260,12 +260,12 @@ int run(const RunOptions& chosen, const CommonOptions& common) {
   for (const std::string& step : options.steps) {
     loaded.lesson.texts[loaded.trace.steps[step_index(loaded.trace, step)].number - 1].show = true;
   }
-  WalkStyle look{.width = output.width,
-                 .digits = options.digits,
-                 .colour = output.colour,
-                 .head = head_from(options.head, loaded.trace),
-                 .intermediates = options.intermediates,
-                 .code = options.code};
+  WalkStyle look{{.digits = options.digits,
+                  .intermediates = options.intermediates,
+                  .code = options.code,
+                  .head = head_from(options.head, loaded.trace)}};
+  look.width = output.width;
+  look.colour = output.colour;
   if (!pauses(options)) {
     print_all(loaded, options, look);
     return 0;

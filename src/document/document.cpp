@@ -199,7 +199,7 @@ std::vector<DocumentPart> document_of(const Lesson& lesson, const Trace& trace,
                                       const DocumentStyle& look, const DocumentFormat& format) {
   DocumentWriter writer{trace, look, format};
   for (const Block& piece : lesson_opening(lesson)) std::visit(writer, piece);
-  const Outline outline{.digits = look.digits, .only = look.only};
+  const Outline outline{.digits = look.digits, .only = look.only, .intermediates = true};
   for (const Step& step : trace.steps) {
     for (const Block& piece : describe_step(lesson, trace, step, outline))
       std::visit(writer, piece);

@@ -173,7 +173,7 @@ class StepDescriber {
   }
 
   void intermediates() {
-    if (!view_) return;
+    if (!view_ || !outline_.intermediates) return;
     std::vector<Intermediate> intermediates = intermediates_of(trace_, step_.name);
     std::vector<Intermediate> before;
     if (outline_.baseline) before = intermediates_of(*outline_.baseline, step_.name);

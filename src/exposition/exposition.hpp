@@ -156,16 +156,12 @@ inline constexpr Topic full_walk[] = {
     Topic::title,  Topic::formula, Topic::explanation, Topic::givens, Topic::intermediates,
     Topic::result, Topic::changes, Topic::cell,        Topic::notice, Topic::questions};
 
-/// full_walk without intermediates.
-inline constexpr Topic short_walk[] = {Topic::title,  Topic::formula, Topic::explanation,
-                                       Topic::givens, Topic::result,  Topic::changes,
-                                       Topic::cell,   Topic::notice,  Topic::questions};
-
 /// Options: which topics, in which order, for which steps.
 struct Outline {
   std::span<const Topic> topics = full_walk;
   int digits = 4;                        ///< decimals of the numbers in prose
   std::vector<std::string> only = {};    ///< names of steps and givens; empty for all
+  bool intermediates = false;            ///< include intermediate matrices
   bool code = false;                     ///< show the lines of code below the formula
   bool unshown = false;                  ///< include matrices that the lesson hides
   bool answers = false;                  ///< include answers to the questions

@@ -205,6 +205,7 @@ std::string step_html(const PageWriter& page, const Step& step) {
                      render(describe_step(page.lesson, page.trace, step,
                                           {.topics = result_first,
                                            .digits = page.wish.digits,
+                                           .intermediates = true,
                                            .answers = true,
                                            .head = page.wish.head}),
                             page));

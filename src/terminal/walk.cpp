@@ -372,15 +372,7 @@ std::string lesson_heading(const Lesson& lesson, const WalkStyle& look) {
 
 std::string step_text(const Lesson& lesson, const Trace& trace, const Step& step,
                       const WalkStyle& look) {
-  const std::span<const Topic> topics =
-      look.intermediates ? std::span<const Topic>(full_walk) : std::span<const Topic>(short_walk);
-  const Exposition blocks = describe_step(lesson, trace, step,
-                                          {.topics = topics,
-                                           .digits = look.digits,
-                                           .code = look.code,
-                                           .answers = look.answers,
-                                           .head = look.head,
-                                           .baseline = look.baseline});
+  const Exposition blocks = describe_step(lesson, trace, step, look);
   const WalkWriter writer{lesson.asked, &trace, look};
   // The note on exponents goes behind the first numbers that have one.
   const auto asides = std::find_if(blocks.begin(), blocks.end(), [](const Block& piece) {

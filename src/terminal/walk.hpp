@@ -15,20 +15,13 @@ enum class Picture {
 /// How hints tell the user to see more of a matrix: by commands or by keys.
 enum class InputMode { commands, keys };
 
-/// Options of a walk on a terminal.
-struct WalkStyle {
+/// Options of a walk on a terminal. What differs from the outline's baseline is highlighted.
+struct WalkStyle : Outline {
   std::size_t width = 80;
-  int digits = 4;
   bool colour = false;
   Picture picture = Picture::heatmap;
   InputMode reader = InputMode::commands;
-  std::optional<std::size_t> head = {};  ///< show only this head
-  const Trace* baseline = nullptr;  ///< the original trace, if numbers were changed: differences
-                                    ///< are highlighted and listed
-  bool intermediates = false;       ///< show intermediate matrices, too
-  bool code = false;                ///< show the lines of NumPy and PyTorch
-  const LessonMap* map = nullptr;   ///< shown before the steps, and each step's place on it
-  bool answers = false;             ///< show answers to the questions, too
+  const LessonMap* map = nullptr;  ///< shown before the steps, and each step's place on it
 };
 
 /// Returns a lesson's title, summary and source; for a changed lesson also the notice.

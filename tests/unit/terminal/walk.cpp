@@ -99,7 +99,7 @@ TEST_CASE("a step works out the cell that the lesson chose, or the one that chan
   other.trace.givens[0].tensor.values = {1, 2, 9, 4};
   other.trace.steps[0].output.values = {1, 2, 9, 4};
   const std::string text =
-      step_text(other.lesson, other.trace, other.trace.steps[0], {.baseline = &own.trace});
+      step_text(other.lesson, other.trace, other.trace.steps[0], {{.baseline = &own.trace}});
   CHECK(text.find("  changed: 1 of 4 cells: [2,1] 3 → 9\n") != std::string::npos);
   CHECK(text.find("    Y[2,1] = ") != std::string::npos);
 }
@@ -109,7 +109,7 @@ TEST_CASE("what lies on the way to weights is shown to those who ask for it") {
 step = [{name = "A", op = "softmax", of = ["scores"]}]
 )");
   const auto shown = [&](bool intermediates) {
-    return step_text(it.lesson, it.trace, it.trace.steps[0], {.intermediates = intermediates});
+    return step_text(it.lesson, it.trace, it.trace.steps[0], {{.intermediates = intermediates}});
   };
   CHECK(shown(false).find("intermediate: ") == std::string::npos);
   CHECK(shown(false).find("  The steps in between: qkv run small --step A --intermediates\n") !=
@@ -144,7 +144,7 @@ cell = "A[3,1]"
   other.trace.givens[1].tensor.values = {1, 1, 1, 1, 0, 1, 0, 0, 0};
   other.trace.steps[0].output.values.mutable_span()[4] = -std::numeric_limits<double>::infinity();
   const std::string text =
-      step_text(other.lesson, other.trace, other.trace.steps[0], {.baseline = &own.trace});
+      step_text(other.lesson, other.trace, other.trace.steps[0], {{.baseline = &own.trace}});
   CHECK(has(text, "    masked[2,2] = -inf\n"));
 }
 
