@@ -133,7 +133,7 @@ struct DocumentWriter {
     add_prose(fmt::format("Given, not shown: {}.", givens.names));
   }
 
-  void operator()(const ChangeNote& changes) { add_prose(changes.text); }
+  void operator()(const ChangeNote&) {}  // a document has no baseline
 
   void operator()(const WorkedCell& cell) {
     ArithmeticStyle look = format.look;

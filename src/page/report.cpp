@@ -127,9 +127,7 @@ struct PageWriter {
     return fmt::format("<p>Given, not shown: {}.</p>\n", html_text(givens.names));
   }
 
-  std::string operator()(const ChangeNote& changes) const {
-    return fmt::format("<p>{}</p>\n", html_text(changes.text));
-  }
+  std::string operator()(const ChangeNote&) const { return {}; }  // a page has no baseline
 
   std::string operator()(const WorkedCell& cell) const {
     const CellArithmetic worked = arithmetic_of(
@@ -191,9 +189,9 @@ struct PageWriter {
 };
 
 // The result comes before its intermediates, which are folded.
-constexpr Topic result_first[] = {
-    Topic::title,   Topic::formula,       Topic::explanation, Topic::givens, Topic::result,
-    Topic::changes, Topic::intermediates, Topic::cell,        Topic::notice, Topic::questions};
+constexpr Topic result_first[] = {Topic::title,  Topic::formula, Topic::explanation,
+                                  Topic::givens, Topic::result,  Topic::intermediates,
+                                  Topic::cell,   Topic::notice,  Topic::questions};
 
 std::string step_html(const PageWriter& page, const Step& step) {
   const StepText& words = page.lesson.texts[step.number - 1];

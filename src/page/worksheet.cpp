@@ -277,13 +277,9 @@ struct WorksheetWriter {
         tensor, cells, look);
   }
 
-  std::string operator()(const HiddenGivens& givens) const {
-    return fmt::format("<p>{}</p>\n", html_text(givens.names));
-  }
-
-  std::string operator()(const ChangeNote& changes) const {
-    return fmt::format("<p>{}</p>\n", html_text(changes.text));
-  }
+  // A worksheet hides no givens, and has no baseline.
+  std::string operator()(const HiddenGivens&) const { return {}; }
+  std::string operator()(const ChangeNote&) const { return {}; }
 
   static std::string formula_html(const std::string& formula) {
     return fmt::format("<p class=\"formula\">{}</p>\n", formula);
