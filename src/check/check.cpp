@@ -139,10 +139,9 @@ StepReport report_of(const Interpretation& interpretation, std::size_t index, Ro
   StepReport report;
   const auto add_diagnosis = [&] {
     if (!budget) return;
-    NodeDiagnosis found = diagnose(interpretation.judgement, *interpretation.trace, index, *budget);
-    report.region = region_worth_telling(found);
-    report.mistakes = std::move(found.mistakes);
-    report.untried = found.untried;
+    NodeDiagnosis& found = report;
+    found = diagnose(interpretation.judgement, *interpretation.trace, index, *budget);
+    found.region = region_worth_telling(found);
   };
   report.step = node.name;
   report.right_shape = node.truth->shape();

@@ -25,8 +25,8 @@ struct FirstWrong {
   int digits = 0;         ///< the most decimals that the learner wrote in its operands
 };
 
-/// The check's result for one submitted matrix.
-struct StepReport {
+/// The check's result for one submitted matrix, with what diagnosis found out about it.
+struct StepReport : NodeDiagnosis {
   std::string step;
   Verdict verdict = Verdict::correct;
   int digits = 0;
@@ -38,10 +38,7 @@ struct StepReport {
   VerdictCounts cells;
   std::size_t left_out = 0;  ///< of the blank cells, those that were left out on purpose
   std::optional<FirstWrong> first;
-  std::optional<Region> region;  ///< empty if the wrong cells form no block
-  std::vector<Diagnosis> mistakes;
-  std::size_t untried = 0;  ///< steps whose mistakes were not all tried: the budget was spent
-  Tensor written;           ///< the learner's numbers; NaN where blank
+  Tensor written;                                ///< the learner's numbers; NaN where blank
   std::map<std::size_t, std::string> bad_texts;  ///< texts of cells that are not numbers
   std::vector<Verdict> verdicts;                 ///< one per cell; empty for a wrong shape
   Shape wrong_shape;                             ///< as submitted; only for a wrong shape
