@@ -36,7 +36,7 @@ Tensor broadcast_frame(const Call& call, const Form& form);
 
 /// The cells of the whole gradient that are summed into one operand cell, because the operand was
 /// broadcast over heads, a batch, rows or columns.
-class BroadcastCells {
+class BroadcastCells : NotCopied {
  public:
   BroadcastCells(const CellBase& cell, const Form& form);
   std::size_t size() const { return places_.size(); }
@@ -44,10 +44,7 @@ class BroadcastCells {
   template <class N>
   Cell<N> at(const Cell<N>& cell, std::size_t place) const {
     Cell<N> one = cell;
-    one.output = &whole_;
-    one.matrix = places_[place].matrix;
-    one.row = places_[place].row;
-    one.column = places_[place].column;
+    static_cast<CellBase&>(one) = places_[place];
     return one;
   }
 
