@@ -77,7 +77,7 @@ std::string plain_text(const Trace& trace, const CellArithmetic& worked, const C
   std::string text =
       indented_lines(wrapped_arithmetic(sanitise(formula_text(formula_of(trace, *step))), width),
                      0) +
-      "\n" + arithmetic_text(worked, {.width = width});
+      "\n" + arithmetic_text(worked, width);
   if (worked.lines.front().find(" more … + ") != std::string::npos) {
     text += "\nLong sums are shortened; --all prints all terms.\n";
   }

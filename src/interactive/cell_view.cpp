@@ -191,7 +191,7 @@ std::vector<std::string> arithmetic_lines(const Walkthrough& walk, const CellRef
       arithmetic_of(walk.trace(), cell, {.digits = walk.style.digits, .max_terms = terms});
   const std::string names_hint =
       fmt::format("qkv explain {} {}", walk.now->lesson.asked, shell_word(worked.cell));
-  return lines_of(arithmetic_text(worked, style_of(walk, window.columns), sanitise(names_hint)));
+  return lines_of(arithmetic_text(worked, window.columns, sanitise(names_hint)));
 }
 
 std::string legend(const Walkthrough& walk, bool has_operands) {

@@ -176,7 +176,7 @@ std::string PlainStepper::explain(std::string_view text) {
 std::string PlainStepper::arithmetic(const CellReference& cell) const {
   const CellArithmetic worked =
       arithmetic_of(walk_.trace(), cell, {.digits = walk_.style.digits, .max_terms = 24});
-  return arithmetic_text(worked, style_of(walk_, columns_)) + "\n";
+  return arithmetic_text(worked, columns_) + "\n";
 }
 
 std::string PlainStepper::set(std::string_view change) {

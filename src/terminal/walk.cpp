@@ -340,10 +340,10 @@ std::string indented(std::string_view prose, const WalkStyle& look) {
   return indented(passages_of(prose), look);
 }
 
-std::string arithmetic_text(const CellArithmetic& worked, const WalkStyle& look,
+std::string arithmetic_text(const CellArithmetic& worked, std::size_t width,
                             const std::string& names_hint) {
   constexpr std::size_t few_lines = 3, narrowest = 14;
-  const std::size_t room = std::max(look.width, narrowest) - 2;
+  const std::size_t room = std::max(width, narrowest) - 2;
   std::string text;
   bool named = true;
   for (std::size_t k = 0; k < worked.lines.size(); ++k) {

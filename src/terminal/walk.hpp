@@ -37,7 +37,7 @@ std::string indented(const std::vector<Passage>& passages, const WalkStyle& look
 
 /// Returns a cell's arithmetic, one line per stage, indented and wrapped to the width. With
 /// `names_hint`, a long line of cell names is replaced by that hint: the numbers come first.
-std::string arithmetic_text(const CellArithmetic& worked, const WalkStyle& look,
+std::string arithmetic_text(const CellArithmetic& worked, std::size_t width,
                             const std::string& names_hint = {});
 
 }  // namespace qkv::inline terminal

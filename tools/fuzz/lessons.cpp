@@ -74,7 +74,8 @@ Submission submission_of(const Trace& trace, std::size_t slip_every) {
 }
 
 void walk(const LoadedLesson& loaded, std::size_t width) {
-  const WalkStyle look{.width = width};
+  WalkStyle look;
+  look.width = width;
   std::string text = lesson_heading(loaded.lesson, look);
   for (const Step& step : loaded.trace.steps) {
     text += step_text(loaded.lesson, loaded.trace, step, look);

@@ -41,7 +41,9 @@ notice = "No more than that."
 }
 
 inline Walkthrough tiny_walk(bool colour = false) {
-  return walkthrough(tiny(), {0, 1}, {.colour = colour});
+  WalkStyle style;
+  style.colour = colour;
+  return walkthrough(tiny(), {0, 1}, style);
 }
 
 }  // namespace qkv::test

@@ -155,7 +155,7 @@ TEST_CASE("names that take many lines leave the first place to the numbers") {
                                         "the_first_operand[1,2]·the_second_operand[2,1]",
                                         "1·1 + 1·2", "3"},
                               .signs = {"=", "=", "="}};
-  const WalkStyle narrow{.width = 30};
+  constexpr std::size_t narrow = 30;
   CHECK(arithmetic_text(worked, narrow, "qkv explain small 'Y[1,1]'") ==
         "  Y[1,1]\n"
         "  = 1·1 + 1·2\n"
