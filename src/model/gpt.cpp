@@ -80,13 +80,13 @@ constexpr KnownSize known_sizes[] = {
 constexpr std::size_t usual_head = 64;
 
 // The names of a layer's tensors, and of its buffers, which hold no weights.
-constexpr std::string_view parts[] = {
+constexpr std::string_view layer_parts[] = {
     "ln_1.weight",        "ln_1.bias",        "attn.c_attn.weight", "attn.c_attn.bias",
     "attn.c_proj.weight", "attn.c_proj.bias", "ln_2.weight",        "ln_2.bias",
     "mlp.c_fc.weight",    "mlp.c_fc.bias",    "mlp.c_proj.weight",  "mlp.c_proj.bias"};
 constexpr std::string_view buffers[] = {"attn.bias", "attn.masked_bias"};
 
-constexpr LayerNames layer_names{"GPT-2", parts, buffers};
+constexpr LayerNames layer_names{"GPT-2", layer_parts, buffers};
 
 // The family that was chosen or is in the file. Of out × in families only nanoGPT may lack biases,
 // also in its norms.
@@ -159,7 +159,7 @@ std::size_t head_count(const Weights& weights, const Architecture& model, const 
   return heads;
 }
 
-// The shapes of `parts`, in their order.
+// The shapes of `layer_parts`, in their order.
 std::vector<Shape> shapes_of(const Architecture& model) {
   const std::size_t d = model.d_model;
   const auto linear = [&](std::size_t in, std::size_t out) {
@@ -202,12 +202,12 @@ void check_tensors(const Weights& weights, const Architecture& model) {
   const bool has_biases = model.family->storage == Storage::in_out || !sibling.empty();
   for (std::size_t layer = 0; layer < model.layers; ++layer) {
     for (std::size_t p = 0; p < shapes.size(); ++p) {
-      const std::string name = fmt::format("{}h.{}.{}", model.prefix, layer, parts[p]);
+      const std::string name = fmt::format("{}h.{}.{}", model.prefix, layer, layer_parts[p]);
       if (!name.ends_with(".bias")) {
         weights.checked(name, shapes[p]);
       } else if (has_biases) {
         check_bias(weights, name, shapes[p], sibling,
-                   fmt::format("{}h.0.{}", model.prefix, parts[p]));
+                   fmt::format("{}h.0.{}", model.prefix, layer_parts[p]));
       }
     }
   }

@@ -149,7 +149,7 @@ class Layout(report.Report):
         drawn = self.browser.run(DRAWN, self.browser.run(formula))
         self.expect(f"its cell: {drawn}", drawn.startswith(wanted), True)
 
-    def long_labels_use_the_room_and_are_told_whole(self):
+    def long_labels_use_the_room_and_are_reported_whole(self):
         self.browser.look(1280)
         self.open(self.write(self.lesson("labels", LABELS)))
         titles = "return [...document.querySelectorAll('main th[title]')].map((th) => th.title)"
@@ -179,7 +179,7 @@ TESTS = [
     Layout.the_first_lesson_prints_on_four_pages,
     Layout.nothing_is_cut_off_on_paper,
     Layout.what_runs_from_the_right_leaves_cells_in_order,
-    Layout.long_labels_use_the_room_and_are_told_whole,
+    Layout.long_labels_use_the_room_and_are_reported_whole,
     Layout.ids_are_no_amounts,
     Layout.minus_signs_are_minus_signs,
 ]

@@ -178,7 +178,7 @@ def a_step_missing_from_an_export_counts_and_from_a_dump_does_not(folder):
     equal(report(folder / "part", "two-heads")[0], 0)
 
 
-def shapes_that_differ_are_told_in_words(folder):
+def shapes_that_differ_are_reported_in_words(folder):
     arrays = lesson_arrays(folder)
     np.savez(folder / "d.npz", X=arrays["X"][:5])
     done = qkv("compare", folder / "d.npz", "two-heads")
@@ -191,7 +191,7 @@ def shapes_that_differ_are_told_in_words(folder):
     assert "One has the shape of the other's transpose." in done.stdout
 
 
-def right_numbers_in_another_shape_are_told(folder):
+def right_numbers_in_another_shape_are_reported(folder):
     scores = lesson_arrays(folder)["scores"]
     for shape in ((98,), (2, 7, 7, 1)):
         for wrong in (0, 1):
@@ -250,7 +250,7 @@ def a_batch_is_named_with_what_mends_it(folder):
         assert "batch" not in qkv("compare", folder / "no.npz", "two-heads").stdout
 
 
-def what_is_wrong_behind_another_shape_is_told(folder):
+def what_is_wrong_behind_another_shape_is_reported(folder):
     arrays = lesson_arrays(folder)
     np.savez(folder / "d.npz", scores=arrays["scores"].reshape(98), context=arrays["context"] + 1)
     text = qkv("compare", folder / "d.npz", "two-heads").stdout
@@ -453,12 +453,12 @@ CLAIMS = [
     the_cell_is_named_as_the_lesson_names_it,
     gradients_are_found_as_pytorch_names_them,
     a_step_missing_from_an_export_counts_and_from_a_dump_does_not,
-    shapes_that_differ_are_told_in_words,
-    right_numbers_in_another_shape_are_told,
+    shapes_that_differ_are_reported_in_words,
+    right_numbers_in_another_shape_are_reported,
     heads_one_below_the_other_are_known,
     a_batch_of_one_may_go_without_its_axis,
     a_batch_is_named_with_what_mends_it,
-    what_is_wrong_behind_another_shape_is_told,
+    what_is_wrong_behind_another_shape_is_reported,
     bad_input_ends_with_status_2,
     one_tolerance_alone_leaves_the_other_to_numpy,
     nan_on_one_side_is_said_and_counted,

@@ -60,7 +60,7 @@ def the_list_has_each_file_s_sum(folder):
     equal(json.loads((out / LIST).read_text())["qkv"], said)
 
 
-def a_file_that_was_changed_is_told_by_name(folder):
+def a_file_that_was_changed_is_reported_by_name(folder):
     out = exported(folder / "out")
     for arguments in (["check", LESSON, out], ["compare", out, LESSON]):
         equal(qkv(*arguments).stderr, "")
@@ -105,7 +105,7 @@ def a_list_speaks_of_no_file_elsewhere(folder):
     equal(qkv("check", LESSON, out).stderr, "")
 
 
-def half_an_export_is_told(folder):
+def half_an_export_is_reported(folder):
     out = exported(folder / "out")
     (out / LIST).unlink()
     words = (f"qkv: {out}: an incomplete export: there are files named like an export's, but no {LIST} to "
@@ -345,10 +345,10 @@ def every_command_syncs_what_it_writes(folder):
 
 CLAIMS = [
     the_list_has_each_file_s_sum,
-    a_file_that_was_changed_is_told_by_name,
+    a_file_that_was_changed_is_reported_by_name,
     a_lesson_reads_no_file_that_was_changed,
     a_list_speaks_of_no_file_elsewhere,
-    half_an_export_is_told,
+    half_an_export_is_reported,
     two_different_exports_at_once_leave_one_of_them_whole,
     a_directory_that_is_written_to_is_waited_for,
     what_stands_in_the_way_is_refused_before_anything_is_written,

@@ -176,7 +176,7 @@ of = ["X"]
 # ---- reading ------------------------------------------------------------------------------------
 
 
-def a_lesson_that_is_not_there_is_told(folder):
+def a_lesson_that_is_not_there_is_reported(folder):
     fails(qkv("run", "the-fat-cta"),
           'there is no lesson or file "the-fat-cta"; did you mean "the-fat-cat"?')
     fails(qkv("run", "--model", "missing.safetensors", cwd=folder),
@@ -215,7 +215,7 @@ def huge_lessons_are_refused_at_once(folder):
     assert peak < 200_000 * (3 if sanitized() else 1), f"up to {peak} kB of memory were used"
 
 
-def binary_and_empty_lessons_are_told(folder):
+def binary_and_empty_lessons_are_reported(folder):
     lesson = folder / "lesson.toml"
     lesson.write_bytes(b"")
     fails(qkv("run", lesson),
@@ -379,10 +379,10 @@ CLAIMS = [
     other_files_of_the_directory_are_left_alone,
     an_interrupted_export_leaves_whole_files_only,
     labels_like_formulas_do_not_run_in_a_spreadsheet,
-    a_lesson_that_is_not_there_is_told,
+    a_lesson_that_is_not_there_is_reported,
     a_directory_is_no_lesson,
     huge_lessons_are_refused_at_once,
-    binary_and_empty_lessons_are_told,
+    binary_and_empty_lessons_are_reported,
     a_reader_who_has_seen_enough_ends_it_quietly,
     closed_streams_do_no_harm,
     colour_is_for_terminals_and_for_who_asks,

@@ -79,7 +79,7 @@ def infinities_are_read_from_every_format(folder):
         equal(printed, "inf,1\n0,2\n", name)
 
 
-def a_given_that_is_no_number_is_told(folder):
+def a_given_that_is_no_number_is_reported(folder):
     for name in ("x.csv", "x.npy", "x.npz", "x.safetensors", "x.txt"):
         lesson = given(folder, name, np.array([[1.0, 2], [3, NAN]]))
         done = qkv("run", lesson)
@@ -87,7 +87,7 @@ def a_given_that_is_no_number_is_told(folder):
                                                "blank or nan; a given needs every number\n"))
 
 
-def terms_that_overflow_both_ways_are_told(folder):
+def terms_that_overflow_both_ways_are_reported(folder):
     lesson = written(folder, '[[given]]\nname = "X"\nvalue = [[1e308, 1e308], [-1e308, 1e308]]\n' + SCORES)
     done = qkv("run", lesson)
     equal((done.returncode, done.stderr), (2, (
@@ -102,7 +102,7 @@ def norm_of(row, eps):
             f'of = ["X", "g", "b"]\neps = {eps}\n')
 
 
-def a_division_of_0_by_0_is_told_as_such(folder):
+def a_division_of_0_by_0_is_reported_as_such(folder):
     lesson = written(folder, norm_of("2, 2", 0))
     done = qkv("run", lesson)
     equal((done.returncode, done.stderr), (2, (
@@ -110,7 +110,7 @@ def a_division_of_0_by_0_is_told_as_such(folder):
         "numbers are all the same needs an eps above 0\n")))
 
 
-def a_fault_is_told_of_the_rows_and_columns_that_are_shown(folder):
+def a_fault_is_reported_of_the_rows_and_columns_that_are_shown(folder):
     lesson = written(folder, 'convention = "columns"\n' + norm_of("2, 2", 0).replace("[[2, 2]]", "[[2], [2]]"))
     done = qkv("run", lesson)
     assert done.returncode == 2 and "a column whose numbers are all the same" in done.stderr, done.stderr
@@ -125,7 +125,7 @@ def squares_and_sums_too_large_for_a_double_are_no_zeros(folder):
         assert "its terms grew beyond 1.8e308, the largest number" in done.stderr, done.stderr
 
 
-def a_number_too_large_for_a_double_is_told(folder):
+def a_number_too_large_for_a_double_is_reported(folder):
     for value in ("[[1e309]]", '"[[1e309]]"'):
         lesson = written(folder, f'[[given]]\nname = "X"\nvalue = {value}\n{RELU}')
         done = qkv("run", lesson)
@@ -211,7 +211,7 @@ def probabilities(folder, tensor, value, dtype="F64"):
                "probabilities", "-o", "-", "--plain")
 
 
-def a_weight_that_is_no_number_is_told(folder):
+def a_weight_that_is_no_number_is_reported(folder):
     """Number 5 of W_in's 96 biases; number 5 of 24 columns of the first word's row."""
     for value, what in ((NAN, "NaN"), (INF, "an infinity"), (-INF, "an infinity")):
         for tensor, name, place in (("h.1.mlp.c_fc.bias", "transformer.h.1.mlp.c_fc.bias", "5"),
@@ -234,16 +234,16 @@ def the_largest_and_the_smallest_weights_give_probabilities(folder):
 CLAIMS = [
     the_ends_are_read_and_written_to_the_last_bit,
     infinities_are_read_from_every_format,
-    a_given_that_is_no_number_is_told,
-    terms_that_overflow_both_ways_are_told,
-    a_division_of_0_by_0_is_told_as_such,
-    a_fault_is_told_of_the_rows_and_columns_that_are_shown,
+    a_given_that_is_no_number_is_reported,
+    terms_that_overflow_both_ways_are_reported,
+    a_division_of_0_by_0_is_reported_as_such,
+    a_fault_is_reported_of_the_rows_and_columns_that_are_shown,
     squares_and_sums_too_large_for_a_double_are_no_zeros,
-    a_number_too_large_for_a_double_is_told,
+    a_number_too_large_for_a_double_is_reported,
     what_is_handed_in_may_be_any_number,
     nan_is_wrong_on_paper_and_in_an_array,
     dumps_compare_as_torch_compares_them,
-    a_weight_that_is_no_number_is_told,
+    a_weight_that_is_no_number_is_reported,
     the_largest_and_the_smallest_weights_give_probabilities,
 ]
 

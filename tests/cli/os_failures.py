@@ -70,7 +70,7 @@ def no_crash(done, what):
 # ---- files that change --------------------------------------------------------------------------
 
 
-def every_format_cut_anywhere_is_told(folder):
+def every_format_cut_anywhere_is_reported(folder):
     out = folder / "out"
     equal(qkv("export", LESSON, "-o", out, "--format", "csv,npy,npz,json,safetensors").returncode, 0)
     cut = folder / "cut"
@@ -109,7 +109,7 @@ def model_bytes(folder):
     return (folder / "whole").read_bytes()
 
 
-def what_a_lesson_reads_cut_anywhere_is_told(folder):
+def what_a_lesson_reads_cut_anywhere_is_reported(folder):
     """Each file whole first, which must do; then the first bytes of it, which must not or must end well."""
     vocab = {"a": 0, "b": 1, "ab": 2, "\u0120": 3}
     merges = "#version: 0.2\na b\n"
@@ -143,7 +143,7 @@ def what_a_lesson_reads_cut_anywhere_is_told(folder):
                           f"{command}, {name} cut to {length}: {done.stdout[:200]} {done.stderr}")
 
 
-def a_submission_that_vanishes_is_told(folder):
+def a_submission_that_vanishes_is_reported(folder):
     for name in ("gone.csv", "gone"):
         done = qkv("check", LESSON, folder / name)
         equal(done.returncode, 2)
@@ -212,7 +212,7 @@ def a_signal_leaves_the_older_page(folder):
     assert caught > 0, "no report was caught in time"
 
 
-def a_file_that_may_grow_no_further_is_told(folder):
+def a_file_that_may_grow_no_further_is_reported(folder):
     """As under ulimit -f, or a quota: what was there stays, and nothing half is left."""
     short = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
     page, out = folder / "page.html", folder / "out"
@@ -320,13 +320,13 @@ def a_reader_who_leaves_early_ends_every_command(folder):
 
 
 CLAIMS = [
-    every_format_cut_anywhere_is_told,
-    what_a_lesson_reads_cut_anywhere_is_told,
-    a_submission_that_vanishes_is_told,
+    every_format_cut_anywhere_is_reported,
+    what_a_lesson_reads_cut_anywhere_is_reported,
+    a_submission_that_vanishes_is_reported,
     what_does_not_fit_leaves_what_was_there,
     no_result_is_lost_in_a_full_disk,
     a_signal_leaves_the_older_page,
-    a_file_that_may_grow_no_further_is_told,
+    a_file_that_may_grow_no_further_is_reported,
     every_signal_that_ends_an_export_clears_up,
     a_signal_ends_a_check,
     two_exports_at_once_leave_whole_files,

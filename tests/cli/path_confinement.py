@@ -43,7 +43,7 @@ def a_lesson_reads_its_own_directory(folder):
     equal(qkv("run", folder / "linked.toml").returncode, 2)
 
 
-def a_name_with_a_zero_byte_is_told_whole(folder):
+def a_name_with_a_zero_byte_is_reported_whole(folder):
     home = staged(folder)
     (home / "own").write_text("1,2\n")
     lesson = reading(home, "own\\u0000.csv")
@@ -152,7 +152,7 @@ def the_directory_itself_may_be_a_link(folder):
 
 CLAIMS = [
     a_lesson_reads_its_own_directory,
-    a_name_with_a_zero_byte_is_told_whole,
+    a_name_with_a_zero_byte_is_reported_whole,
     a_name_of_two_lines_is_one_message,
     a_lesson_reads_nothing_outside,
     a_tokenizer_is_read_from_the_own_directory_too,

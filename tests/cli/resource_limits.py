@@ -182,14 +182,14 @@ def megabytes_of_prose_are_wrapped(folder):
         equal(in_time("run", lesson).returncode, 0, prose[:10])
 
 
-def many_faults_are_told_briefly(folder):
+def many_faults_are_reported_briefly(folder):
     lesson = written(folder, "".join(f"k{i} = 1\n" for i in range(100_000)))
     done = in_time("run", lesson)
     equal((done.returncode, done.stderr.count("\n")), (2, 21))
     assert done.stderr.endswith(f"… and 99981 more faults: qkv lint {lesson}\n"), done.stderr[-200:]
 
 
-def ten_thousand_wrong_names_are_told_in_time(folder):
+def ten_thousand_wrong_names_are_reported_in_time(folder):
     """Each could be meant to be any of the others."""
     wrong = [STEP.format(f"S{i}", "sofmax", f'["Yonder{i}"]') for i in range(10_000)]
     unread = [STEP.format(f"S{i}", "relu", '["X"]').replace("Words", f"{{T{i}}}") for i in range(10_000)]
@@ -214,7 +214,7 @@ def thousands_of_files_are_held_against_thousands_of_steps(folder):
         equal(in_time(command, lesson, folder / "handed").returncode, 2, command)
 
 
-def a_name_of_megabytes_is_told_briefly(folder):
+def a_name_of_megabytes_is_reported_briefly(folder):
     for operation, of in (("r" * 5_000_000, "X"), ("relu", "Y" * 5_000_000)):
         long = STEP.format("Z" * 5_000_000, "relu", '["X"]')
         lesson = written(folder, TWO + long + STEP.format("Y", operation, f'["{of}"]'))
@@ -223,7 +223,7 @@ def a_name_of_megabytes_is_told_briefly(folder):
         assert len(done.stderr) < 2000, len(done.stderr)
 
 
-def an_option_of_many_letters_is_told_briefly(folder):
+def an_option_of_many_letters_is_reported_briefly(folder):
     long = "A" * 100_000
     for arguments in ([long], ["run", long], ["run", "the-fat-cat", "--text", long],
                       ["run", "the-fat-cat", "--digits", long], ["explain", "the-fat-cat", long],
@@ -273,7 +273,7 @@ def a_device_is_no_submission(folder):
 # ---- options out of range -----------------------------------------------------------------------
 
 
-def memory_that_is_allowed_but_not_there_is_told(folder):
+def memory_that_is_allowed_but_not_there_is_reported(folder):
     """Who has little address space is told so, and not to allow more."""
     if harness.sanitized():
         raise harness.Skipped("a sanitizer takes terabytes of address space for itself")
@@ -290,7 +290,7 @@ def memory_that_is_allowed_but_not_there_is_told(folder):
         assert done.stderr.endswith(end), done.stderr
 
 
-def options_out_of_range_are_told(folder):
+def options_out_of_range_are_reported(folder):
     norm = TWO + ('[[given]]\nname = "g"\nvalue = [1, 1]\n[[given]]\nname = "b"\nvalue = [0, 0]\n'
                   '[[step]]\nname = "Y"\nop = "layer_norm"\nof = ["X", "g", "b"]\neps = {}\n')
     for eps, shown in (("-1e-5", "-1e-05"), ("-inf", "-inf"), ("nan", "nan")):
@@ -302,7 +302,7 @@ def options_out_of_range_are_told(folder):
                 f":8:8: base is a number above 0, not {base}")
 
 
-def an_empty_name_is_told(_):
+def an_empty_name_is_reported(_):
     for words in (("check", "the-fat-cat", ""), ("export", "the-fat-cat", "-o", ""),
                   ("report", "the-fat-cat", "-o", ""), ("worksheet", "the-fat-cat", "-o", ""),
                   ("new", ""), ("run", "--model", "", "--text", "a")):
@@ -314,14 +314,14 @@ def an_empty_name_is_told(_):
         refused(qkv("run", "the-fat-cat", "--set", change), '--set "" is not given; what is given')
 
 
-def a_change_that_leaves_no_step_is_told(folder):
+def a_change_that_leaves_no_step_is_reported(folder):
     only = written(folder, 'title = "One"\n[[given]]\nname = "A"\nvalue = [[1]]\n'
                            '[[step]]\nname = "R"\nop = "relu"\nof = ["A"]\n')
     for command in (("run",), ("report", "-o", folder / "r.html")):
         refused(qkv(*command, only, "--set", "R[1,1]=2"), "--set R: no other step would be left")
 
 
-def a_change_without_a_lesson_is_told(folder):
+def a_change_without_a_lesson_is_reported(folder):
     for name in "ab":
         np.savez(folder / f"{name}.npz", S=[1.0])
     for change in (("--set", "X[1,1]=2"), ("--text", "the cat")):
@@ -342,20 +342,20 @@ CLAIMS = [
     a_million_labels_are_carried,
     a_million_different_words_are_tokenised,
     megabytes_of_prose_are_wrapped,
-    many_faults_are_told_briefly,
-    ten_thousand_wrong_names_are_told_in_time,
+    many_faults_are_reported_briefly,
+    ten_thousand_wrong_names_are_reported_in_time,
     a_hundred_thousand_arrays_are_compared,
     thousands_of_files_are_held_against_thousands_of_steps,
-    a_name_of_megabytes_is_told_briefly,
-    an_option_of_many_letters_is_told_briefly,
+    a_name_of_megabytes_is_reported_briefly,
+    an_option_of_many_letters_is_reported_briefly,
     products_without_address_space_are_refused,
-    memory_that_is_allowed_but_not_there_is_told,
+    memory_that_is_allowed_but_not_there_is_reported,
     numbers_that_no_mistake_explains_are_judged_in_time,
     a_device_is_no_submission,
-    options_out_of_range_are_told,
-    an_empty_name_is_told,
-    a_change_that_leaves_no_step_is_told,
-    a_change_without_a_lesson_is_told,
+    options_out_of_range_are_reported,
+    an_empty_name_is_reported,
+    a_change_that_leaves_no_step_is_reported,
+    a_change_without_a_lesson_is_reported,
 ]
 
 if __name__ == "__main__":

@@ -101,7 +101,7 @@ def a_full_pipe_that_does_not_block_is_waited_for(folder):
 # ---- names by the thousand ----------------------------------------------------------------------
 
 
-def thousands_of_bad_paths_are_told_briefly(folder):
+def thousands_of_bad_paths_are_reported_briefly(folder):
     paths = [f"a{i}" for i in range(5000)]
     done = qkv("check", LESSON, *paths, cwd=folder)
     equal(done.returncode, 2)
@@ -161,7 +161,7 @@ def a_stray_file_that_can_t_be_read_says_why(folder):
 ROUNDED = "is a whole number that no double holds: if it may be rounded, "
 
 
-def whole_numbers_that_no_double_holds_are_told(folder):
+def whole_numbers_that_no_double_holds_are_reported(folder):
     """2⁵³ is 9007199254740992; of the numbers above it a double has every second one."""
     for name, dtype, number in (("signed", np.int64, 2**53 + 1), ("negative", np.int64, -2**53 - 1),
                                 ("unsigned", np.uint64, 2**64 - 1), ("largest", np.int64, 2**63 - 1)):
@@ -206,10 +206,10 @@ CLAIMS = [
     a_shell_s_own_pipes_are_read,
     a_device_in_place_of_an_output_file_is_refused,
     a_full_pipe_that_does_not_block_is_waited_for,
-    thousands_of_bad_paths_are_told_briefly,
+    thousands_of_bad_paths_are_reported_briefly,
     thousands_of_stray_files_are_one_message,
     a_stray_file_that_can_t_be_read_says_why,
-    whole_numbers_that_no_double_holds_are_told,
+    whole_numbers_that_no_double_holds_are_reported,
     whole_numbers_that_a_double_holds_are_read,
 ]
 

@@ -140,7 +140,7 @@ def a_wrong_way_back_is_told_apart_from_a_right_way_there(folder):
     assert "Forward pass: right. Gradients: wrong, first in d_scaled_scores." in told, told[:300]
 
 
-def a_wrong_way_there_is_told_and_the_way_back_follows(folder):
+def a_wrong_way_there_is_reported_and_the_way_back_follows(folder):
     steps, gradients = worked()
     steps["attention_weights"] = steps["attention_weights"].copy()
     steps["attention_weights"][1, 2] += 0.25

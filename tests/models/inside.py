@@ -330,7 +330,7 @@ def the_lesson_tells_what_planted_mistakes_make_likeliest(folder):
         assert f"it is {due}." in told or f"is now {due}." in told, (step, due, told[-600:])
 
 
-def what_cannot_be_looked_into_is_told(folder):
+def what_cannot_be_looked_into_is_reported(folder):
     _, _, own = model_of(folder, "llama")
     np.save(folder / "flat.npy", np.zeros((7, 48)))
     np.save(folder / "nan.npy", np.full((6, 7, 8), np.nan))

@@ -129,7 +129,7 @@ def the_stretch_has_the_planted_error(folder):
             assert planted in [*again["not_submitted"], again["differs"]], (planted, again)
 
 
-def the_stretch_is_told_in_words(folder):
+def the_stretch_is_reported_in_words(folder):
     models = Models(folder)
     wrong = models.steps("llama", {"h1.scores": lambda x: x * 2})
     status, text = models.compared("llama", {name: wrong[name] for name in ("h0.context", "h2.residual2")},
@@ -204,7 +204,7 @@ def arrays_under_unknown_names_are_found_by_their_numbers(folder):
 
 
 CLAIMS = [last_rows_alone_are_known, wrong_last_rows_differ, the_stretch_has_the_planted_error,
-          the_stretch_is_told_in_words, the_statistics_are_numpy_s,
+          the_stretch_is_reported_in_words, the_statistics_are_numpy_s,
           arrays_under_unknown_names_are_found_by_their_numbers]
 
 if __name__ == "__main__":

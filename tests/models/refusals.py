@@ -86,7 +86,7 @@ def a_configuration_of_other_sizes_is_refused(folder):
             f"qkv: {config}: {told}")))
 
 
-def what_is_no_model_is_told_as_what_it_is(folder):
+def what_is_no_model_is_reported_as_what_it_is(folder):
     path = folder / "m.safetensors"
     page = ("this is a web page, not the file itself: download the file (on Hugging Face the address "
             "with /resolve/ in it, not /blob/)")
@@ -104,7 +104,7 @@ def what_is_no_model_is_told_as_what_it_is(folder):
         equal((done.returncode, done.stderr.strip()), (2, f"qkv: {path}: {told}"))
 
 
-def an_index_without_its_files_is_told(folder):
+def an_index_without_its_files_is_reported(folder):
     index = folder / "model.safetensors.index.json"
     index.write_text('{"weight_map": {"a": "model-1-of-3.safetensors", "b": "model-2-of-3.safetensors"}}')
     for path in (index, folder):
@@ -124,7 +124,7 @@ def an_index_without_its_files_is_told(folder):
         "model.safetensors, or model.safetensors.index.json and the files that it lists")))
 
 
-def a_missing_layer_is_told(folder):
+def a_missing_layer_is_reported(folder):
     def change(weights):
         for name in [name for name in weights if ".h.0." in name]:
             weights[name.replace(".h.0.", ".h.2.")] = weights.pop(name)
@@ -149,7 +149,7 @@ def a_name_near_it_is_offered(folder):
             'is it "transformer.ln_f.wight"?', change)
 
 
-def numbers_that_are_none_are_told_with_their_tensor(folder):
+def numbers_that_are_none_are_reported_with_their_tensor(folder):
     for value, word in ((math.nan, "NaN"), (-math.inf, "an infinity")):
         def change(weights, value=value):
             weights["transformer.h.1.mlp.c_fc.weight"][5, 7] = value
@@ -195,7 +195,7 @@ def a_configuration_of_another_computation_is_refused(folder):
     qkv.printed("run", "--model", path, "--text", "A", "--no-pause")
 
 
-def what_a_file_says_of_itself_is_told_with_the_file(folder):
+def what_a_file_says_of_itself_is_reported_with_the_file(folder):
     for metadata, message in (
             ({"n_head": "0"}, "n_head is 0; it must be a whole number above 0"),
             ({"n_head": "4", "layer_norm_epsilon": "-1"},
@@ -215,7 +215,7 @@ def a_vocabulary_has_each_word_once(folder):
           (2, 'qkv: the vocabulary has "A" twice, as id 0 and as id 2'))
 
 
-def an_empty_word_of_a_vocabulary_is_told(folder):
+def an_empty_word_of_a_vocabulary_is_reported(folder):
     path = gpt.small_model(folder)
     for words, place in (("A,,B", 1), ("", 0), ("A,B,", 2)):
         done = qkv("run", "--model", path, "--text", "A", "--vocabulary", words)
@@ -223,7 +223,7 @@ def an_empty_word_of_a_vocabulary_is_told(folder):
               (2, f"qkv: the vocabulary has an empty word, as id {place}"))
 
 
-def what_is_no_tokenizer_is_told_with_its_file(folder):
+def what_is_no_tokenizer_is_reported_with_its_file(folder):
     path = gpt.small_model(folder)
     (folder / "notes.md").write_text("# Notes")
     done = qkv("run", "--model", path, "--text", "A", "--tokenizer", folder / "notes.md")
@@ -242,7 +242,7 @@ def what_goes_with_a_model_is_refused_for_a_lesson(folder):
         "has them in its [model]")))
 
 
-def names_are_told_as_far_as_they_help(folder):
+def names_are_reported_as_far_as_they_help(folder):
     own = ("--model", gpt.small_model(folder), "--text", "A")
     done = qkv("run", *own, "--step", "nothing-like-it")
     assert done.stderr.strip().endswith("h0.residual1, … and 25 more"), done.stderr
@@ -250,7 +250,7 @@ def names_are_told_as_far_as_they_help(folder):
     equal(done.stderr.strip(), 'qkv: --set h0.b_Q_ is not given; did you mean "h0.b_Q"?')
 
 
-def a_zip_is_told(folder):
+def a_zip_is_reported(folder):
     torch.save({"a": torch.zeros(3)}, folder / "m.safetensors")
     done = qkv("run", "--model", folder / "m.safetensors", "--text", "A")
     equal((done.returncode, done.stderr.strip()), (2, (
@@ -258,7 +258,7 @@ def a_zip_is_told(folder):
         "the tensors out with safetensors.torch.save_file")))
 
 
-def a_text_longer_than_the_positions_is_told(folder):
+def a_text_longer_than_the_positions_is_reported(folder):
     done = qkv("run", "--model", gpt.small_model(folder), "--text", "ABCABCABC")
     equal((done.returncode, done.stderr.strip()), (2, (
         "qkv: position_embeddings: there are 9 tokens, and position_table (8×24) has rows for 8 "
@@ -299,7 +299,7 @@ say = "Words."
         "steps end with h0.residual2\n")))
 
 
-def deep_nesting_in_a_tokenizer_is_told(folder):
+def deep_nesting_in_a_tokenizer_is_reported(folder):
     deep = "[" * 2_000_000 + "]" * 2_000_000
     (folder / "deep.json").write_text(
         '{"model": {"type": "BPE", "vocab": {}, "merges": [], "dropout": ' + deep + "}}")
@@ -414,7 +414,7 @@ def what_would_be_read_again_as_other_tokens_is_carried_on(folder):
 
 
 CLAIMS = [
-    deep_nesting_in_a_tokenizer_is_told,
+    deep_nesting_in_a_tokenizer_is_reported,
     what_lies_beside_the_program_changes_no_built_in_lesson,
     a_vocabulary_and_a_tokenizer_are_not_both_taken,
     a_link_beside_a_model_leads_nowhere_outside,
@@ -425,17 +425,17 @@ CLAIMS = [
     layers_and_heads_are_counts,
     what_would_be_read_again_as_other_tokens_is_carried_on,
     a_name_near_it_is_offered,
-    numbers_that_are_none_are_told_with_their_tensor,
+    numbers_that_are_none_are_reported_with_their_tensor,
     whole_numbers_are_no_weights,
     a_configuration_of_another_computation_is_refused,
-    what_a_file_says_of_itself_is_told_with_the_file,
+    what_a_file_says_of_itself_is_reported_with_the_file,
     a_vocabulary_has_each_word_once,
-    an_empty_word_of_a_vocabulary_is_told,
-    what_is_no_tokenizer_is_told_with_its_file,
+    an_empty_word_of_a_vocabulary_is_reported,
+    what_is_no_tokenizer_is_reported_with_its_file,
     what_goes_with_a_model_is_refused_for_a_lesson,
-    names_are_told_as_far_as_they_help,
-    a_zip_is_told,
-    a_text_longer_than_the_positions_is_told,
+    names_are_reported_as_far_as_they_help,
+    a_zip_is_reported,
+    a_text_longer_than_the_positions_is_reported,
     a_model_that_cannot_be_read_is_all_that_is_told,
     a_missing_tensor_is_named_with_its_shape,
     a_tensor_of_the_wrong_shape_is_named_with_both,
@@ -443,9 +443,9 @@ CLAIMS = [
     a_bias_that_its_siblings_have_is_missed,
     a_tensor_in_another_place_is_not_passed_over,
     a_configuration_of_other_sizes_is_refused,
-    what_is_no_model_is_told_as_what_it_is,
-    an_index_without_its_files_is_told,
-    a_missing_layer_is_told,
+    what_is_no_model_is_reported_as_what_it_is,
+    an_index_without_its_files_is_reported,
+    a_missing_layer_is_reported,
     another_family_is_told_by_what_was_met,
     the_number_of_heads_must_be_known,
 ]

@@ -358,7 +358,7 @@ def models_without_a_head_and_in_wrappers_are_verified(_folder):
                 equal(bool(verdict), not bug, f"{kind.__name__} in {name}: {verdict}")
 
 
-def a_norm_in_float32_inside_a_model_of_float64_is_told(_folder):
+def a_norm_in_float32_inside_a_model_of_float64_is_reported(_folder):
     from nanogpt_test import GPT
     for epsilon, told in ((1e-5, True), (1e-3, False)):
         torch.manual_seed(4)
@@ -660,7 +660,7 @@ CLAIMS = [
     a_mistake_in_two_steps_that_modules_hide_is_named,
     what_a_model_returns_is_verified,
     models_without_a_head_and_in_wrappers_are_verified,
-    a_norm_in_float32_inside_a_model_of_float64_is_told,
+    a_norm_in_float32_inside_a_model_of_float64_is_reported,
     a_layer_that_returns_its_mlp_s_own_output_is_named,
     a_cap_of_the_logits_that_was_forgotten_is_found,
     a_head_that_was_not_called_is_found,

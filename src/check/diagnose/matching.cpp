@@ -384,8 +384,8 @@ class Matcher {
   }
 
   // If several match equally well, few cells of evidence leave the mistake uncertain. So do a
-  // single number that chance may make, several of missing steps, and weights of 0 and 1 alone: too many mistakes make them.
-  // A matrix of zeros may never have been filled in.
+  // single number that chance may make, several of missing steps, and weights of 0 and 1 alone: too
+  // many mistakes make them. A matrix of zeros may never have been filled in.
   void doubt(const std::vector<Match>& best, std::span<Explanation> named) const {
     const std::size_t most = std::ranges::max(best, {}, &Match::speaking).speaking;
     const std::size_t speaking = is_one_factor() ? std::min<std::size_t>(most, 1) : most;

@@ -404,9 +404,8 @@ void move_heads_first(const Trace& trace, const Layout& layout,
     // not say which are tokens and which are columns.
     const bool has_rows = trace.token_layout == TokenLayout::rows && !layout.transposed;
     if (tensor.rank() < 3 || !whole || !(has_rows || matrix.shape.size() == 2)) continue;
-    const bool inside =
-        matrix.fits ? matrix.is_told || layout.heads_inside.contains(matrix.name)
-                    : has_heads_inside(matrix, tensor);
+    const bool inside = matrix.fits ? matrix.is_told || layout.heads_inside.contains(matrix.name)
+                                    : has_heads_inside(matrix, tensor);
     if (!inside) continue;
     matrix.cells = with_axes_swapped(matrix.cells, tensor.rows(),
                                      tensor.axes[tensor.leading_axes() - 1].size, tensor.columns());

@@ -226,7 +226,8 @@ std::vector<std::string> explained_by(Variant variant, const Trace& now, const T
 }
 
 // True if a deciding step or a companion may be wrong by itself, and not only since it follows from
-// a step with missing and wrong numbers. In place of those that the variant changes their operands count.
+// a step with missing and wrong numbers. In place of those that the variant changes their operands
+// count.
 bool may_show(const Variant& variant, const std::vector<LearnerNode>& nodes,
               const std::vector<bool>& are_in_part) {
   if (!contains(are_in_part, true)) return true;

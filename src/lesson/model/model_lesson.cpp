@@ -228,7 +228,8 @@ bool is_model(const std::string& path) {
   };
   const auto is_result = [](const SafetensorsEntry& entry) {
     const std::string_view last = std::string_view(entry.name).substr(entry.name.rfind('.') + 1);
-    return entry.name.starts_with("d_") || last != "weight" && !last.ends_with("bias") && last != "inv_freq";
+    return entry.name.starts_with("d_") ||
+           (last != "weight" && !last.ends_with("bias") && last != "inv_freq");
   };
   const auto& tensors = weights.tensors();
   return std::ranges::any_of(tensors, is_table) &&

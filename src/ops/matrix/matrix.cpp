@@ -4,8 +4,8 @@
 #include "ops/kinds/move.hpp"
 #include "ops/kinds/product.hpp"
 
-// Matrix product, transpose, one number for each row or column (the largest, the sum, the mean), and
-// blocks of rows, columns or heads that are appended or taken.
+// Matrix product, transpose, one number for each row or column (the largest, the sum, the mean),
+// and blocks of rows, columns or heads that are appended or taken.
 
 namespace qkv::inline ops {
 namespace {

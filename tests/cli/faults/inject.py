@@ -191,7 +191,7 @@ def prepare(bench):
         assert done.run.status == 0, done.run.told
 
 
-def whatever_fails_is_told_in_a_line_or_seen_by_none():
+def whatever_fails_is_reported_in_a_line_or_seen_by_none():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("program", type=lambda path: Path(path).resolve())
     parser.add_argument("shim", type=lambda path: Path(path).resolve())
@@ -211,4 +211,4 @@ def whatever_fails_is_told_in_a_line_or_seen_by_none():
 
 
 if __name__ == "__main__":
-    sys.exit(whatever_fails_is_told_in_a_line_or_seen_by_none())
+    sys.exit(whatever_fails_is_reported_in_a_line_or_seen_by_none())

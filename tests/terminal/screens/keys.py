@@ -234,7 +234,7 @@ def run_alone_goes_on_where_the_last_walk_was_left():
                 terminal.wait_for(lambda t, shown=shown: shown in t.bytes)
 
 
-def what_is_no_place_in_the_course_is_not_gone_on_from():
+def a_state_that_names_no_step_of_the_course_is_ignored():
     with tempfile.TemporaryDirectory() as state:
         left = Path(state) / "qkv" / "walk"
         left.parent.mkdir()

@@ -61,7 +61,7 @@ std::string faults_of(const fs::path& file) {
 
 }  // namespace
 
-TEST_CASE("a broken lesson is told all of its faults, each with its place and its remedy") {
+TEST_CASE("all faults of a broken lesson are reported, each with its place and its remedy") {
   const std::vector<fs::path> files = lessons_in("broken");
   REQUIRE(files.size() >= 40);
   for (const fs::path& file : files) {
