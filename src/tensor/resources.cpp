@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <charconv>
-#include <condition_variable>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
@@ -17,6 +16,7 @@
 #include <thread>
 
 #include "text/strings.hpp"
+#include "text/unicode.hpp"
 
 namespace qkv::inline tensor {
 namespace {
@@ -191,47 +191,6 @@ void on_threads(std::size_t threads, const Work& work) {
   if (error) std::rethrow_exception(error);
 }
 
-/// Texts that threads make and use in order. A text made before its turn waits here while its
-/// thread makes the next. The thread that makes the next one uses it, and those that wait behind.
-class Turns {
- public:
-  Turns(std::size_t count, std::size_t threads, const std::function<std::string(std::size_t)>& make,
-        const std::function<void(std::string_view)>& use)
-      : count_(count), most_waiting_(8 * threads), make_(make), use_(use) {}
-
-  void take_all() {
-    try {
-      for (std::size_t i = taken_++; i < count_; i = taken_++) {
-        std::string text = make_(i);
-        std::unique_lock lock(mutex_);
-        // Waits while too many texts wait for an earlier one.
-        changed_.wait(lock, [&] { return i < turn_ + most_waiting_ || has_failed_; });
-        if (has_failed_) return;
-        waiting_.emplace(i, std::move(text));
-        for (; waiting_.contains(turn_); ++turn_) use_(waiting_.extract(turn_).mapped());
-        changed_.notify_all();
-      }
-    } catch (...) {
-      const std::lock_guard lock(mutex_);
-      has_failed_ = true;
-      changed_.notify_all();
-      throw;
-    }
-  }
-
- private:
-  const std::size_t count_;
-  const std::size_t most_waiting_;
-  const std::function<std::string(std::size_t)>& make_;
-  const std::function<void(std::string_view)>& use_;
-  std::atomic<std::size_t> taken_ = 0;
-  std::mutex mutex_;  // guards all members below
-  std::condition_variable changed_;
-  std::map<std::size_t, std::string> waiting_;
-  std::size_t turn_ = 0;
-  bool has_failed_ = false;
-};
-
 }  // namespace
 
 void* allocate_huge_pages(std::size_t bytes) {
@@ -289,12 +248,10 @@ std::optional<std::size_t> parse_size(std::string_view text) {
   double count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   if (error != std::errc() || !(count >= 0)) return {};
-  std::string unit(end, text.data() + text.size());
-  std::transform(unit.begin(), unit.end(), unit.begin(),
-                 [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
-  if (unit.ends_with("IB")) unit.erase(unit.size() - 2);
-  if (unit.ends_with("B")) unit.erase(unit.size() - 1);
-  const std::size_t power = unit.size() == 1 ? std::string_view("KMGT").find(unit[0]) + 1 : 0;
+  std::string unit = ascii_lowercase(std::string(end, text.data() + text.size()));
+  if (unit.ends_with("ib")) unit.erase(unit.size() - 2);
+  if (unit.ends_with("b")) unit.erase(unit.size() - 1);
+  const std::size_t power = unit.size() == 1 ? std::string_view("kmgt").find(unit[0]) + 1 : 0;
   if (power == 0) return {};
   const double bytes = count * std::pow(1024.0, static_cast<double>(power));
   if (!(bytes < 1e18)) return {};
@@ -367,8 +324,20 @@ void in_order(std::size_t count, std::size_t operations,
               const std::function<std::string(std::size_t)>& make,
               const std::function<void(std::string_view)>& use) {
   const std::size_t threads = threads_for(count, count * operations);
-  Turns turns(count, threads, make, use);
-  on_threads(threads, [&] { turns.take_all(); });
+  const std::size_t at_a_time = threads > 1 ? 8 * threads : 1;
+  std::vector<std::string> made;
+  for (std::size_t first = 0; first < count || !made.empty(); first += at_a_time) {
+    std::vector<std::string> next(std::min(at_a_time, count - std::min(first, count)));
+    // One thread uses the last texts while the others make the next.
+    parallel_for(next.size() + 1, 1, operations, [&](std::size_t i, std::size_t) {
+      if (i == 0) {
+        std::ranges::for_each(made, use);
+      } else {
+        next[i - 1] = make(first + i - 1);
+      }
+    });
+    made = std::move(next);
+  }
 }
 
 }  // namespace qkv::inline tensor

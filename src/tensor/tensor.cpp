@@ -89,11 +89,8 @@ class Values::Lazy {
   mutable std::vector<std::atomic<bool>> is_there_;
 };
 
-Values::Values(const std::vector<double>& numbers)
-    : stored_(std::make_shared<Vector>(Vector::from_shape({numbers.size()}))),
-      data_(stored_->data()),
-      size_(numbers.size()) {
-  std::copy(numbers.begin(), numbers.end(), data_);
+Values::Values(const std::vector<double>& numbers) : Values(uninitialised(numbers.size())) {
+  std::ranges::copy(numbers, data_);
 }
 
 Values Values::uninitialised(std::size_t size) {
