@@ -2,18 +2,19 @@
 
 #include <fnmatch.h>
 
+#include <cctype>
+
 #include "text/unicode.hpp"
 
 namespace qkv::inline text {
 namespace {
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-
 // A number, or the word for one that is not finite.
 bool begins_number(std::string_view text) {
   if (text.starts_with('.')) text.remove_prefix(1);
   if (!text.empty() && is_digit(text.front())) return true;
-  return text.starts_with("inf") && (text.size() == 3 || !is_letter(text[3]));
+  return text.starts_with("inf") &&
+         (text.size() == 3 || !std::isalpha(static_cast<unsigned char>(text[3])));
 }
 
 // A sign may follow the beginning, a blank, an opening bracket or a mathematical sign.

@@ -176,10 +176,6 @@ bool is_pictograph(CodePoint code) {
   return utf8proc_get_property(code)->boundclass == UTF8PROC_BOUNDCLASS_EXTENDED_PICTOGRAPHIC;
 }
 
-bool is_regional_indicator(CodePoint code) {
-  return utf8proc_get_property(code)->boundclass == UTF8PROC_BOUNDCLASS_REGIONAL_INDICATOR;
-}
-
 bool is_invisible(CodePoint code) {
   switch (utf8proc_category(code)) {
     case UTF8PROC_CATEGORY_CC:
@@ -199,17 +195,6 @@ bool is_ideograph(CodePoint code) {
                       (code >= 0xA960 && code <= 0xA97F) || (code >= 0xAC00 && code <= 0xD7FF);
   return utf8proc_charwidth(code) == 2 && !is_pictograph(code) && !is_skin_tone(code) && !korean &&
          category != UTF8PROC_CATEGORY_ZS;
-}
-
-bool never_starts_a_line(CodePoint code) {
-  const auto category = utf8proc_category(code);
-  return category == UTF8PROC_CATEGORY_PE || category == UTF8PROC_CATEGORY_PF ||
-         category == UTF8PROC_CATEGORY_PO || category == UTF8PROC_CATEGORY_LM;
-}
-
-bool never_ends_a_line(CodePoint code) {
-  const auto category = utf8proc_category(code);
-  return category == UTF8PROC_CATEGORY_PS || category == UTF8PROC_CATEGORY_PI;
 }
 
 bool is_printable_ascii(std::string_view text) {

@@ -30,8 +30,6 @@ inline bool is_mark(CodePoint code) { return category_group(code) == 'M'; }
 
 bool is_pictograph(CodePoint code);
 
-bool is_regional_indicator(CodePoint code);
-
 /// True for code points with no visible shape or unknown width: controls, format characters, line
 /// and paragraph separators, unassigned and default-ignorable code points.
 bool is_invisible(CodePoint code);
@@ -39,12 +37,6 @@ bool is_invisible(CodePoint code);
 /// True for characters of scripts without blanks, so that a line may end after any of them. Korean
 /// is as wide but has blanks between its words.
 bool is_ideograph(CodePoint code);
-
-/// True for closing brackets, full stops and length marks (」。ー).
-bool never_starts_a_line(CodePoint code);
-
-/// True for opening brackets (「).
-bool never_ends_a_line(CodePoint code);
 
 constexpr bool is_printable_ascii(char c) { return c >= ' ' && c <= '~'; }
 bool is_printable_ascii(std::string_view text);

@@ -31,7 +31,9 @@ std::size_t grapheme_width(std::string_view cluster) {
     coloured = coloured || code == emoji_selector;
     at += bytes;
   }
-  if (coloured || (codes == 2 && is_regional_indicator(first))) return 2;
+  const bool is_flag = codes == 2 && utf8proc_get_property(first)->boundclass ==
+                                         UTF8PROC_BOUNDCLASS_REGIONAL_INDICATOR;
+  if (coloured || is_flag) return 2;
   return is_pictograph(first) ? widest : sum;
 }
 
@@ -90,6 +92,19 @@ struct Piece {
   std::size_t width;
   bool after_blank;
 };
+
+/// True for closing brackets, full stops and length marks (」。ー).
+bool never_starts_a_line(CodePoint code) {
+  const auto category = utf8proc_category(code);
+  return category == UTF8PROC_CATEGORY_PE || category == UTF8PROC_CATEGORY_PF ||
+         category == UTF8PROC_CATEGORY_PO || category == UTF8PROC_CATEGORY_LM;
+}
+
+/// True for opening brackets (「).
+bool never_ends_a_line(CodePoint code) {
+  const auto category = utf8proc_category(code);
+  return category == UTF8PROC_CATEGORY_PS || category == UTF8PROC_CATEGORY_PI;
+}
 
 bool may_break_between(CodePoint left, CodePoint right) {
   return (is_ideograph(left) || is_ideograph(right)) && !never_ends_a_line(left) &&
