@@ -8,6 +8,7 @@
 #include "tensor/resources.hpp"
 #include "text/number.hpp"
 #include "text/strings.hpp"
+#include "text/unicode.hpp"
 
 namespace qkv::inline model {
 namespace {
@@ -103,8 +104,7 @@ ModelFiles from_directory(const Path& directory, const std::string& where) {
 // "transformer.h.12.attn" → "12": a suggestion must be of the same layer.
 std::string digits_of(std::string_view name) {
   std::string digits;
-  std::ranges::copy_if(name, std::back_inserter(digits),
-                       [](char c) { return c >= '0' && c <= '9'; });
+  std::ranges::copy_if(name, std::back_inserter(digits), is_digit);
   return digits;
 }
 
@@ -254,14 +254,14 @@ Weights::Weights(const ModelFiles& files, std::string where) : where_(std::move(
   const bool is_one = files.weights.size() == 1 && files.listed.empty();
   for (const std::filesystem::path& path : files.weights) {
     const std::string name = is_one ? where_ : printable(path.string());
-    files_.push_back(std::make_shared<const MappedFile>(path));
-    SafetensorsIndex index = safetensors_index(files_.back()->bytes(), name);
+    const auto file = std::make_shared<const MappedFile>(path);
+    SafetensorsIndex index = safetensors_index(file->bytes(), name);
     for (SafetensorsEntry& entry : index.tensors) {
       refuse_unlisted(entry, path, name, files.listed);
       tensors_.push_back(std::move(entry));
+      files_.push_back(file);
     }
     metadata_.merge(index.metadata);
-    ends_.push_back(tensors_.size());
   }
   list_names();
   for (const auto& [tensor, file] : files.listed) {
@@ -275,6 +275,7 @@ Weights::Weights(const ModelFiles& files, std::string where) : where_(std::move(
 Weights::Weights(std::string_view bytes, std::string where) : where_(std::move(where)) {
   SafetensorsIndex index = safetensors_index(bytes, where_);
   tensors_ = std::move(index.tensors);
+  files_.resize(tensors_.size());
   metadata_ = std::move(index.metadata);
   list_names();
 }
@@ -284,10 +285,7 @@ void Weights::list_names() {
 }
 
 const std::shared_ptr<const MappedFile>& Weights::file_of(const SafetensorsEntry& entry) const {
-  static const std::shared_ptr<const MappedFile> built_in;
-  const auto place = static_cast<std::size_t>(&entry - tensors_.data());
-  const auto file = std::ranges::upper_bound(ends_, place) - ends_.begin();
-  return files_.empty() ? built_in : files_[static_cast<std::size_t>(file)];
+  return files_[static_cast<std::size_t>(&entry - tensors_.data())];
 }
 
 const SafetensorsEntry* Weights::find(std::string_view name) const {

@@ -72,9 +72,8 @@ class Weights : NotCopied {
   const std::shared_ptr<const MappedFile>& file_of(const SafetensorsEntry& entry) const;
 
   std::string where_;
-  std::vector<std::shared_ptr<const MappedFile>> files_;  ///< empty if built in
-  std::vector<std::size_t> ends_;  ///< for each file, the number of tensors up to its end
   std::vector<SafetensorsEntry> tensors_;
+  std::vector<std::shared_ptr<const MappedFile>> files_;  ///< of each tensor; nullptr if built in
   std::map<std::string, std::string> metadata_;
   mutable std::set<const SafetensorsEntry*> checked_;
   std::map<std::string_view, const SafetensorsEntry*> by_name_;

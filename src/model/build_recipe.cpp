@@ -87,20 +87,30 @@ class RecipeWriter {
     step(name, project_operation, std::move(of));
   }
 
-  /// Adds the projection of `norm1` by the heads' weights, with a bias if the file has one: a
-  /// vector of `biases` numbers, the heads' own from `first_bias` on.
+  /// Adds the projection of `norm1` by the heads' weights, d_model × d_k each, with a bias if the
+  /// file has one. The tensor has `outputs`, side by side: the heads' own from `first` on.
   void project_heads(const std::string& name, std::size_t heads, const std::string& file,
-                     const Shape& shape, const Strides& strides, std::size_t biases,
-                     std::size_t first_bias) {
+                     std::size_t outputs, std::size_t first) {
+    const std::size_t d = size().d_model;
     const Axis count{"head", heads};
     const Axis width{name == "V" ? "d_v" : "d_k", size().head_width};
-    Values weight = weights_.values(file + ".weight", shape, strides);
+    const bool out_in = size().family->storage == Family::Storage::out_in;
+    const std::size_t out_step = out_in ? d : 1;
+    Values weight =
+        weights_.values(file + ".weight", out_in ? Shape{outputs, d} : Shape{d, outputs},
+                        {.matrices = heads,
+                         .lines = d,
+                         .width = width.size,
+                         .first = first * out_step,
+                         .matrix_step = width.size * out_step,
+                         .line_step = out_in ? 1 : outputs,
+                         .cell_step = out_step});
     std::vector<std::string> of = {
-        "norm1", given("W_" + name, {.axes = {count, {"d_model", size().d_model}, width},
-                                     .values = std::move(weight)})};
+        "norm1",
+        given("W_" + name, {.axes = {count, {"d_model", d}, width}, .values = std::move(weight)})};
     if (const std::string bias = file + ".bias"; weights_.find(bias)) {
       Values values =
-          weights_.values(bias, {biases}, {.width = heads * width.size, .first = first_bias});
+          weights_.values(bias, {outputs}, {.width = heads * width.size, .first = first});
       of.push_back(
           given("b_" + name, {.axes = {count, {"", 1}, width}, .values = std::move(values)}));
     }
@@ -201,18 +211,8 @@ class LlamaRecipe {
     add("residual2", "mlp_out", "norm2_out", "gain2_out", "post_feedforward_layernorm");
   }
 
-  // The rows of the tensor are grouped by head; here a head's weight is d_model × d_k.
   void projection(const std::string& name, const std::string& file, std::size_t heads) {
-    const std::size_t d = size_.d_model;
-    const std::size_t d_k = size_.head_width;
-    writer_.project_heads(name, heads, file_ + file, {heads * d_k, d},
-                          {.matrices = heads,
-                           .lines = d,
-                           .width = d_k,
-                           .matrix_step = d_k * d,
-                           .line_step = 1,
-                           .cell_step = d},
-                          heads * d_k, 0);
+    writer_.project_heads(name, heads, file_ + file, heads * size_.head_width, 0);
   }
 
   void rotate(const std::string& name) {
@@ -241,8 +241,6 @@ class LlamaRecipe {
   const FamilyTraits& traits_;
   std::string file_;  // how the file begins the names of this layer
 };
-
-using Storage = Family::Storage;
 
 /// The steps of GPT-2's relatives between token_ids and the logits: learned positions, layer norms,
 /// GELU.
@@ -276,8 +274,10 @@ class GptRecipe {
  private:
   void attention() {
     norm("norm1", "gain1", "bias1", "ln_1");
-    const char* const names[] = {"Q", "K", "V"};
-    for (std::size_t part = 0; part < 3; ++part) projection(names[part], part);
+    const char* const names[] = {"Q", "K", "V"};  // of all heads, side by side in one tensor
+    const std::size_t d = size_.d_model;
+    for (std::size_t part = 0; part < 3; ++part)
+      writer_.project_heads(names[part], size_.heads, file_ + "attn.c_attn", 3 * d, part * d);
     writer_.step("scores", score_operation, {"Q", "K"});
     writer_.step("scaled_scores", scale_operation, {"scores"});
     writer_.step("masked_scores", mask_operation, {"scaled_scores"}, Options::of("kind", "causal"));
@@ -293,26 +293,6 @@ class GptRecipe {
     writer_.linear("mlp_out", writer_.activation("mlp_in"), "out",
                    {file_ + "mlp.c_proj", inner, width});
     writer_.add("residual2", "mlp_out");
-  }
-
-  // Q, K and V of all heads are side by side in one tensor. Here each head's weight is d_model ×
-  // d_k, for both storage orders.
-  void projection(const std::string& name, std::size_t part) {
-    const std::size_t d = size_.d_model;
-    const std::size_t d_k = size_.head_width;
-    const bool out_in = size_.family->storage == Storage::out_in;
-    const std::size_t in_step = out_in ? 1 : 3 * d;
-    const std::size_t out_step = out_in ? d : 1;
-    writer_.project_heads(name, size_.heads, file_ + "attn.c_attn",
-                          out_in ? Shape{3 * d, d} : Shape{d, 3 * d},
-                          {.matrices = size_.heads,
-                           .lines = d,
-                           .width = d_k,
-                           .first = part * d * out_step,
-                           .matrix_step = d_k * out_step,
-                           .line_step = in_step,
-                           .cell_step = out_step},
-                          3 * d, part * d);
   }
 
   void norm(const std::string& name, const std::string& gain, const std::string& bias,

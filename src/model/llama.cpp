@@ -176,19 +176,6 @@ Options rotary_options(const Config& config, double longest) {
 
 using Windows = FamilyTraits::Windows;
 
-// clang-format off
-constexpr ConfigRule llama_config_rules[] = {
-    {"attention_bias"}, {"attn_logit_softcapping"}, {"final_logit_softcapping"}, {"head_dim"},
-    {"hidden_act"}, {"hidden_activation"}, {"hidden_size"}, {"intermediate_size"}, {"layer_types"},
-    {"max_window_layers"}, {"mlp_bias"}, {"model_type"}, {"num_attention_heads"},
-    {"num_hidden_layers"}, {"num_key_value_heads"}, {"partial_rotary_factor"},
-    {"query_pre_attn_scalar"}, {"rms_norm_eps"}, {"rope_parameters"}, {"rope_scaling"},
-    {"rope_theta"}, {"sliding_window"}, {"sliding_window_size"}, {"tie_word_embeddings"},
-    {"use_bidirectional_attention", "false", "qkv hides what comes later"},
-    {"use_mrope", "false", "qkv turns queries and keys by one position a token"},
-    {"use_sliding_window"}, {"vocab_size"}};
-// clang-format on
-
 // Entries that only some families use are errors in the others, unless they are off.
 void refuse_idle_entries(const Config& config, const Family& family) {
   const auto only_for = [&](std::string_view name, bool is_known) {
@@ -283,6 +270,17 @@ std::optional<double> cap_of(const Config& config, std::string_view name, double
 }
 
 // clang-format off
+constexpr ConfigRule llama_config_rules[] = {
+    {"attention_bias"}, {"attn_logit_softcapping"}, {"final_logit_softcapping"}, {"head_dim"},
+    {"hidden_act"}, {"hidden_activation"}, {"hidden_size"}, {"intermediate_size"}, {"layer_types"},
+    {"max_window_layers"}, {"mlp_bias"}, {"model_type"}, {"num_attention_heads"},
+    {"num_hidden_layers"}, {"num_key_value_heads"}, {"partial_rotary_factor"},
+    {"query_pre_attn_scalar"}, {"rms_norm_eps"}, {"rope_parameters"}, {"rope_scaling"},
+    {"rope_theta"}, {"sliding_window"}, {"sliding_window_size"}, {"tie_word_embeddings"},
+    {"use_bidirectional_attention", "false", "qkv hides what comes later"},
+    {"use_mrope", "false", "qkv turns queries and keys by one position a token"},
+    {"use_sliding_window"}, {"vocab_size"}};
+
 constexpr std::string_view llama_tensors[] = {
     "input_layernorm.weight", "self_attn.q_proj.weight", "self_attn.q_proj.bias",
     "self_attn.k_proj.weight", "self_attn.k_proj.bias", "self_attn.v_proj.weight",
