@@ -72,15 +72,8 @@ struct Writer {
       case Kind::root: return root(term);
       case Kind::exponential: return raised("e", term.parts()[0]);
       case Kind::power: return raised(part(term, 0, 5), term.parts()[1]);
-      case Kind::logarithm: return function("ln", term);
-      case Kind::sine: return function("sin", term);
-      case Kind::cosine: return function("cos", term);
-      case Kind::hyperbolic_tangent: return function("tanh", term);
-      case Kind::error_function: return function("erf", term);
-      case Kind::maximum: return function("max", term);
-      case Kind::number: break;
+      default: return function(sign_of(term.kind()), term);
     }
-    return {};
   }
 
   bool in_latex() const { return notation.look.notation == Notation::latex; }
@@ -334,6 +327,12 @@ std::string latex_number(double value, const std::string& text) {
 bool is_product_of_cells(const Expression& term) {
   return term.kind() == Kind::product && term.parts()[0].kind() == Kind::cell &&
          term.parts()[1].kind() == Kind::cell;
+}
+
+std::string_view sign_of(Kind kind) {
+  constexpr std::string_view signs[] = {"",    "",   "+",   "-",   "*",    "/",   "~", "sqrt",
+                                        "exp", "ln", "sin", "cos", "tanh", "erf", "^", "max"};
+  return signs[static_cast<std::size_t>(kind)];
 }
 
 Expression expression_of(const Trace& trace, const Step& step, const CellReference& cell) {

@@ -15,6 +15,9 @@ struct ArithmeticStyle {
 
 bool is_product_of_cells(const Expression& term);
 
+/// Returns how a kind of term is written in ASCII: "*" or "exp"; empty for numbers and cells.
+std::string_view sign_of(Expression::Kind kind);
+
 /// The calculation of one cell, one line per stage: cell names, their numbers, then one operation
 /// after the other, down to the result. Example: `Q[cat,1]·W[1,2] + …`, `0.5·2 + …`, `1 + …`,
 /// `1.25`. A sign is ≈ if the numbers printed on the line above give another number on this one,

@@ -235,12 +235,6 @@ struct TreeWriter {
 
 }  // namespace
 
-std::string_view sign_of(Kind kind) {
-  constexpr std::string_view signs[] = {"",    "",   "+",   "-",   "*",    "/",   "~", "sqrt",
-                                        "exp", "ln", "sin", "cos", "tanh", "erf", "^", "max"};
-  return signs[static_cast<std::size_t>(kind)];
-}
-
 PlaceNames place_names(const Trace& trace, const Step& step,
                        const std::vector<CellIndex>& samples) {
   FirstPlaces::Seen seen(step.of.size());

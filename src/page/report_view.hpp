@@ -44,9 +44,6 @@ struct CellTrees {
   bool browser_can_recompute = true;   ///< the functions in it are those that browsers have
 };
 
-/// Returns how a kind of term is written in a tree: "*" or "exp".
-std::string_view sign_of(Expression::Kind kind);
-
 CellTrees trees_of(const Trace& trace, const Step& step, const PlaceNames& names,
                    const std::vector<CellIndex>& cells, TreeInputs& inputs);
 
