@@ -32,8 +32,12 @@ std::size_t end_of_escape(std::string_view line, std::size_t at);
 /// Wraps a line of arithmetic at its operators to `columns`; cell names stay whole.
 std::vector<std::string> wrapped_arithmetic(std::string_view line, std::size_t columns);
 
-/// Returns the legend of the glyphs, in one line.
-std::string_view glyph_legend();
+/// The legends of the glyphs of weights, and of other numbers.
+inline constexpr std::string_view glyph_legend =
+    "dots: ● from 0.3, • from 0.05, · below that, blank for exactly 0";
+inline constexpr std::string_view signed_glyph_legend =
+    "dots: ● • · above zero, ○ ◦ - below it, by thirds of the largest; blank for exactly 0, × if "
+    "infinite";
 
 /// A weight matrix with one glyph per weight, larger for larger weights: `│● ·  │` for each row,
 /// all equally wide. The header has the columns' first letters, or the last digits of their numbers
@@ -52,7 +56,6 @@ PatternGlyphs glyphs(std::size_t rows, std::size_t columns, std::span<const doub
 /// result has no rows if there are more than 32 rows or columns.
 PatternGlyphs signed_glyphs(std::size_t rows, std::size_t columns, std::span<const double> values,
                             const std::vector<std::string>& column_labels = {});
-std::string_view signed_glyph_legend();
 
 /// Appends the header and the glyph rows to a grid's lines; empty if they do not match or fit.
 std::string glyphs_beside(const std::string& grid, const PatternGlyphs& glyphs, std::size_t width);

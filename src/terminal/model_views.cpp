@@ -79,7 +79,7 @@ std::string pictures_text(const Trace& trace, const std::vector<HeadStats>& habi
   }
   if (pictures.empty()) return {};
   return indented_lines(side_by_side(pictures, 0, look.width), 0) +
-         fmt::format("\n  {}\n", glyph_legend());
+         fmt::format("\n  {}\n", glyph_legend);
 }
 
 std::string word_of(const Prediction& prediction) { return sanitise(prediction.word); }

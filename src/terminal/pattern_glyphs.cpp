@@ -118,21 +118,12 @@ std::string shaded(std::string_view text, double value, const NumberFormat& form
   return fmt::format("\x1b[48;5;{};38;5;{}m{}{}", shade, foreground, text, sgr::reset);
 }
 
-std::string_view glyph_legend() {
-  return "dots: ● from 0.3, • from 0.05, · below that, blank for exactly 0";
-}
-
 PatternGlyphs glyphs(std::size_t rows, std::size_t columns, std::span<const double> weights,
                      const std::vector<std::string>& column_labels) {
   if (rows > most || columns > most || weights.empty()) return {};
   const auto is_weight = [](double w) { return w >= 0 && w <= 1 + slack; };
   if (!std::ranges::all_of(weights, is_weight)) return {};
   return drawn_glyphs(rows, columns, weights, column_labels, glyph_of);
-}
-
-std::string_view signed_glyph_legend() {
-  return "dots: ● • · above zero, ○ ◦ - below it, by thirds of the largest; blank for exactly 0, × "
-         "if infinite";
 }
 
 PatternGlyphs signed_glyphs(std::size_t rows, std::size_t columns, std::span<const double> values,

@@ -225,7 +225,7 @@ std::string matrix_block_text(const MatrixBlock& matrix_block, TokenLayout token
                                    weights ? Content::weights : Content::numbers);
   const bool has_glyphs = text.find("│") != std::string::npos;  // the edges of their rows
   if (!is_result || !has_glyphs) return text;
-  return text + indented(std::string(weights ? glyph_legend() : signed_glyph_legend()), look);
+  return text + indented(weights ? glyph_legend : signed_glyph_legend, look);
 }
 
 constexpr std::size_t max_prose_width = 76;
