@@ -133,8 +133,6 @@ struct DocumentWriter {
     add_prose(fmt::format("Given, not shown: {}.", givens.names));
   }
 
-  void operator()(const ChangeNote&) {}  // a document has no baseline
-
   void operator()(const WorkedCell& cell) {
     ArithmeticStyle look = format.look;
     look.digits = style.digits;

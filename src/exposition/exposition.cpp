@@ -217,7 +217,9 @@ class StepDescriber {
 
   void changes() {
     if (view_ && outline_.baseline) {
-      add(ChangeNote{changes_text(step_, *outline_.baseline, outline_.digits)});
+      add(ProseBlock{
+          ProseBlock::Role::changes,
+          {{.lines = {sanitise(changes_text(step_, *outline_.baseline, outline_.digits))}}}});
     }
   }
 

@@ -93,6 +93,7 @@ struct ProseBlock {
     source,
     token_layout,
     changed,
+    changes,  ///< to the step: `changed: 2 of 49 cells: …`, on one line
     explanation,
     notice,
     questions,
@@ -122,18 +123,13 @@ struct HiddenGivens {
   std::string names;
 };
 
-/// How a change of the lesson affected the step: `changed: 2 of 49 cells: …`.
-struct ChangeNote {
-  std::string text;
-};
-
 /// A cell whose arithmetic is shown.
 struct WorkedCell {
   CellReference cell;
 };
 
 using Block = std::variant<LessonTitle, StepTitle, ProseBlock, Formula, MatrixBlock, HiddenGivens,
-                           ChangeNote, WorkedCell>;
+                           WorkedCell>;
 using Exposition = std::vector<Block>;
 
 /// The topics of a step.

@@ -93,7 +93,8 @@ struct PageWriter {
       case ProseBlock::Role::summary: return in_division("summary");
       case ProseBlock::Role::source: return in_division("source");
       case ProseBlock::Role::explanation: return in_division("say");
-      case ProseBlock::Role::token_layout: return html_prose(words.passages);
+      case ProseBlock::Role::token_layout:
+      case ProseBlock::Role::changes: return html_prose(words.passages);
       case ProseBlock::Role::changed:
         return fmt::format("<p class=\"changed\">{}</p>\n",
                            html_text(words.passages.front().on_one_line()));
@@ -126,8 +127,6 @@ struct PageWriter {
   std::string operator()(const HiddenGivens& givens) const {
     return fmt::format("<p>Given, not shown: {}.</p>\n", html_text(givens.names));
   }
-
-  std::string operator()(const ChangeNote&) const { return {}; }  // a page has no baseline
 
   std::string operator()(const WorkedCell& cell) const {
     const CellArithmetic worked = arithmetic_of(

@@ -277,9 +277,7 @@ struct WorksheetWriter {
         tensor, cells, look);
   }
 
-  // A worksheet hides no givens, and has no baseline.
-  std::string operator()(const HiddenGivens&) const { return {}; }
-  std::string operator()(const ChangeNote&) const { return {}; }
+  std::string operator()(const HiddenGivens&) const { return {}; }  // none: it shows all
 
   static std::string formula_html(const std::string& formula) {
     return fmt::format("<p class=\"formula\">{}</p>\n", formula);

@@ -262,6 +262,10 @@ struct WalkWriter {
   }
 
   std::string operator()(const ProseBlock& words) const {
+    if (words.role == ProseBlock::Role::changes) {
+      const std::string changes = words.passages.front().on_one_line();
+      return indented_lines(wrapped_arithmetic(changes, look.width - 2)) + "\n";
+    }
     const std::string text = indented(with_introduction(words), look);
     switch (words.role) {
       case ProseBlock::Role::explanation: return text + "\n";
@@ -294,10 +298,6 @@ struct WalkWriter {
 
   std::string operator()(const HiddenGivens& givens) const {
     return indented("given, not shown: " + givens.names, look) + "\n";
-  }
-
-  std::string operator()(const ChangeNote& changes) const {
-    return indented_lines(wrapped_arithmetic(sanitise(changes.text), look.width - 2)) + "\n";
   }
 
   std::string operator()(const WorkedCell& worked) const {
