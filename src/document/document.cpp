@@ -90,16 +90,16 @@ constexpr std::size_t max_document_cells = 4096;
 
 DocumentTable table_of(std::size_t rows, std::size_t columns, std::span<const double> values,
                        const MatrixLabels& labels, const DocumentStyle& look) {
-  DocumentTable table{.title = {}, .row_labels = {}, .columns = {}, .rows = {}};
+  const auto row_at = [&](std::size_t i) { return values.subspan(i * columns, columns); };
+  DocumentTable table{.title = {},
+                      .row_labels = {},
+                      .columns = {},
+                      .rows = mapped_places(rows, row_at),
+                      .style = style_for(values, look.digits)};
   if (look.labels) {
     table.row_labels = mapped(labels.rows, sanitise_label);
     table.columns = mapped(labels.columns, sanitise_label);
   }
-  for (std::size_t i = 0; i < rows; ++i) {
-    const auto row = values.subspan(i * columns, columns);
-    table.rows.emplace_back(row.begin(), row.end());
-  }
-  table.style = style_for(values, look.digits);
   return table;
 }
 

@@ -13,11 +13,12 @@ struct DocumentStyle {
   std::vector<std::string> only = {};  ///< names of steps and givens; empty for all
 };
 
-/// A matrix of a document. Its texts are sanitised but not escaped for a format.
+/// A matrix of a document, of which another owns the numbers. Its texts are sanitised but not
+/// escaped for a format.
 struct DocumentTable {
   std::string title;                             ///< "head 2"; empty if there is one matrix
   std::vector<std::string> row_labels, columns;  ///< empty if labels are off
-  std::vector<std::vector<double>> rows;
+  std::vector<std::span<const double>> rows;
   NumberStyle style = {};
 };
 

@@ -150,24 +150,21 @@ std::string row_text(const DocumentTable& table, std::size_t row, const TableBlo
   return fmt::format("{} \\\\\n", fmt::join(numbers, " & "));
 }
 
-std::string bracketed(const DocumentTable& table, const TableBlock& block) {
-  std::string text = fmt::format("\\left[\\begin{{array}}{{*{{{}}}{{r}}}}\n", block.columns);
-  for (std::size_t i = block.row; i < block.row + block.rows; ++i) {
-    text += "  " + row_text(table, i, block);
-  }
-  return text + "\\end{array}\\right]";
-}
-
-std::string labelled(const DocumentTable& table, const TableBlock& block) {
-  std::string text = fmt::format("\\begin{{array}}{{l|*{{{}}}{{r}}}}\n", block.columns);
-  for (std::size_t j = block.column; j < block.column + block.columns; ++j) {
+// Between brackets, or with labels.
+std::string array_text(const DocumentTable& table, const TableBlock& block) {
+  const bool labelled = !table.row_labels.empty();
+  std::string text =
+      fmt::format("\\begin{{array}}{{{}*{{{}}}{{r}}}}\n", labelled ? "l|" : "", block.columns);
+  for (std::size_t j = block.column; labelled && j < block.column + block.columns; ++j) {
     text += " & " + (j < table.columns.size() ? label_text(table.columns[j]) : "");
   }
-  text += " \\\\ \\hline\n";
+  text += labelled ? " \\\\ \\hline\n" : "";
   for (std::size_t i = block.row; i < block.row + block.rows; ++i) {
-    text += "  " + label_text(table.row_labels[i]) + " & " + row_text(table, i, block);
+    const std::string label = labelled ? label_text(table.row_labels[i]) + " & " : "";
+    text += "  " + label + row_text(table, i, block);
   }
-  return text + "\\end{array}";
+  text += "\\end{array}";
+  return labelled ? text : "\\left[" + text + "\\right]";
 }
 
 // If the table has several blocks, each has a heading.
@@ -183,9 +180,7 @@ std::string latex_table(const DocumentTable& table) {
         text += fmt::format("Rows {}--{}, columns {}--{}:\n", i + 1, i + block.rows, j + 1,
                             j + block.columns);
       }
-      const std::string matrix =
-          table.row_labels.empty() ? bracketed(table, block) : labelled(table, block);
-      text += fmt::format("\\fitted{{{}}}\n", matrix);
+      text += fmt::format("\\fitted{{{}}}\n", array_text(table, block));
     }
   }
   return text;
