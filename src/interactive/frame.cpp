@@ -31,7 +31,7 @@ constexpr std::string_view show_cursor = "\x1b[?25h";
 }  // namespace
 
 std::string Stepper::text() {
-  if (view_ == View::keys) return StepperKeys::help(window_.columns);
+  if (view_ == View::keys) return help();
   if (view_ == View::message) return sanitise_prose(message_) + "\n";
   if (view_ == View::summary) return quiz_->summary(walk_, window_.columns);
   if (quiz_ && quiz_->is_open()) return quiz_->question(walk_, window_);
@@ -132,10 +132,6 @@ std::string_view Stepper::at_end() const {
 }
 
 std::string Stepper::status(std::size_t hidden) const {
-  const Step& step = walk_.step();
-  const bool at_map = walk_.at == walk_.start_at && view_ == View::step && scroll_ == 0 &&
-                      2 * lines_of(lesson_intro(walk_, window_.columns)).size() > shown_rows_;
-  const std::string number = fmt::format("{}/{}", step.number, walk_.now->trace.length);
   const std::string line =
       has_overlay()
           ? longest_fitting(
@@ -146,15 +142,7 @@ std::string Stepper::status(std::size_t hidden) const {
                     : std::vector<std::string_view>{"q quits, any other key goes back",
                                                     "q quits, else back", "any key: back"},
                 window_.columns)
-          : StepperKeys::status(
-                {.number = number,
-                 .name = at_map ? std::string_view("map") : step.name,
-                 .hidden = hidden,
-                 .in_cell = view_ == View::cell,
-                 .at_end = at_end(),
-                 .has_heads = step.output.matrices() > 1,
-                 .has_answers = !walk_.now->lesson.texts[walk_.at].answers.text.empty()},
-                window_.columns);
+          : position_and_keys(hidden);
   return walk_.style.colour ? fmt::format("\x1b[7m{}\x1b[0m", padded_right(line, window_.columns))
                             : line;
 }

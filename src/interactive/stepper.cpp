@@ -44,7 +44,7 @@ void Stepper::handle(const Key& key) {
   if (key == end_of_input) return quit();
   if (has_overlay()) return press_in_overlay(key);
   message_.clear();
-  const auto does = StepperKeys::action(key, view_ == View::cell);
+  const auto does = action_of(key, view_ == View::cell);
   if (does) (this->*does)();
 }
 
@@ -56,7 +56,7 @@ void Stepper::open_overlay(View what) {
 
 // Scrolling keys scroll while there is something to scroll; others close.
 void Stepper::press_in_overlay(const Key& key) {
-  const auto does = StepperKeys::action(key, false);
+  const auto does = action_of(key, false);
   if (does == &Stepper::quit) return quit();
   const bool forward =
       does == &Stepper::read_on || does == &Stepper::page_down || does == &Stepper::scroll_down;
@@ -158,7 +158,7 @@ bool Stepper::picks_cell(const Key& key) {
   show_cell(resolve_cell(walk_, "", last_matrix()));
   prompt_ = Prompt::nothing;
   message_.clear();
-  (this->*StepperKeys::action(key, true))();
+  (this->*action_of(key, true))();
   return true;
 }
 
@@ -224,16 +224,6 @@ void Stepper::finish_answer(const std::string& text) {
   if (reply.worked) show_cell(*reply.worked);
 }
 
-// A key of the decoder: a letter, or a kind.
-struct Press {
-  constexpr Press() = default;
-  constexpr Press(char c) : kind(Key::Kind::text), letter(c) {}
-  constexpr Press(Key::Kind one) : kind(one) {}
-
-  Key::Kind kind = Key::Kind::unknown;
-  char letter = 0;
-};
-
 namespace {
 
 using Kind = Key::Kind;
@@ -241,114 +231,106 @@ using Kind = Key::Kind;
 constexpr long any_width = 1L << 40;  // more columns than any matrix has
 constexpr CellMove next_matrix{.matrices = 1};
 
-template <class... Keys>
-constexpr std::array<Press, 3> on(Keys... keys) {
-  return {Press(keys)...};
-}
-
-bool is(const Press& press, const Key& key) {
-  if (press.kind != key.kind || press.kind == Kind::unknown) return false;
-  return key.kind != Kind::text || key.text == std::string_view(&press.letter, 1);
-}
-
 }  // namespace
 
-struct StepperKeys::Binding {
-  std::array<Press, 3> presses;
+struct Stepper::Binding {
+  Kind kind;                 // a key's, or
+  std::string_view letters;  // what it types
   Action does = nullptr;
   std::string_view keys = {};   // in the help; empty if the row above covers it
   std::string_view help = {};   // the help's description
   std::string_view brief = {};  // for the status line
 };
 
-std::span<const StepperKeys::Binding> StepperKeys::of_step() {
+std::span<const Stepper::Binding> Stepper::step_keys() {
   static constexpr Binding rows[] = {
-      {on(Kind::enter, ' '), &Stepper::read_on, "Enter, Space",
+      {Kind::enter, " ", &Stepper::read_on, "Enter, Space",
        "reads on: the rest of the step, then the next one", "Enter next"},
-      {on(Kind::right), &Stepper::next_step, "→", "the next step at once"},
-      {on('n'), &Stepper::go_on, "n", "the same; after the last step the next lesson"},
-      {on('b', Kind::left, 'p'), &Stepper::previous_step, "b, ←", "the step before", "b back"},
-      {on('g'), &Stepper::asks<Stepper::Prompt::step>, "g", "goes to a step, by number or name",
-       "g go"},
-      {on('e'), &Stepper::asks<Stepper::Prompt::cell>, "e",
+      {Kind::right, "", &Stepper::next_step, "→", "the next step at once"},
+      {Kind::text, "n", &Stepper::go_on, "n", "the same; after the last step the next lesson"},
+      {Kind::left, "bp", &Stepper::previous_step, "b, ←", "the step before", "b back"},
+      {Kind::text, "g", &Stepper::asks<Stepper::Prompt::step>, "g",
+       "goes to a step, by number or name", "g go"},
+      {Kind::text, "e", &Stepper::asks<Stepper::Prompt::cell>, "e",
        "explains a cell; then the arrows move from cell to cell", "e explain"},
-      {on('a'), &Stepper::tells<answers>, "a", "answers the questions at the lesson's end",
+      {Kind::text, "a", &Stepper::tells<answers>, "a", "answers the questions at the lesson's end",
        "a answers"},
-      {on(Kind::down, 'j'), &Stepper::scroll_down, "↓ ↑, j k", "scroll by a line"},
-      {on(Kind::up, 'k'), &Stepper::scroll_up},
-      {on(Kind::page_down), &Stepper::page_down, "PgDn PgUp", "scroll by a screen"},
-      {on(Kind::page_up), &Stepper::page_up},
-      {on(Kind::home), &Stepper::to_top, "Home End", "the step's beginning, its end"},
-      {on(Kind::end), &Stepper::to_end},
+      {Kind::down, "j", &Stepper::scroll_down, "↓ ↑, j k", "scroll by a line"},
+      {Kind::up, "k", &Stepper::scroll_up},
+      {Kind::page_down, "", &Stepper::page_down, "PgDn PgUp", "scroll by a screen"},
+      {Kind::page_up, "", &Stepper::page_up},
+      {Kind::home, "", &Stepper::to_top, "Home End", "the step's beginning, its end"},
+      {Kind::end, "", &Stepper::to_end},
   };
   return rows;
 }
 
-std::span<const StepperKeys::Binding> StepperKeys::of_cell() {
+std::span<const Stepper::Binding> Stepper::cell_keys() {
   static constexpr Binding rows[] = {
-      {on(Kind::left), &Stepper::moves<CellMove{.columns = -1}>, "← → ↑ ↓",
+      {Kind::left, "", &Stepper::moves<CellMove{.columns = -1}>, "← → ↑ ↓",
        "the cell beside, above, below", "arrows move"},
-      {on(Kind::right), &Stepper::moves<CellMove{.columns = 1}>},
-      {on(Kind::up), &Stepper::moves<CellMove{.rows = -1}>},
-      {on(Kind::down), &Stepper::moves<CellMove{.rows = 1}>},
-      {on(Kind::tab), &Stepper::moves<next_matrix>, "Tab, Shift-Tab",
+      {Kind::right, "", &Stepper::moves<CellMove{.columns = 1}>},
+      {Kind::up, "", &Stepper::moves<CellMove{.rows = -1}>},
+      {Kind::down, "", &Stepper::moves<CellMove{.rows = 1}>},
+      {Kind::tab, "", &Stepper::moves<next_matrix>, "Tab, Shift-Tab",
        "the same cell in the next head or sentence, in the one before", "Tab next head"},
-      {on(Kind::back_tab), &Stepper::moves<CellMove{.matrices = -1}>},
-      {on(Kind::page_down), &Stepper::moves<CellMove{.rows = 10}>, "PgDn PgUp",
+      {Kind::back_tab, "", &Stepper::moves<CellMove{.matrices = -1}>},
+      {Kind::page_down, "", &Stepper::moves<CellMove{.rows = 10}>, "PgDn PgUp",
        "ten rows down, up"},
-      {on(Kind::page_up), &Stepper::moves<CellMove{.rows = -10}>},
-      {on(Kind::home), &Stepper::moves<CellMove{.columns = -any_width}>, "Home End",
+      {Kind::page_up, "", &Stepper::moves<CellMove{.rows = -10}>},
+      {Kind::home, "", &Stepper::moves<CellMove{.columns = -any_width}>, "Home End",
        "the first and the last cell of the row"},
-      {on(Kind::end), &Stepper::moves<CellMove{.columns = any_width}>},
-      {on('j'), &Stepper::scroll_down, "j k", "scroll, where not all fits"},
-      {on('k'), &Stepper::scroll_up},
-      {on(Kind::escape, 'e', Kind::enter), &Stepper::leave_cell, "Esc, e, Enter",
-       "back to the step", "e leave"},
-      {on(' '), &Stepper::leave_cell},
-      {on('g'), &Stepper::asks<Stepper::Prompt::step>},
-      {on('b'), &Stepper::leave_cell},
+      {Kind::end, "", &Stepper::moves<CellMove{.columns = any_width}>},
+      {Kind::text, "j", &Stepper::scroll_down, "j k", "scroll, where not all fits"},
+      {Kind::text, "k", &Stepper::scroll_up},
+      {Kind::escape, "e", &Stepper::leave_cell, "Esc, e, Enter", "back to the step", "e leave"},
+      {Kind::enter, " b", &Stepper::leave_cell},
+      {Kind::text, "g", &Stepper::asks<Stepper::Prompt::step>},
   };
   return rows;
 }
 
-std::span<const StepperKeys::Binding> StepperKeys::of_both() {
+std::span<const Stepper::Binding> Stepper::common_keys() {
   static constexpr Binding rows[] = {
-      {on('?'), &Stepper::show_keys, "?", "these keys", "? keys"},
-      {on('q'), &Stepper::quit, "q", "quits", "q quit"},
-      {on('s'), &Stepper::asks<Stepper::Prompt::change>, "s",
+      {Kind::text, "?", &Stepper::show_keys, "?", "these keys", "? keys"},
+      {Kind::text, "q", &Stepper::quit, "q", "quits", "q quit"},
+      {Kind::text, "s", &Stepper::asks<Stepper::Prompt::change>, "s",
        "sets a given's cell; numbers that change are marked with *", "s set"},
-      {on('u'), &Stepper::tells<undo>, "u", "undoes the last change"},
-      {on('+', '='), &Stepper::tells<[](Walkthrough& walk) { return more_digits(walk, 1); }>, "+ -",
-       "more decimals, fewer", "+ - digits"},
-      {on('-', '_'), &Stepper::tells<[](Walkthrough& walk) { return more_digits(walk, -1); }>},
-      {on('h'), &Stepper::picture, "h", "heatmap, dots or numbers only", "h heatmap/dots"},
-      {on('c'), &Stepper::code, "c", "the lines of NumPy and PyTorch, or not", "c code"},
-      {on('x'), &Stepper::asks<Stepper::Prompt::directory>, "x",
+      {Kind::text, "u", &Stepper::tells<undo>, "u", "undoes the last change"},
+      {Kind::text, "+=", &Stepper::tells<[](Walkthrough& walk) { return more_digits(walk, 1); }>,
+       "+ -", "more decimals, fewer", "+ - digits"},
+      {Kind::text, "-_", &Stepper::tells<[](Walkthrough& walk) { return more_digits(walk, -1); }>},
+      {Kind::text, "h", &Stepper::picture, "h", "heatmap, dots or numbers only", "h heatmap/dots"},
+      {Kind::text, "c", &Stepper::code, "c", "the lines of NumPy and PyTorch, or not", "c code"},
+      {Kind::text, "x", &Stepper::asks<Stepper::Prompt::directory>, "x",
        "exports every matrix to a directory", "x export"},
   };
   return rows;
 }
 
-StepperKeys::Action StepperKeys::action(const Key& key, bool in_cell) {
-  for (const auto& table : {in_cell ? of_cell() : of_step(), of_both()}) {
+Stepper::Action Stepper::action_of(const Key& key, bool in_cell) {
+  for (const auto& table : {in_cell ? cell_keys() : step_keys(), common_keys()}) {
     for (const Binding& binding : table) {
-      const auto pressed = [&](const Press& press) { return is(press, key); };
-      if (std::any_of(binding.presses.begin(), binding.presses.end(), pressed)) return binding.does;
+      const bool is_pressed = key.kind == Kind::text
+                                  ? binding.letters.find(key.text) != std::string_view::npos
+                                  : key.kind == binding.kind;
+      if (is_pressed) return binding.does;
     }
   }
   return nullptr;
 }
 
-std::string StepperKeys::help(std::size_t columns) {
+std::string Stepper::help() const {
+  const std::size_t columns = window_.columns;
   constexpr std::size_t widest = 14;
   struct Section {
     std::string_view title;
     std::span<const Binding> rows;
   };
   const Section parts[] = {
-      {"Keys", of_step()},
-      {"", of_both()},
-      {"While a cell is explained", of_cell()},
+      {"Keys", step_keys()},
+      {"", common_keys()},
+      {"While a cell is explained", cell_keys()},
       {"While typing: Enter takes it, Esc leaves it, Tab completes names", {}}};
   // In a narrow window the description goes below the key.
   const bool narrow = columns < widest + 24;
@@ -371,27 +353,37 @@ std::string StepperKeys::help(std::size_t columns) {
   return text;
 }
 
-std::string StepperKeys::status(const StatusLine& what, std::size_t columns) {
+// The position, the number of hidden lines, and as many keys as fit. The step's name is dropped
+// first.
+std::string Stepper::position_and_keys(std::size_t hidden) const {
+  const Step& step = walk_.step();
+  const std::size_t columns = window_.columns;
+  const bool in_cell = view_ == View::cell;
+  const bool has_heads = step.output.matrices() > 1;
+  const bool has_answers = !walk_.now->lesson.texts[walk_.at].answers.text.empty();
   std::vector<std::string_view> own;
-  for (const Binding& row : what.in_cell ? of_cell() : of_step()) {
-    const bool idle = (row.does == &Stepper::moves<next_matrix> && !what.has_heads) ||
-                      (row.does == &Stepper::tells<answers> && !what.has_answers);
+  for (const Binding& row : in_cell ? cell_keys() : step_keys()) {
+    const bool idle = (row.does == &Stepper::moves<next_matrix> && !has_heads) ||
+                      (row.does == &Stepper::tells<answers> && !has_answers);
     if (!row.brief.empty() && !idle) own.push_back(row.brief);
   }
   const auto has_brief = [](const Binding& row) { return !row.brief.empty(); };
-  const auto common = filtered(of_both(), has_brief, &Binding::brief);
-  if (!what.in_cell && !what.at_end.empty()) own.front() = what.at_end;
-  if (!what.in_cell && what.hidden > 0) own.front() = "Enter more";
+  const auto common = filtered(common_keys(), has_brief, &Binding::brief);
+  if (const std::string_view end = at_end(); !in_cell && !end.empty()) own.front() = end;
+  if (!in_cell && hidden > 0) own.front() = "Enter more";
   // In order of importance: how to go on, how to get help, how to quit.
   std::vector<std::string_view> wanted = {own[0], common[0], common[1]};
   wanted.insert(wanted.end(), own.begin() + 1, own.end());
   wanted.insert(wanted.end(), common.begin() + 2, common.end());
   std::size_t needed = 0;
   for (std::size_t i = 0; i < 3; ++i) needed += 2 + width(wanted[i]);
-  std::string text = fmt::format("{} {}", what.number, what.name);
-  if (what.hidden > 0) text += fmt::format(" ({} more)", what.hidden);
+  const std::string number = fmt::format("{}/{}", step.number, walk_.now->trace.length);
+  const bool at_map = walk_.at == walk_.start_at && view_ == View::step && scroll_ == 0 &&
+                      2 * lines_of(lesson_intro(walk_, columns)).size() > shown_rows_;
+  std::string text = fmt::format("{} {}", number, at_map ? "map" : step.name);
+  if (hidden > 0) text += fmt::format(" ({} more)", hidden);
   if (width(text) + needed > columns) {
-    text = what.hidden > 0 ? fmt::format("{} ↓{}", what.number, what.hidden) : what.number;
+    text = hidden > 0 ? fmt::format("{} ↓{}", number, hidden) : number;
   }
   for (const std::string_view brief : wanted) {
     if (width(text) + 2 + width(brief) > columns) break;

@@ -34,8 +34,6 @@ class Stepper : public SteppingSession {
   Frame frame();
 
  private:
-  friend struct StepperKeys;  // has the table of keys, from which the help is generated
-
   enum class Prompt { nothing, step, cell, change, directory, answer };
   enum class View { step, cell, keys, message, summary };
 
@@ -73,6 +71,14 @@ class Stepper : public SteppingSession {
   void quit() { over_ = true; }
   void leave_cell();
 
+  // The tables of keys, from which the help and the status line are generated.
+  using Action = void (Stepper::*)();
+  struct Binding;
+  static std::span<const Binding> step_keys();
+  static std::span<const Binding> cell_keys();
+  static std::span<const Binding> common_keys();
+  static Action action_of(const Key& key, bool in_cell);  ///< nullptr if the key does nothing
+
   void arrive();
   void come_back();
   void ask(Prompt what);
@@ -93,7 +99,9 @@ class Stepper : public SteppingSession {
   std::vector<std::string> body(std::size_t rows);
   std::vector<std::string> hint() const;
   std::vector<std::string> notes(std::size_t most) const;
+  std::string help() const;
   std::string status(std::size_t hidden) const;
+  std::string position_and_keys(std::size_t hidden) const;
   std::string_view at_end() const;
   std::string prompt_label() const;
   std::string answer_label() const;
@@ -110,36 +118,6 @@ class Stepper : public SteppingSession {
   std::size_t scroll_before_cell_ = 0, scroll_before_help_ = 0;  // scroll positions to return to
   View before_ = View::step;    // the view below the help or a message
   std::size_t shown_rows_ = 0;  // lines above the messages
-};
-
-struct StatusLine {
-  std::string_view number;  ///< "6/15"
-  std::string_view name;    ///< of the step; dropped first if there is little room
-  std::size_t hidden = 0;   ///< lines below the window
-  bool in_cell = false;
-  std::string_view at_end = {};  ///< replaces "Enter next" on the last step
-  bool has_heads = false;        ///< Tab can go to other matrices
-  bool has_answers = false;      ///< the step asks questions
-};
-
-/// The key bindings of a stepper: one table for the keys, the help and the status line.
-struct StepperKeys {
-  using Action = void (Stepper::*)();
-
-  /// Returns the action of a key; nullptr if the key does nothing.
-  static Action action(const Key& key, bool in_cell);
-
-  /// Returns the help on all keys, wrapped to `columns`.
-  static std::string help(std::size_t columns);
-
-  /// Returns the status line: position, hidden lines, and as many keys as fit.
-  static std::string status(const StatusLine& what, std::size_t columns);
-
- private:
-  struct Binding;
-  static std::span<const Binding> of_step();
-  static std::span<const Binding> of_cell();
-  static std::span<const Binding> of_both();
 };
 
 /// Line-based stepping, for any terminal, screen reader and pipe: nothing is redrawn.
