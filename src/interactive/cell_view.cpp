@@ -17,11 +17,10 @@ struct MarkedMatrix {
   NumberFormat format = {};  ///< of the matrix
 };
 
-/// Its lines, to be placed side by side with others.
+/// Its lines, to be placed side by side with others, and the rows and columns in them.
 struct MatrixPane {
   std::vector<std::string> lines;
-  bool hides_columns = false;
-  CellPosition first = {0, 0}, last = {0, 0};  // the corners of the shown part
+  Selection rows, columns;
 };
 
 constexpr std::size_t gap = 3;
@@ -91,10 +90,7 @@ MatrixPane pane_of(const Walkthrough& walk, const MarkedMatrix& one, std::size_t
             .focus = GridFocus{one.focus.first, one.focus.second},
             .highlight = highlights_of(walk, one),
             .measure = &one.format});
-  MatrixPane block{.lines = {},
-                   .hides_columns = lines.columns.hidden() > 0,
-                   .first = {lines.rows.indices.front(), lines.columns.indices.front()},
-                   .last = {lines.rows.indices.back(), lines.columns.indices.back()}};
+  MatrixPane block{.lines = {}, .rows = lines.rows, .columns = lines.columns};
   const std::string which = matrix_name(tensor, one.matrix);
   const std::string caption =  // "Q (2×7×2), head 1, rows 3–7 of 7"
       fmt::format("{} ({}){}{}{}", one.name, shown_shape(tensor, trace.token_layout),
@@ -110,7 +106,7 @@ MatrixPane pane_of(const Walkthrough& walk, const MarkedMatrix& one, std::size_t
 // A matrix that is always too wide leaves room for another one in a wide window.
 std::size_t columns_for(const Walkthrough& walk, const MarkedMatrix& one, std::size_t columns) {
   if (columns < wide_window) return columns;
-  return pane_of(walk, one, columns, 3).hides_columns ? (columns - gap) / 2 : columns;
+  return pane_of(walk, one, columns, 3).columns.hidden() > 0 ? (columns - gap) / 2 : columns;
 }
 
 std::vector<MatrixPane> panes_of(const Walkthrough& walk, std::span<const MarkedMatrix> matrices,
@@ -209,8 +205,7 @@ void append(std::vector<std::string>& lines, std::vector<std::string> more) {
 std::vector<std::string> unseen_numbers(const Walkthrough& walk, const MarkedMatrix& one,
                                         const MatrixPane& block, std::size_t columns) {
   const auto shows = [&](const CellPosition& spot) {
-    return spot.first >= block.first.first && spot.first <= block.last.first &&
-           spot.second >= block.first.second && spot.second <= block.last.second;
+    return contains(block.rows, spot.first) && contains(block.columns, spot.second);
   };
   if (std::all_of(one.marked.begin(), one.marked.end(), shows)) return {};
   const Tensor& tensor = walk.trace().at(one.name);

@@ -71,7 +71,7 @@ std::size_t room_for_words(std::size_t columns, std::size_t indent) {
 // that it begins with.
 bool tells_mistakes(std::string_view text) {
   const std::string_view rest = text.substr(std::min(text.find_first_of("123456789"), text.size()));
-  return std::ranges::count_if(rest, [](char c) { return c >= '0' && c <= '9'; }) > 1;
+  return std::ranges::count_if(rest, is_digit) > 1;
 }
 
 // An index and, where that is a number because the word stands at several places, the word.
