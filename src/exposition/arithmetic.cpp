@@ -391,13 +391,13 @@ std::optional<Sensitivity> sensitivity_of(const LoadedLesson& loaded,
   const StepsBetween intermediates = between(loaded, name);
   if (intermediates.steps.empty() && intermediates.left_out == 0) return {};
   const CellReference cell = cell_at(name, trace.at(name), index);
-  if (intermediates.steps.empty()) return Sensitivity{cell, {}, intermediates.left_out};
+  Sensitivity sensitivity{cell, {}, intermediates.left_out};
+  if (intermediates.steps.empty()) return sensitivity;
   const double there = trace.at(name).values[index];
   const double by = relative_step * std::max(1.0, std::abs(there) * relative_step);
   const auto above = perturbed_trace(loaded, name, index, by, intermediates.steps);
   const auto below = perturbed_trace(loaded, name, index, -by, intermediates.steps);
   if (!above || !below) return {};
-  Sensitivity sensitivity{cell, {}, intermediates.left_out};
   for (const std::string& between : intermediates.steps) {
     StepSensitivity cells =
         step_sensitivity(between, trace, *above, *below, (there + by) - (there - by));

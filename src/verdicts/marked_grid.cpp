@@ -58,13 +58,15 @@ class MarkedGrid {
     const Lines columns =
         selected_lines(asked_columns_, std::max<std::size_t>(1, room / (cell_width + 2)),
                        [&](std::size_t c) { return wrong_cells(asked_rows_, {c}) > 0; });
-    std::string text = heading(columns, left, cell_width);
+    std::vector<std::vector<std::string>> lines(1, {""});
+    for (const std::size_t c : columns)
+      lines.front().push_back(padded_left(column_label(c) + " ", cell_width));
     for (const std::size_t r : rows) {
-      text += "    " + padded_right(row_label(r), left);
-      for (const std::size_t c : columns) text += "  " + padded_left(cell(r, c), cell_width);
-      text += "\n";
+      lines.push_back({row_label(r)});
+      for (const std::size_t c : columns)
+        lines.back().push_back(padded_left(cell(r, c), cell_width));
     }
-    return text + left_out(rows, columns);
+    return indented_lines(lines_of(aligned_columns(lines, {0})), 4) + left_out(rows, columns);
   }
 
  private:
@@ -110,15 +112,6 @@ class MarkedGrid {
       widest = std::max(widest, width(column_label(c)) + 1);
     }
     return widest;
-  }
-
-  std::string heading(const Lines& columns, std::size_t left, std::size_t cell_width) const {
-    std::string text = "    " + padded_right("", left);
-    for (const std::size_t c : columns) {
-      text += "  " + padded_left(column_label(c) + " ", cell_width);
-    }
-    while (text.ends_with(' ')) text.pop_back();
-    return text + "\n";
   }
 
   std::string left_out(const Lines& rows, const Lines& columns) const {
