@@ -199,12 +199,9 @@ std::vector<CellReference> resolve_all(const ReferenceText& text, const Trace& t
     return resolve_all(one, trace);
   };
   std::vector<CellReference> cells = at(0);  // throws if the other indices are wrong
-  const Tensor& tensor = trace.at(text.name);
-  const std::size_t rank = tensor.rank();
-  const bool is_row = rank == 1 && place + 1 < text.indices.size();
-  const bool swaps = is_shown_transposed(tensor, trace.token_layout) && place + 2 >= rank;
-  const std::size_t axis = swaps ? 2 * rank - 3 - place : std::min(place, rank - 1);
-  for (std::size_t i = 1; !is_row && i < tensor.axes[axis].size; ++i) {
+  Shape sizes = shape_as_shown(trace.at(text.name), trace.token_layout);
+  if (sizes.size() < text.indices.size()) sizes.insert(sizes.begin(), 1);  // a vector is one row
+  for (std::size_t i = 1; i < sizes[place]; ++i) {
     const std::vector<CellReference> more = at(i);
     cells.insert(cells.end(), more.begin(), more.end());
   }

@@ -167,10 +167,10 @@ class Evaluator {
   }
 
   Evaluation all() && {
-    for (const Given& given : recipe_.givens) budget_.add(given.tensor, given.name);
     trace_.token_layout = recipe_.token_layout;
     trace_.environment = recipe_.environment;
     for (Given& given : recipe_.givens) {
+      budget_.add(given.tensor, given.name);
       frames_[given.name] = frame_of(given.tensor);
       trace_.add(std::move(given));
     }
