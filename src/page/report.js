@@ -9,7 +9,11 @@
   const { besideResult, renew } = operandsOver(data, arithmetic, tables, planeOf);
   const panel = document.getElementById("panel");
   const said = document.getElementById("said");
-  const changes = changesOver({ data, arithmetic, tables, panel, writeLine, writeCommand });
+  const onChange = () => {
+    renew();
+    if (shownCell) show(shownCell, false);
+  };
+  const changes = changesOver({ data, arithmetic, tables, panel, writeLine, writeCommand, onChange });
 
   let lit = [];
   let shownCell;
@@ -95,7 +99,7 @@
     if (names) panel.querySelector(".names p").replaceWith(writeLine(names));
     showSources(cell, places);
     light(element, "chosen");
-    panel.classList.remove("empty");
+    panel.hidden = false;
     changes.offer(cell);
     if (aloud) {
       said.textContent = lines.reduce((said, { sign, text }) => `${said} ${sign} ${text}`,
@@ -105,7 +109,7 @@
 
   function clear() {
     putOut();
-    panel.classList.add("empty");
+    panel.hidden = true;  // it takes room when it has something to say
     panel.querySelector(".sources").replaceChildren();
     said.textContent = "";
   }
@@ -184,10 +188,6 @@
     const first = table.querySelector("tbody td:not(.gap)");
     if (first) first.tabIndex = 0;
   }
-  changes.whenChanged(() => {
-    renew();
-    if (shownCell) show(shownCell, false);
-  });
   for (const line of document.querySelectorAll(".worked .lines p")) {
     line.replaceWith(writeLine({ sign: line.textContent[0], text: line.textContent.slice(2) }));
   }
@@ -196,7 +196,6 @@
   for (const element of document.querySelectorAll(".changeable")) {
     element.hidden = data.changeable.length === 0;
   }
-  panel.hidden = false;
   mapOver(data);
   document.documentElement.classList.add("live");
   clear();

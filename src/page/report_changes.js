@@ -1,6 +1,6 @@
 // Another number in place of a given one: the field and the slider in the panel, the numbers that
 // follow in the page, what is said of it, and the command that does the same.
-const changesOver = ({ data, arithmetic, tables, panel, writeLine, writeCommand }) => {
+const changesOver = ({ data, arithmetic, tables, panel, writeLine, writeCommand, onChange }) => {
   const { nameOf, arithmeticOf, valueOf } = arithmetic;
   const { typed, exact, styleFor, cellText, shadeOf } = arithmetic.numbers;
   const { follow, mayChange, ownOf } =
@@ -9,7 +9,6 @@ const changesOver = ({ data, arithmetic, tables, panel, writeLine, writeCommand 
   const box = panel.querySelector(".change");
   const changed = new Map();  // by the cell's name: {cell, value}
   let cell;  // that the field is for
-  let onChange = () => {};
 
   function writeTables(t) {
     const values = data.tensors[t].values;
@@ -155,7 +154,6 @@ const changesOver = ({ data, arithmetic, tables, panel, writeLine, writeCommand 
     mayChange,
     focus: () => { field.focus(); field.select(); },
     isOn: () => box.contains(document.activeElement),
-    whenChanged: (then) => { onChange = then; },
     given: (at) => (changed.has(nameOf(at)) ? `changed; given: ${exact(ownOf(at))}` : undefined),
   };
 };

@@ -64,17 +64,12 @@ const numbersWith = (digits) => {
   // A number with all its digits.
   function exact(x) {
     if (!Number.isFinite(x)) return notFinite(x);
-    const [mantissa, exponent] = Math.abs(x).toExponential().split("e");
+    const magnitude = Math.abs(x);
+    const [mantissa, exponent] = magnitude.toExponential().split("e");
     const sign = x < 0 || Object.is(x, -0) ? "-" : "";
-    const place = Number(exponent);
-    if (place < -4 || place >= 16) return `${sign}${mantissa}e${withTwoDigits(exponent)}`;
-    const figures = mantissa.replace(".", "");
-    if (place < 0) return `${sign}0.${"0".repeat(-place - 1)}${figures}`;
-    const units = figures.slice(0, place + 1).padEnd(place + 1, "0");
-    return sign + units + (figures.length > place + 1 ? `.${figures.slice(place + 1)}` : "");
+    const isPlain = exponent >= -4 && exponent < 16;
+    return sign + (isPlain ? String(magnitude) : `${mantissa}e${withTwoDigits(exponent)}`);
   }
-
-  const decimals = Math.max(digits, 0);
 
   // Rounded so, it is the same number but for the last bits of a sum.
   function endsWithin(value, places) {
@@ -87,11 +82,11 @@ const numbersWith = (digits) => {
     const finite = values.filter(Number.isFinite);
     const largest = Math.max(0, ...finite.map(Math.abs));
     if (finite.every(isExactWhole)) return { kind: largest < 1e5 ? "whole" : "grouped", places: 0 };
-    const vanishes = largest > 0 && largest < Number(`1e-${decimals}`);
-    if (largest >= 1e7 || vanishes) return { kind: "scientific", places: decimals };
+    const vanishes = largest > 0 && largest < Number(`1e-${digits}`);
+    if (largest >= 1e7 || vanishes) return { kind: "scientific", places: digits };
     let needed = 1;
-    for (const value of finite) while (needed < decimals && !endsWithin(value, needed)) ++needed;
-    return { kind: "fixed", places: Math.min(needed, decimals) };
+    for (const value of finite) while (needed < digits && !endsWithin(value, needed)) ++needed;
+    return { kind: "fixed", places: Math.min(needed, digits) };
   }
 
   function cellText(x, { kind, places }) {

@@ -32,7 +32,7 @@ const panel = document.getElementById("panel");
 return {cell: text(panel.querySelector("h2")),
         lines: [...panel.querySelectorAll(".names:not([hidden]) p"),
                 ...panel.querySelectorAll(".lines p")].map(text),
-        empty: panel.classList.contains("empty"),
+        empty: panel.hidden,
         lit: [...document.querySelectorAll("main [data-tensor] td.lit")].map((cell) =>
           cell.closest("table").caption.textContent.replace(/ \\(.*/, "") + ": " +
           cell.parentElement.cells[0].textContent + " " + cell.textContent),
