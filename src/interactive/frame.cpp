@@ -37,7 +37,7 @@ std::string Stepper::text() {
   if (quiz_ && quiz_->is_open()) return quiz_->question(walk_, window_);
   const WalkStyle look = style_of(walk_, window_.columns);
   std::string text;
-  if (walk_.at == walk_.start_at) text = lesson_intro(walk_, window_.columns);
+  if (walk_.at == walk_.step_range.first) text = lesson_intro(walk_, window_.columns);
   if (!walk_.set.empty()) text += indented(changes_note(walk_), look) + "\n";
   return text + step_text(walk_.now->lesson, walk_.trace(), walk_.step(), look);
 }

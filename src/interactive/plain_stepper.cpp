@@ -21,22 +21,13 @@ std::string example_cell(const Walkthrough& walk) {
   return reference_text(resolve_cell(walk, ""), output, walk.trace().token_layout);
 }
 
-// A letter or word, its action, and an example of its argument.
-struct Command {
-  std::string_view letter;
-  std::string_view word;
-  std::string (PlainStepper::*does)(std::string_view);
-  std::string_view help;
-  std::string (*example)(const Walkthrough& walk) = nullptr;
-};
-
 }  // namespace
 
 std::string resume_command(const Walkthrough& walk, const std::optional<Quiz>& quiz,
                            std::string_view options) {
   const bool is_asked = quiz && quiz->is_open();
   const bool is_over = !next_step_index(walk) && !is_asked;
-  const bool has_moved = walk.at != walk.start_at || (quiz && quiz->answered() > 0);
+  const bool has_moved = walk.at != walk.step_range.first || (quiz && quiz->answered() > 0);
   const std::string following = is_over && !quiz && walk.set.empty() ? next_lesson(walk) : "";
   if (!following.empty()) return fmt::format("To go on from here: qkv run {}\n", following);
   if (walk.set.empty() && (is_over || !has_moved)) return {};
@@ -48,7 +39,16 @@ std::string resume_command(const Walkthrough& walk, const std::optional<Quiz>& q
   return fmt::format("To go on from here: qkv run {}{}\n", words, steps_left(walk));
 }
 
-struct PlainCommands {
+// A letter or word, its action, and an example of its argument.
+struct PlainStepper::Command {
+  std::string_view letter;
+  std::string_view word;
+  std::string (PlainStepper::*does)(std::string_view);
+  std::string_view help;
+  std::string (*example)(const Walkthrough& walk) = nullptr;
+};
+
+std::span<const PlainStepper::Command> PlainStepper::commands() {
   static constexpr Command all[] = {
       {"n", "next", &PlainStepper::next, "the next step, as Enter alone"},
       {"b", "back", &PlainStepper::back, "the step before"},
@@ -68,15 +68,8 @@ struct PlainCommands {
       {"?", "help", &PlainStepper::help, "these commands"},
       {"q", "quit", &PlainStepper::quit, "quits"},
   };
-
-  static const Command* find(std::string_view word) {
-    if (word.empty()) return &all[0];  // Enter alone
-    const auto found = std::find_if(std::begin(all), std::end(all), [&](const Command& command) {
-      return command.letter == word || command.word == word;
-    });
-    return found == std::end(all) ? nullptr : found;
-  }
-};
+  return all;
+}
 
 PlainStepper::PlainStepper(Walkthrough walk, std::optional<Quiz> quiz, WriteAll write_all,
                            std::size_t columns)
@@ -107,12 +100,12 @@ std::string PlainStepper::answer(std::string_view line) {
       return begin();
     }
     const std::size_t blank = std::min(line.find(' '), line.size());
-    const Command* command = PlainCommands::find(line.substr(0, blank));
-    if (!command) {
-      return indented(
-          fmt::format("There is no command \"{}\"; ? lists them.", line.substr(0, blank)));
+    const std::string_view word = line.empty() ? "n" : line.substr(0, blank);
+    for (const Command& command : commands()) {
+      if (command.letter != word && command.word != word) continue;
+      return (this->*command.does)(trimmed(line.substr(blank)));
     }
-    return (this->*command->does)(trimmed(line.substr(blank)));
+    return indented(fmt::format("There is no command \"{}\"; ? lists them.", word));
   } catch (const InputError& error) {
     return indented(error.what());
   }
@@ -192,7 +185,7 @@ std::string PlainStepper::export_to(std::string_view directory) {
 
 std::string PlainStepper::help(std::string_view) {
   std::string text;
-  for (const auto& command : PlainCommands::all) {
+  for (const Command& command : commands()) {
     const std::string example = command.example ? sanitise(command.example(walk_)) : "";
     text += fmt::format("  {:<1}  {:<8} {}{}\n", command.letter, command.word, command.help,
                         example.empty() ? "" : fmt::format(": {} {}", command.letter, example));

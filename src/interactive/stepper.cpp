@@ -378,7 +378,7 @@ std::string Stepper::position_and_keys(std::size_t hidden) const {
   std::size_t needed = 0;
   for (std::size_t i = 0; i < 3; ++i) needed += 2 + width(wanted[i]);
   const std::string number = fmt::format("{}/{}", step.number, walk_.now->trace.length);
-  const bool at_map = walk_.at == walk_.start_at && view_ == View::step && scroll_ == 0 &&
+  const bool at_map = walk_.at == walk_.step_range.first && view_ == View::step && scroll_ == 0 &&
                       2 * lines_of(lesson_intro(walk_, columns)).size() > shown_rows_;
   std::string text = fmt::format("{} {}", number, at_map ? "map" : step.name);
   if (hidden > 0) text += fmt::format(" ({} more)", hidden);

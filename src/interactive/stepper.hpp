@@ -138,7 +138,8 @@ class PlainStepper : public SteppingSession {
   std::string end();
 
  private:
-  friend struct PlainCommands;
+  struct Command;
+  static std::span<const Command> commands();
 
   std::string arrive();
   std::string shown() const;

@@ -87,7 +87,6 @@ Walkthrough walkthrough(LoadedLesson loaded, StepRange step_range, WalkStyle sty
           .step_range = std::move(step_range),
           .first_lesson = lesson->lesson.name,
           .at = first,
-          .start_at = first,
           .style = std::move(style)};
 }
 

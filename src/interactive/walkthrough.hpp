@@ -26,7 +26,6 @@ struct Walkthrough {
   StepRange step_range = {};
   std::string first_lesson = {};  ///< the name of the session's first lesson
   std::size_t at = 0;             ///< index of the current step
-  std::size_t start_at = 0;       ///< index of the first step shown
   WalkStyle style = {};           ///< without what changes with the window and the numbers
 
   const Trace& trace() const { return now->trace; }
