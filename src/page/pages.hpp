@@ -20,13 +20,9 @@ struct ReportOptions {
 void write_report(const Lesson& lesson, const Trace& trace, const ReportOptions& wish,
                   const Sink& sink);
 
-/// A file of the page and its SHA-256 in hexadecimal, both embedded at build time.
-struct PageAsset {
-  std::string_view text;
-  std::string_view sha256;
-};
-PageAsset report_style();
-PageAsset report_script();
+/// The style sheet and the script of the page.
+std::string_view report_style();
+std::string_view report_script();
 
 /// Matrices with more cells (all heads together) go to CSV files instead, and the page says so.
 inline constexpr std::size_t max_printed_cells = 4096;

@@ -1,6 +1,5 @@
 #include "page/pages.hpp"
 
-#include <nettle/base16.h>
 #include <nettle/base64.h>
 #include <nettle/sha2.h>
 
@@ -11,15 +10,15 @@
 namespace qkv::inline page {
 namespace {
 
-// Converts a SHA-256 in hexadecimal to base64, as a content security policy needs it.
-std::string base64_of_hex(std::string_view hex) {
+// Returns the SHA-256 in base64: a content security policy names by it what may style or run.
+std::string hash_of(std::string_view asset) {
   std::array<std::uint8_t, SHA256_DIGEST_SIZE> digest;
-  std::size_t size = digest.size();
-  base16_decode_ctx hexadecimal;
-  base16_decode_init(&hexadecimal);
-  base16_decode_update(&hexadecimal, &size, digest.data(), hex.size(), hex.data());
+  sha256_ctx state;
+  sha256_init(&state);
+  sha256_update(&state, asset.size(), reinterpret_cast<const std::uint8_t*>(asset.data()));
+  sha256_digest(&state, digest.size(), digest.data());
   std::string text(BASE64_ENCODE_RAW_LENGTH(digest.size()), '\0');
-  base64_encode_raw(text.data(), size, digest.data());
+  base64_encode_raw(text.data(), digest.size(), digest.data());
   return text;
 }
 
@@ -33,9 +32,8 @@ std::string head(const Lesson& lesson) {
       "<meta name=\"description\" content=\"{}\">\n"
       "<meta name=\"generator\" content=\"qkv {}\">\n<title>{}</title>\n<style>{}</style>\n"
       "</head>\n",
-      base64_of_hex(report_style().sha256), base64_of_hex(report_script().sha256),
-      html_attribute(lesson.summary), QKV_VERSION, html_attribute(lesson.title),
-      report_style().text);
+      hash_of(report_style()), hash_of(report_script()), html_attribute(lesson.summary),
+      QKV_VERSION, html_attribute(lesson.title), report_style());
 }
 
 std::string contents(const Lesson& lesson, const Trace& trace) {
@@ -267,7 +265,7 @@ void write_report(const Lesson& lesson, const Trace& whole, const ReportOptions&
                      .is_whole = wish.steps.empty(),
                      .map = map_of(trace)},
                     sink);
-  sink(fmt::format("</script>\n<script>{}</script>\n</body>\n</html>\n", report_script().text));
+  sink(fmt::format("</script>\n<script>{}</script>\n</body>\n</html>\n", report_script()));
 }
 
 }  // namespace qkv::inline page
