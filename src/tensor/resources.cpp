@@ -283,10 +283,9 @@ std::size_t element_count(const Shape& shape, std::string_view what) {
 
 MemoryBudget::~MemoryBudget() { held -= numbers_; }
 
-void MemoryBudget::recount(std::size_t numbers) {
-  held -= numbers_;
-  held += numbers;
-  numbers_ = numbers;
+void MemoryBudget::remove(const Tensor& tensor) {
+  held -= tensor.values.stored_size();
+  numbers_ -= tensor.values.stored_size();
 }
 
 void MemoryBudget::add(const Tensor& tensor, std::string_view name) {

@@ -36,8 +36,8 @@ class MemoryBudget : NotCopied {
   /// Throws InputError, with `name`, if all reservations together exceed the limit.
   void add(const Tensor& tensor, std::string_view name);
 
-  /// Sets the reservation to `numbers`, after tensors were released.
-  void recount(std::size_t numbers);
+  /// Ends the reservation for a tensor that was added.
+  void remove(const Tensor& tensor);
 
  private:
   std::size_t numbers_ = 0;

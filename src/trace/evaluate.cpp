@@ -141,13 +141,6 @@ bool is_large(const StepRecipe& step, const Trace& trace) {
 // Returns the tensor's axes, two at least, without its values.
 Tensor frame_of(const Tensor& tensor) { return as_matrix({.axes = tensor.axes, .values = {}}); }
 
-std::size_t numbers_in(const Trace& trace) {
-  std::size_t numbers = 0;
-  for (const Given& given : trace.givens) numbers += given.tensor.values.stored_size();
-  for (const Step& step : trace.steps) numbers += step.output.values.stored_size();
-  return numbers;
-}
-
 /// Evaluates one recipe, step by step.
 class Evaluator {
  public:
@@ -319,16 +312,15 @@ class Evaluator {
   // Releases the large operands of step `s` that no later step needs and that are not kept.
   void release_operands(std::size_t s) {
     if (!lets_go_) return;
-    std::size_t gone = 0;
     for (const std::string& name : recipe_.steps[s].of) {
       const auto uses = looks_.uses.find(name);
       const bool still_used = uses != looks_.uses.end() && uses->second.back() > s;
-      const Tensor* tensor = trace_.find(name);
-      const bool is_large = tensor && tensor->values.size() > small_tensor_limit;
+      const Step* step = trace_.find_step(name);
+      const bool is_large = step && step->output.values.size() > small_tensor_limit;
       if (still_used || looks_.kept.contains(name) || !is_large) continue;
-      gone += std::erase_if(trace_.steps, [&](const Step& step) { return step.name == name; });
+      budget_.remove(step->output);
+      trace_.steps.erase(trace_.steps.begin() + (step - trace_.steps.data()));
     }
-    if (gone > 0) budget_.recount(numbers_in(trace_));
   }
 
   void forget(const FusedSteps& attention, std::string_view but = "") {
