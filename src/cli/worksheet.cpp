@@ -36,11 +36,13 @@ void refuse_filled_in(const fs::path& directory, const std::vector<ExportedFile>
   };
   const auto filled = filtered(files, is_filled, &ExportedFile::name);
   if (filled.empty()) return;
+  const std::size_t others = filled.size() - 1;
   throw InputError(
-      "{}{} holds numbers that this worksheet would replace: yours, or those of another worksheet; "
-      "name another directory, or add --force",
+      "{}{} numbers that this worksheet would replace: your own, or another worksheet's; name "
+      "another directory, or add --force",
       (directory / filled.front()).string(),
-      filled.size() == 1 ? "" : fmt::format(", as {} more files do,", filled.size() - 1));
+      others == 0 ? " holds"
+                  : fmt::format(" and {} more {} hold", others, others == 1 ? "file" : "files"));
 }
 
 // Worksheets of another lesson in the same directory would be checked with this one's.
