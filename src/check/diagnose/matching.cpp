@@ -1,5 +1,6 @@
 #include "check/diagnose/candidates.hpp"
 
+#include <set>
 #include <tuple>
 
 #include "tensor/matmul.hpp"
@@ -339,12 +340,12 @@ class Matcher {
   // True if a mistake of the whole step leaves zeros here by rounding, beside all right cells.
   bool may_be_rounded_to_zero() const {
     return std::ranges::any_of(candidates_, [&](const Candidate& candidate) {
-      const auto is_made = [&](std::size_t i) {
-        return std::isnan(mismatch_.written[i]) || !std::isinf(distance(candidate, i));
+      const auto is_missed = [&](std::size_t i) {
+        return !std::isnan(mismatch_.written[i]) && std::isinf(distance(candidate, i));
       };
       return candidate.kind == CandidateKind::mistake && !candidate.evidence.infinities &&
              candidate.numbers.tensor().values.size() == open_.size() &&
-             std::ranges::all_of(std::views::iota(std::size_t{0}, open_.size()), is_made);
+             places_where(open_.size(), is_missed).empty();
     });
   }
 
@@ -384,17 +385,19 @@ class Matcher {
   }
 
   // If several match equally well, few cells of evidence leave the mistake uncertain. So do a
-  // single number that chance may make, several of missing steps, and weights of 0 and 1 alone: too
-  // many mistakes make them. A matrix of zeros may never have been filled in.
+  // single number that chance may make, several in different steps, and weights of 0 and 1 alone:
+  // too many mistakes make them. A matrix of zeros may never have been filled in.
   void doubt(const std::vector<Match>& best, std::span<Explanation> named) const {
     const std::size_t most = std::ranges::max(best, {}, &Match::speaking).speaking;
     const std::size_t speaking = is_one_factor() ? std::min<std::size_t>(most, 1) : most;
     const auto likely = std::ranges::count(named, false, &Explanation::is_refuted);
     const bool is_slip = candidates_[best.front().candidate].kind == CandidateKind::slip;
     const auto is_filled_in = [](double x) { return x != 0 && !std::isnan(x); };
-    const bool is_early = candidates_[best.front().candidate].step != mismatch_.step;
-    if (!(is_early && likely > 1) &&
-        (is_slip || std::ranges::any_of(mismatch_.written, is_filled_in)) &&
+    std::set<std::size_t> steps;
+    for (const Explanation& one : named) {
+      if (!one.is_refuted) steps.insert(candidates_[one.candidate].step);
+    }
+    if (steps.size() < 2 && (is_slip || std::ranges::any_of(mismatch_.written, is_filled_in)) &&
         (speaking >= enough || (speaking > 0 && likely < 2 && !may_be_chance(best.front()))))
       return;
     for (Explanation& one : named) one.sure = false;
@@ -404,14 +407,12 @@ class Matcher {
   // divides them all.
   bool is_one_factor() const {
     const auto is_open = [](std::size_t open) { return open > 0; };
-    if (!mismatch_.are_shares || open_cells_.size() < 2 ||
+    if (!mismatch_.are_shares || mismatch_.right.empty() || open_cells_.size() < 2 ||
         std::ranges::count_if(open_in_row_, is_open) != 1)
       return false;
     const auto right = [&](std::size_t i) { return mismatch_.right[i]; };
     const auto written = [&](std::size_t i) { return mismatch_.written[i]; };
-    const double factor = mismatch_.right.empty() ? 0
-                                                  : nearest_factor(mapped(open_cells_, written),
-                                                                   mapped(open_cells_, right));
+    const double factor = nearest_factor(mapped(open_cells_, written), mapped(open_cells_, right));
     return std::ranges::all_of(open_cells_, [&](std::size_t i) {
       return std::abs(written(i) - factor * right(i)) <= mismatch_.tolerance[i];
     });
