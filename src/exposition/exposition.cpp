@@ -292,11 +292,14 @@ std::string_view first_user(const Trace& trace, std::string_view name) {
   return first == trace.steps.end() ? std::string_view() : first->name;
 }
 
-// Requested decimals are padded, so that lists line up: 1.0000 is a rounded number.
+// Rounded numbers keep their last zeros, as in the matrix: 0.0720. So do all with requested
+// decimals, so that lists line up.
 std::string number_in_prose(double value, std::optional<int> wanted, int digits) {
   const std::string text = brief(value, wanted.value_or(digits));
   const bool plain = text.find_first_of("e,n") == std::string::npos && value != 0;
-  return wanted && plain ? number(value, *wanted) : text;
+  const double written = parse_number<double>(text).value_or(value);
+  const bool is_rounded = std::abs(written - value) > 1e-12 * std::abs(value);
+  return plain && (wanted || is_rounded) ? number(value, wanted.value_or(digits)) : text;
 }
 
 }  // namespace
