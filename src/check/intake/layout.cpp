@@ -124,7 +124,8 @@ SubmittedArray put_together(const std::string& name, const Submission& submissio
     if (file.name != name) continue;
     if (pieces.empty()) submitted.precision = file.written.precision;
     submitted.is_arranged = file.is_arranged;
-    submitted.is_told = file.written.heads_inside && !file.is_arranged;
+    submitted.is_told =
+        file.written.heads_inside && !file.is_arranged && may_have_heads_inside(tensor);
     // Of different types the first in the list is the coarsest; digits are coarser than any.
     submitted.precision = std::min(submitted.precision, file.written.precision);
     Piece piece = inside_piece(file, tensor, trace.token_layout, layout);

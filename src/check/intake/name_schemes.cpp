@@ -165,8 +165,8 @@ constexpr NameScheme schemes[] = {
 };
 
 // What the names end in of arrays whose axes are tokens, heads and columns.
-constexpr std::string_view heads_inside_endings[] = {
-    ".hook_q", ".hook_k", ".hook_v", ".hook_rot_q", ".hook_rot_k", ".hook_z", ".q_norm", ".k_norm"};
+constexpr std::string_view heads_inside_endings[] = {".hook_q",     ".hook_k",     ".hook_v",
+                                                     ".hook_rot_q", ".hook_rot_k", ".hook_z"};
 
 // Prefixes of modules that hold a whole model.
 constexpr std::string_view wrappers[] = {"_orig_mod.", "module.", "model.", "transformer."};
