@@ -385,17 +385,19 @@ class Matcher {
   }
 
   // If several match equally well, few cells of evidence leave the mistake uncertain. So do a
-  // single number that chance may make, several in different steps, and weights of 0 and 1 alone:
-  // too many mistakes make them. A matrix of zeros may never have been filled in.
+  // single number that chance may make, several in different missing steps, and weights of 0 and 1
+  // alone: too many mistakes make them. A matrix of zeros may never have been filled in.
   void doubt(const std::vector<Match>& best, std::span<Explanation> named) const {
     const std::size_t most = std::ranges::max(best, {}, &Match::speaking).speaking;
-    const std::size_t speaking = is_one_factor() ? std::min<std::size_t>(most, 1) : most;
+    const bool is_one_number = is_one_factor(best.front());
+    const std::size_t speaking = is_one_number ? std::min<std::size_t>(most, 1) : most;
     const auto likely = std::ranges::count(named, false, &Explanation::is_refuted);
     const bool is_slip = candidates_[best.front().candidate].kind == CandidateKind::slip;
     const auto is_filled_in = [](double x) { return x != 0 && !std::isnan(x); };
-    std::set<std::size_t> steps;
+    std::set<std::size_t> steps;  // that were not submitted
     for (const Explanation& one : named) {
-      if (!one.is_refuted) steps.insert(candidates_[one.candidate].step);
+      const std::size_t step = candidates_[one.candidate].step;
+      if (!one.is_refuted && step != mismatch_.step) steps.insert(step);
     }
     if (steps.size() < 2 && (is_slip || std::ranges::any_of(mismatch_.written, is_filled_in)) &&
         (speaking >= enough || (speaking > 0 && likely < 2 && !may_be_chance(best.front()))))
@@ -403,9 +405,10 @@ class Matcher {
     for (Explanation& one : named) one.sure = false;
   }
 
-  // True if the wrong weights of one row are the right ones times one factor: one wrong sum
-  // divides them all.
-  bool is_one_factor() const {
+  // True if the wrong weights of one row are the right ones times one factor, which a slip in one
+  // term may explain: any wrong sum divides them all by one number.
+  bool is_one_factor(const Match& fit) const {
+    if (candidates_[fit.candidate].scope != SlipScope::line) return false;
     const auto is_open = [](std::size_t open) { return open > 0; };
     if (!mismatch_.are_shares || mismatch_.right.empty() || open_cells_.size() < 2 ||
         std::ranges::count_if(open_in_row_, is_open) != 1)
@@ -429,7 +432,7 @@ class Matcher {
     if (fit.cells == 1 && candidate.evidence.copies && x < 10 && x == std::floor(x)) return true;
     const bool is_alone = std::ranges::count_if(mismatch_.written, is_number) == 1;
     const bool is_lone = mismatch_.is_of_program && std::ranges::count(mismatch_.wrong, true) == 1;
-    if (!is_alone && !is_lone && !is_one_factor()) return false;
+    if (!is_alone && !is_lone && !is_one_factor(fit)) return false;
     const double room = candidate.room.empty() ? 0 : candidate.room[cell];
     const double near = mismatch_.tolerance[cell] + room;
     const double hit = 2 * near * static_cast<double>(candidates_.size());

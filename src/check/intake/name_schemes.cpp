@@ -147,7 +147,7 @@ constexpr NameRule llama[] = {
     {"layers.*.mlp", "h*.mlp_out"},
     {"layers.*", "h*.residual2"},
     {"norm", "norm", "gain"},
-    {"model", "norm"},
+    {"model", "norm|capped_logits|logits"},  // of a model, or what holds one
     {"lm_head", "logits", "W_logits"},
 };
 

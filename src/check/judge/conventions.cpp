@@ -122,6 +122,10 @@ Tensor divided_by(const Operation& operation, Call call, double to) {
   return operation.compute(call);
 }
 
+Tensor multiplied_by_root(const Operation& operation, Call call, double to) {
+  return divided_by(operation, std::move(call), 1 / to);
+}
+
 // Powers of `to` instead of e: to^x = e^(x · ln to).
 Tensor with_base(const Operation& operation, Call call, double to) {
   Tensor operand = *call.inputs.front();
@@ -147,10 +151,13 @@ Constant constant_of(const Step& step, const Trace& trace) {
   const bool has_powers = step.operation == &softmax_operation || step.operation == &exp_operation;
   if (has_powers && step.of.size() == 1) return {"e", std::numbers::e, with_base};
   if (step.operation == &log_sum_exp_operation) return {"ln 2", std::numbers::ln2, times_ln_2};
+  const bool multiplies = step.options.word("by", "").starts_with("1/");
   const double divisor = divisor_of(step, trace);
-  const double inside = std::round(divisor * divisor);
-  const bool is_root = std::abs(divisor * divisor - inside) < 1e-9;
-  return {is_root ? fmt::format("√{}", inside) : fmt::format("{}", divisor), divisor, divided_by};
+  const double number = multiplies ? 1 / divisor : divisor;
+  const double inside = std::round(number * number);
+  const bool is_root = std::abs(number * number - inside) < 1e-9;
+  return {is_root ? fmt::format("√{}", inside) : fmt::format("{}", number), number,
+          multiplies ? multiplied_by_root : divided_by};
 }
 
 // Returns the index of each of the lesson's columns in the other pairing.

@@ -237,6 +237,7 @@ Versions by_sqrt_n(const StepView& step) {
 Versions by_rounded_root(const StepView& step) {
   const Divisor by = divisor_of(call_of(step));
   Versions results;
+  if (by.multiplies) return results;
   for (const double power : {10.0, 100.0, 1000.0}) {
     const double rounded = std::round(power * by.value()) / power;
     if (!by.root || rounded == 0 || std::abs(rounded - by.value()) < 1e-6) continue;
