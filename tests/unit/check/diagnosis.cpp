@@ -126,6 +126,58 @@ const Task& one_softmax() {
   return task;
 }
 
+TEST_CASE("zeros that rounding leaves may have another cause than a block that was never written") {
+  const Task task(lesson_of(given("S", "[[0, 1, 2], [1, 0, 1], [20, 19, 20.5]]") +
+                            step("A", "softmax", "[\"S\"]")));
+  // Softmax over the whole matrix: e^-0.5, e^-1.5 and 1, divided by 1.8297; the others below 1e-8.
+  const auto report = checked(task, {{"A", "0.00,0.00,0.00\n0.00,0.00,0.00\n0.33,0.12,0.55\n"}});
+  CHECK(std::ranges::none_of(found_at(report, "A"), &Diagnosis::sure));
+}
+
+TEST_CASE("a sum that is wrong by some number is no slip for certain, and powers have no sign") {
+  const Task task(
+      lesson_of(given("S", "[[0, 1.4142, -1.4142]]") + step("W", "softmax", "[\"S\"]")));
+  // The powers of e are 0.2431, 1 and 0.0591: their sum is 1.3023, and 1.1841 with the last
+  // negated.
+  const auto report = checked(task, {{"W", "0.21,0.85,0.05\n"}});
+  CHECK(mistakes(report, "W").find("slip.sign") == std::string::npos);
+  CHECK(std::ranges::none_of(found_at(report, "W"), &Diagnosis::sure));
+}
+
+TEST_CASE("a mistake that is rounded to the exact numbers explains no others") {
+  const Task task(lesson_of(given("S", "[[13.56, 31.48, -0.67], [36, 35, 6], [16, 12, 2]]") +
+                            step("M", "mask", "[\"S\"]", "kind = \"causal\"") +
+                            step("A", "softmax", "[\"M\"]")));
+  // With 0 for -inf the first row is 0.9999974, 0.0000013, 0.0000013.
+  const auto report = checked(task, {{"M", "13.56,-inf,-inf\n36,35,-inf\n16,12,2\n"},
+                                     {"A", "0.99,0.01,0.00\n0.73,0.27,0.00\n0.98,0.02,0.00\n"}});
+  CHECK(mistakes(report, "A").find("mask.zero") == std::string::npos);
+}
+
+TEST_CASE("a mask before heads are added up stands for no mask of their sum") {
+  const Task task(lesson_of(given("S", "[[[3], [1]], [[1], [2]]]") +
+                            step("M", "mask", "[\"S\"]", "kind = \"causal\"") +
+                            step("H", "sum_heads", "[\"M\"]") + step("N", "softmax", "[\"H\"]")));
+  CHECK(mistakes(checked(task, {{"N", "0.5\n0.5\n"}}), "N").empty());
+}
+
+TEST_CASE("heads of a given are known through steps that work cell by cell") {
+  const Task task(lesson_of(given("C", "[[[1, 2], [3, 4]], [[5, 6], [7, 8]]]") +
+                            given("g", "[1, 2]") + step("scaled", "multiply", "[\"C\", \"g\"]") +
+                            step("shifted", "exp", "[\"scaled\"]") +
+                            step("joined", "concat_heads", "[\"shifted\"]")));
+  CHECK(task.trace.at("joined").columns() == 4);
+}
+
+TEST_CASE("what multiplies by a root may have it rounded") {
+  const Task task(lesson_of(given("E", "[[13.7, -22.1], [31.3, 39.2]]") +
+                            step("X", "scale", "[\"E\"]", "by = \"1/sqrt(6)\"")));
+  // 13.7 · 2.45 = 33.565, where 13.7 · √6 = 33.558.
+  CHECK(verdicts(checked(task, {{"X", "33.57,-54.15\n76.69,96.04\n"}}), "X") == "rr rr");
+  CHECK(first_words(checked(task, {{"X", "13.7,-22.1\n31.3,39.2\n"}}), "X") ==
+        "E was not scaled: this step is E · √6.");
+}
+
 TEST_CASE("a term of softmax's sum is no product of its scores") {
   const Task task(lesson_of(given("S", "[[0, 1, 2]]") + step("W", "softmax", "[\"S\"]")));
   // Without e^(0 - 2) the sum is 1.3679.
@@ -446,10 +498,9 @@ TEST_CASE("two steps that were not submitted and explain as well are both named"
                             step("S", "score", R"(["Q_half", "K_half"])")));
   const auto report = checked(task, {{"S", "0.5,2.0\n1.5,5.0\n"}});
   CHECK(mistakes(report, "S") == "scale.skipped");
-  CHECK(
-      first_words(report, "S") ==
-      "In K_half, which was not submitted: K was not scaled: this step is K / 2. Or in Q_half: Q "
-      "was not scaled: this step is Q / 2.");
+  CHECK(first_words(report, "S") ==
+        "In K_half, which was not submitted: K was not scaled: this step is K / 2. Or in Q_half: Q "
+        "was not scaled: this step is Q / 2.");
 }
 
 TEST_CASE("tokens that were repeated are named in a file for each head, of which there are fewer") {
