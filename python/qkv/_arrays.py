@@ -30,7 +30,7 @@ def stacked(array: Any) -> Any:
 
 
 def plain(array: Any) -> Tuple[str, np.ndarray]:
-    """The type and the numbers of a tensor of PyTorch (any device), JAX, NumPy or with __dlpack__, or of nested lists.
+    """The type and the numbers of a tensor of PyTorch (any device), JAX or NumPy, of nested lists, or by DLPack.
 
     Numbers of a type that NumPy lacks (bfloat16) come as their bytes, in an array of two-byte integers. Raises
     QkvError for complex numbers and others that no step has.

@@ -93,14 +93,14 @@ struct Piece {
   bool after_blank;
 };
 
-/// True for closing brackets, full stops and length marks (」。ー).
+// True for closing brackets, full stops and length marks (」。ー).
 bool never_starts_a_line(CodePoint code) {
   const auto category = utf8proc_category(code);
   return category == UTF8PROC_CATEGORY_PE || category == UTF8PROC_CATEGORY_PF ||
          category == UTF8PROC_CATEGORY_PO || category == UTF8PROC_CATEGORY_LM;
 }
 
-/// True for opening brackets (「).
+// True for opening brackets (「).
 bool never_ends_a_line(CodePoint code) {
   const auto category = utf8proc_category(code);
   return category == UTF8PROC_CATEGORY_PS || category == UTF8PROC_CATEGORY_PI;

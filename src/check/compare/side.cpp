@@ -258,7 +258,8 @@ ComparedSide compared_side(const std::string& name, ArrayCollection dump) {
                     .unreadable_files = std::move(dump.unreadable_files)};
   for (NamedArray& matrix : dump.matrices) {
     if (contains(matrix.written.shape, 0U)) {
-      side.notes.push_back(matrix.name + " was left out: it holds no numbers");
+      side.unreadable_files.push_back(
+          {matrix.name, fmt::format("{}, {} has no numbers", name, matrix.name)});
       continue;
     }
     ComparedMatrix& one = side.matrices.emplace_back();

@@ -1,6 +1,5 @@
 #include "check/diagnose/candidates.hpp"
 
-#include <set>
 #include <tuple>
 
 #include "tensor/matmul.hpp"
@@ -94,11 +93,14 @@ class Matcher {
   double distance(const Candidate& candidate, std::size_t i) const {
     const double x = mismatch_.written[i];
     const double y = candidate.numbers[i];
-    // Where no rounding occurs, a candidate that is rounded to the exact number explains nothing.
+    // Where no rounding occurs, a candidate explains nothing if it has the exact number, or if a
+    // mistake has one that is rounded to it, and not to what was written.
+    const double half = mismatch_.tolerance[i] / 2;
+    const bool is_rounded = candidate.kind == CandidateKind::mistake && std::abs(x - y) > half;
     if (mismatch_.wrong[i] && !mismatch_.exact.empty() &&
-        std::abs(y - mismatch_.exact[i]) <= std::max(mismatch_.floor, mismatch_.tolerance[i] / 2)) {
+        std::abs(y - mismatch_.exact[i]) <=
+            (is_rounded ? std::max(mismatch_.floor, half) : mismatch_.floor))
       return infinity;
-    }
     if (mismatch_.is_masked[i] && y == -infinity) {  // -1e9 for -inf is no other mistake
       const bool is_right =
           mismatch_.wrong[i] && !mismatch_.right.empty() && mismatch_.right[i] == -infinity;
@@ -353,7 +355,7 @@ class Matcher {
   // of missing steps leaves open, unless it explains all.
   void name(const Match& fit, bool in_full, std::vector<Explanation>& found) const {
     const Candidate& candidate = candidates_[fit.candidate];
-    // In units: beyond it rounding alone may make such numbers.
+    // In units. A fit that needs more room than a cell may have is one of chance, if few tell it.
     const double wide = fit.speaking < enough ? 1 : 3;
     const auto id = [&](const Explanation& known) { return candidates_[known.candidate].id; };
     if (const auto known = std::ranges::find(found, candidate.id, id); known != found.end()) {
@@ -385,8 +387,8 @@ class Matcher {
   }
 
   // If several match equally well, few cells of evidence leave the mistake uncertain. So do a
-  // single number that chance may make, several in different missing steps, and weights of 0 and 1
-  // alone: too many mistakes make them. A matrix of zeros may never have been filled in.
+  // single number that chance may make, and weights of 0 and 1 alone: too many mistakes make them.
+  // A matrix of zeros may never have been filled in.
   void doubt(const std::vector<Match>& best, std::span<Explanation> named) const {
     const std::size_t most = std::ranges::max(best, {}, &Match::speaking).speaking;
     const bool is_one_number = is_one_factor(best.front());
@@ -394,12 +396,7 @@ class Matcher {
     const auto likely = std::ranges::count(named, false, &Explanation::is_refuted);
     const bool is_slip = candidates_[best.front().candidate].kind == CandidateKind::slip;
     const auto is_filled_in = [](double x) { return x != 0 && !std::isnan(x); };
-    std::set<std::size_t> steps;  // that were not submitted
-    for (const Explanation& one : named) {
-      const std::size_t step = candidates_[one.candidate].step;
-      if (!one.is_refuted && step != mismatch_.step) steps.insert(step);
-    }
-    if (steps.size() < 2 && (is_slip || std::ranges::any_of(mismatch_.written, is_filled_in)) &&
+    if ((is_slip || std::ranges::any_of(mismatch_.written, is_filled_in)) &&
         (speaking >= enough || (speaking > 0 && likely < 2 && !may_be_chance(best.front()))))
       return;
     for (Explanation& one : named) one.sure = false;

@@ -124,7 +124,7 @@ SubmittedArray put_together(const std::string& name, const Submission& submissio
     if (file.name != name) continue;
     if (pieces.empty()) submitted.precision = file.written.precision;
     submitted.is_arranged = file.is_arranged;
-    submitted.is_told =
+    submitted.is_named_inside =
         file.written.heads_inside && !file.is_arranged && may_have_heads_inside(tensor);
     // Of different types the first in the list is the coarsest; digits are coarser than any.
     submitted.precision = std::min(submitted.precision, file.written.precision);
@@ -302,7 +302,8 @@ void find_head(SubmittedFile& file, const Trace& trace, std::vector<std::string>
   const auto misfits = mapped_places(
       tensor.matrices(), [&](std::size_t m) { return misfit(file.written, shown.values, m); });
   auto best = std::ranges::min_element(misfits);
-  const bool may_be_last_rows = tensor.rows() == tensor.matrices();
+  const bool may_be_last_rows =
+      tensor.rows() == tensor.matrices() && file.written.precision != Precision::digits;
   if (may_be_last_rows && misfit(file.written, last_rows(tensor).values, 0) < *best) return;
   if (*best > 0.5) {
     constexpr double near = 0.05, clearly = 5;  // a mistake moves numbers further
@@ -405,8 +406,9 @@ void move_heads_first(const Trace& trace, const Layout& layout,
     // not say which are tokens and which are columns.
     const bool has_rows = trace.token_layout == TokenLayout::rows && !layout.transposed;
     if (tensor.rank() < 3 || !whole || !(has_rows || matrix.shape.size() == 2)) continue;
-    const bool inside = matrix.fits ? matrix.is_told || layout.heads_inside.contains(matrix.name)
-                                    : has_heads_inside(matrix, tensor);
+    const bool inside = matrix.fits
+                            ? matrix.is_named_inside || layout.heads_inside.contains(matrix.name)
+                            : has_heads_inside(matrix, tensor);
     if (!inside) continue;
     matrix.cells = with_axes_swapped(matrix.cells, tensor.rows(),
                                      tensor.axes[tensor.leading_axes() - 1].size, tensor.columns());

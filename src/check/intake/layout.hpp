@@ -13,13 +13,13 @@ struct Layout {
 /// A submitted step or given, laid out like the lesson's tensor.
 struct SubmittedArray {
   std::string name;
-  bool fits = true;           ///< its size equals the step's
-  bool in_one_file = false;   ///< not one file for each head
-  bool is_arranged = false;   ///< its heads were put in front before
-  bool is_told = false;       ///< its name says that its heads come after its rows
-  bool heads_inside = false;  ///< submitted with heads after rows: n × h × d or n × h·d
-  bool lies_across = false;   ///< a row that was written as a column, or the reverse
-  Shape shape;                ///< of `cells`; a token is a row
+  bool fits = true;              ///< its size equals the step's
+  bool in_one_file = false;      ///< not one file for each head
+  bool is_arranged = false;      ///< its heads were put in front before
+  bool is_named_inside = false;  ///< by its name its heads come after its rows; sizes don't tell
+  bool heads_inside = false;     ///< submitted with heads after rows: n × h × d or n × h·d
+  bool lies_across = false;      ///< a row that was written as a column, or the reverse
+  Shape shape;                   ///< of `cells`; a token is a row
   NumeralCells cells;
   Precision precision = Precision::digits;
   std::optional<int> rounded_to = {};              ///< decimals of all numbers in a binary file

@@ -25,7 +25,8 @@ struct NameRule {
 // before the gain, which no step has; so a norm's hook stands for a LayerNorm alone.
 constexpr NameRule transformer_lens[] = {
     {.theirs = "hook_embed", .ours = "token_embeddings", .beside = "position_table"},
-    {"hook_embed", "X"},  // scaled in Gemma, whose table TransformerLens scales
+    {.theirs = "hook_embed", .ours = "X", .beside = "h0.gelu"},  // Gemma's table comes scaled
+    {"hook_embed", "token_embeddings"},
     {"hook_pos_embed", "position_embeddings"},
     {"blocks.0.hook_resid_pre", "X"},
     {"blocks.*.hook_resid_pre", "h<.residual2"},
@@ -118,7 +119,6 @@ constexpr NameRule gpt2[] = {
     {"h.*.mlp", "h*.mlp_out"},
     {"h.*", "h*.residual2"},
     {"ln_f", "norm", "gain", "bias"},
-    {"transformer", "norm"},
     {"lm_head", "logits", "W_logits"},
 };
 
@@ -147,7 +147,6 @@ constexpr NameRule llama[] = {
     {"layers.*.mlp", "h*.mlp_out"},
     {"layers.*", "h*.residual2"},
     {"norm", "norm", "gain"},
-    {"model", "norm|capped_logits|logits"},  // of a model, or what holds one
     {"lm_head", "logits", "W_logits"},
 };
 
@@ -248,9 +247,11 @@ std::string nearest_of(std::string_view part, std::string_view layer, bool is_gr
   return found;
 }
 
-// Returns the names of the lesson that an array stands for: several if they stand side by side.
+// Returns the names of the lesson that an array, one of `all`, stands for: several if they stand
+// side by side.
 std::vector<std::string> ours_of(const NameScheme& scheme, const NamedArray& array,
-                                 const std::vector<NamedArray>& arrays, const Trace& trace) {
+                                 const std::set<std::string, std::less<>>& all,
+                                 const Trace& trace) {
   std::string_view name = array.name;
   const std::string_view before = name.starts_with("d_") ? "d_" : "";
   const std::string_view after = name.ends_with(".grad") ? ".grad" : "";
@@ -270,7 +271,7 @@ std::vector<std::string> ours_of(const NameScheme& scheme, const NamedArray& arr
     if (!layer.empty() && !parse_number<std::size_t>(layer)) continue;
     const std::string beside = with_layer(rule.beside, layer);
     if (!beside.empty() && trace.find(beside) == nullptr &&
-        !contains(arrays, fmt::format("{}{}{}", before, beside, after), &NamedArray::name))
+        !all.contains(fmt::format("{}{}{}", before, beside, after)))
       continue;
     std::vector<std::string> first;
     for (const std::string_view choice : split(is_weight ? rule.weight
@@ -408,10 +409,12 @@ std::string adopt_scheme(const std::optional<std::string>& wanted, const Trace& 
                          std::vector<NamedArray>& arrays) {
   const NameScheme* best =
       wanted ? std::ranges::find(schemes, *wanted, &NameScheme::name) : nullptr;
+  std::set<std::string, std::less<>> all;
+  for (const NamedArray& array : arrays) all.insert(array.name);
   const auto names_by = [&](const NameScheme& scheme) {
     return mapped(arrays, [&](const NamedArray& array) {
       const bool keeps = trace.find(array.name) != nullptr || is_mapped(array.name);
-      return keeps ? std::vector<std::string>() : ours_of(scheme, array, arrays, trace);
+      return keeps ? std::vector<std::string>() : ours_of(scheme, array, all, trace);
     });
   };
   Names names = best != nullptr ? names_by(*best) : Names();

@@ -282,8 +282,7 @@ class SubmissionReader {
   bool is_too_large(const SubmittedFile& file, const Tensor& step) {
     const std::size_t count = file.written.cells.size();  // 0 if there were too many to be read
     if (contains(file.written.shape, 0U)) {
-      submission_.unreadable.push_back(fmt::format("{}: {} is {} and holds no numbers", file.file,
-                                                   file.name, shape_text(file.written.shape)));
+      submission_.unreadable.push_back(file.file + " has no numbers");
       return true;
     }
     if (count > 0 && count <= surplus_factor * step.values.size()) return false;

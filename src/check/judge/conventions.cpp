@@ -151,7 +151,8 @@ Constant constant_of(const Step& step, const Trace& trace) {
   const bool has_powers = step.operation == &softmax_operation || step.operation == &exp_operation;
   if (has_powers && step.of.size() == 1) return {"e", std::numbers::e, with_base};
   if (step.operation == &log_sum_exp_operation) return {"ln 2", std::numbers::ln2, times_ln_2};
-  const bool multiplies = step.options.word("by", "").starts_with("1/");
+  const bool multiplies = step.options.has("by") && !step.options.if_number("by") &&
+                          step.options.word("by", "").starts_with("1/");
   const double divisor = divisor_of(step, trace);
   const double number = multiplies ? 1 / divisor : divisor;
   const double inside = std::round(number * number);

@@ -6,9 +6,9 @@ namespace qkv::inline formats {
 
 /// Reads a .npy file, versions 1 to 3, of any rank: floats of 2, 4 and 8 bytes, integers and bool,
 /// in either byte order, in C or Fortran order. Integers and booleans count as exact digits. An
-/// array of rank 0 gets one axis of size 1. Of more than `most` numbers, only the shape; of none,
-/// too, unless any number may be read. Throws InputError (prefix `where`) for any other dtype, an invalid header, and a file too short or too
-/// long.
+/// array of rank 0 gets one axis of size 1. Of more than `most` numbers only the shape; of none,
+/// too, if `most` is given. Throws InputError (prefix `where`) for any other dtype, an invalid
+/// header, and a file too short or too long.
 ParsedArray read_npy(std::string_view bytes, const std::string& where, std::size_t most = SIZE_MAX);
 
 /// Returns the shape alone if a file of `size` bytes with this beginning has more than `most`

@@ -136,20 +136,22 @@ Divisor divisor_of(const Call& call) {
   if (word == "d_k") return {query_width(call), false};
   if (word == "sqrt(d_k)") return {query_width(call), true};
   if (const auto written = written_divisor(word)) return *written;
-  refuse(call, fmt::format("by is \"{}\"; write \"sqrt(d_k)\", \"d_k\", \"sqrt(64)\" or a number "
-                           "above 0",
-                           word));
+  refuse(call,
+         fmt::format(
+             "by is \"{}\"; write \"sqrt(d_k)\", \"d_k\", \"sqrt(64)\", \"1/sqrt(64)\" or a number "
+             "above 0",
+             word));
 }
 
 // A division by 1 is left out.
-std::string division_text(const Divisor& by) {
+std::string scaling_text(const Divisor& by) {
   if (by.is_one()) return "{0}";
   return fmt::format("{{0}} {} {}{}", by.multiplies ? "·" : "/", by.root ? "√" : "", by.inside);
 }
 
-// The cell of the first operand, divided.
+// The cell of the first operand, scaled.
 template <class N>
-N divided(const Cell<N>& c, const Divisor& by) {
+N scaled(const Cell<N>& c, const Divisor& by) {
   using std::sqrt;
   const N x = c(0)(c.row, c.column);
   if (by.is_one()) return x;
@@ -160,10 +162,10 @@ N divided(const Cell<N>& c, const Divisor& by) {
 
 struct Scale {
   static Form form(const Call& call) {
-    return {{"row column"}, "row column", division_text(divisor_of(call))};
+    return {{"row column"}, "row column", scaling_text(divisor_of(call))};
   }
 
-  static auto cell(const auto& c) { return divided(c, divisor_of(*c.call)); }
+  static auto cell(const auto& c) { return scaled(c, divisor_of(*c.call)); }
 
   static std::optional<InPlaceKernel> in_place(const Call& call) {
     const Divisor by = divisor_of(call);
@@ -287,16 +289,16 @@ struct GradScaled {
   static constexpr std::size_t operations = 1;
   static constexpr GradientWords words{
       "Back through the scale",
-      "The scores were divided by a number, so the gradient is divided by the same number.",
-      "The divisor is the one of the forward pass."};
+      "Each number was divided or multiplied by the same number, and so is its gradient.",
+      "The number is the one of the forward pass."};
 
   static Divisor divisor(const Call& call) { return divisor_of(forward_call(call, {self})); }
 
   static Form form(const Call& call) {
-    return {{"row column", "row column"}, "row column", division_text(divisor(call))};
+    return {{"row column", "row column"}, "row column", scaling_text(divisor(call))};
   }
 
-  static auto cell(const auto& c) { return divided(c, divisor(*c.call)); }
+  static auto cell(const auto& c) { return scaled(c, divisor(*c.call)); }
 
   static void fill_row(const Operands& of, std::span<double> cells) {
     thread_local Scratch scratch;

@@ -65,7 +65,7 @@ TEST_CASE("nothing is divided by 0, by a negative root or by a word") {
        {"sqrt(0)", "sqrt(-4)", "0", "sqrt(d_model)", "sqrt(4", "√4", "sqrt(inf)", ""}) {
     CHECK(refusal("scale", {scores()}, by(word)) ==
           "step: by is \"" + std::string(word) +
-              "\"; write \"sqrt(d_k)\", \"d_k\", \"sqrt(64)\" or a number above 0");
+              "\"; write \"sqrt(d_k)\", \"d_k\", \"sqrt(64)\", \"1/sqrt(64)\" or a number above 0");
   }
 }
 
