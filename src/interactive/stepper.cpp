@@ -83,7 +83,8 @@ void Stepper::arrive() {
 // To the step itself, below the lesson's introduction.
 void Stepper::come_back() {
   arrive();
-  if (walk_.at == walk_.step_range.first) scroll_ = lines_of(lesson_intro(walk_, window_.columns)).size();
+  if (walk_.at == walk_.step_range.first)
+    scroll_ = lines_of(lesson_intro(walk_, window_.columns)).size();
 }
 
 void Stepper::read_on() {
