@@ -355,7 +355,7 @@ class Matcher {
   // of missing steps leaves open, unless it explains all.
   void name(const Match& fit, bool in_full, std::vector<Explanation>& found) const {
     const Candidate& candidate = candidates_[fit.candidate];
-    // In units. A fit that needs more room than a cell may have is one of chance, if few tell it.
+    // In units: a mistake of a missing step is sure within this much of the room for rounding.
     const double wide = fit.speaking < enough ? 1 : 3;
     const auto id = [&](const Explanation& known) { return candidates_[known.candidate].id; };
     if (const auto known = std::ranges::find(found, candidate.id, id); known != found.end()) {
