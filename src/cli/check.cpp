@@ -283,7 +283,7 @@ void declare(CLI::App& app, CheckCommandOptions& options) {
             "marks (1)")
       ->check(check_share);
   add_value(app, "--unexplained", options.shares.unexplained, "SHARE",
-            "The same, multiplied by this, if no known mistake explains the earlier step (0)")
+            "The share of it that is left if no known mistake explains the earlier one: 0 to 1 (0)")
       ->check(check_share);
   add_part_options(app, options.part);
   for (const char* part : {"--step", "--from", "--to", "--head", "--row"}) {
