@@ -78,6 +78,7 @@ bool tells_mistakes(std::string_view text) {
 std::string place_words(const Axis& axis, std::size_t i, std::size_t batch) {
   const std::string word = index_word(axis, i, batch);
   const std::string_view label = axis.label(i, batch);
+  if (word.starts_with('"')) return word;
   if (!parse_number<std::size_t>(word)) return fmt::format("\"{}\"", word);
   return label.empty() ? word : fmt::format("{} ({})", word, label);
 }

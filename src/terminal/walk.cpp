@@ -13,14 +13,27 @@ constexpr std::size_t max_stage_width = 6;
 constexpr std::size_t max_name_lines = 4;
 constexpr std::size_t max_cell_width = 14;
 
+// Returns the last blank where a command may be broken: outside of quotes, and not between an
+// option and its value. `npos` if the first `room` bytes have none.
+std::size_t last_break(std::string_view command, std::size_t room) {
+  std::size_t last = command.npos;
+  bool is_quoted = false;
+  for (std::size_t i = 0; i < std::min(room, command.size()); ++i) {
+    if (command[i] == '\'') is_quoted = !is_quoted;
+    if (command[i] != ' ' || is_quoted) continue;
+    const std::string_view word = command.substr(command.rfind(' ', i - 1) + 1);
+    if (!word.starts_with("--")) last = i;
+  }
+  return last;
+}
+
 // The command behind its lead, or on lines of its own, so that it can be copied.
 std::string with_command(std::string_view lead, std::string command, const WalkStyle& look) {
   const bool fits = 2 + width(lead) + 1 + width(command) <= look.width;
   const std::string margin(width(command) + 6 > look.width ? 2 : 6, ' ');
-  const std::size_t option = command.rfind(" --");
-  if (width(command) + 2 > look.width && option != command.npos &&
-      command.find('\'', option) == command.npos)
-    command.replace(option, 1, " \\\n      ");
+  const std::size_t cut = last_break(command, look.width - std::min<std::size_t>(look.width, 4));
+  if (width(command) + 2 > look.width && cut != command.npos)
+    command.replace(cut, 1, " \\\n      ");
   return fmt::format("  {}{}{}\n", lead, fits ? " " : "\n" + margin, command);
 }
 

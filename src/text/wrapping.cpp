@@ -194,8 +194,8 @@ bool is_sign(std::string_view word) {
   return contains(signs, word);
 }
 
-/// Joins words to formulas ("2 · 2 + 0 · 0 = 4"), which are divided only where they are longer than
-/// half a line.
+/// Joins words to formulas ("2 · 2 + 0 · 0 = 4") and percentages ("99.9 %"), which are divided only
+/// where they are longer than half a line.
 void fill(std::string_view paragraph, std::size_t columns, std::vector<std::string>& lines) {
   Filler filler(columns, lines);
   const std::vector<Piece> pieces = pieces_of(paragraph);
@@ -203,6 +203,7 @@ void fill(std::string_view paragraph, std::size_t columns, std::vector<std::stri
     end = k + 1;
     const bool is_shape = pieces[k].text.starts_with('(') && pieces[k].text.ends_with(')');
     while (!is_shape && end + 1 < pieces.size() && is_sign(pieces[end].text)) end += 2;
+    while (end < pieces.size() && pieces[end].text.starts_with('%')) ++end;  // of a number
     const std::string_view formula{pieces[k].text.begin(), pieces[end - 1].text.end()};
     const std::size_t columns_of_it = width(formula);
     const bool is_plain = formula.find("  ") == formula.npos;  // of words with one blank between
