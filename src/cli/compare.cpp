@@ -253,7 +253,7 @@ void declare(CLI::App& app, CompareOptions& options) {
   add_model_options(app, options.lesson);
   app.add_flag(
       "--bisect", options.bisect,
-      "Say between which submitted steps the first difference arises, and what to dump next");
+      "Narrow down where the first difference starts: between which steps, and what to dump next");
   app.add_flag("--columns", options.columns, "Accept a dump whose tokens are columns");
   app.add_flag("--strict", options.strict,
                "Count a step in a coarser type than the rest as a difference");

@@ -71,8 +71,9 @@ void declare(CLI::App& app, HeadsOptions& options) {
   add_value(app, "--sort", options.sort, "NAME",
             fmt::format("What to sort the heads by: {}", fmt::join(sort_names(), ", ")))
       ->check(one_of(sort_names()));
-  app.add_flag("--ablate", options.ablate,
-               "Instead, ablate each head in turn and show what the likeliest answer loses");
+  app.add_flag(
+      "--ablate", options.ablate,
+      "Instead, switch each head off in turn (ablate it) and show what the likeliest answer loses");
   app.add_flag("--json", options.json, "As JSON, for programs");
 }
 

@@ -59,8 +59,8 @@ void declare(CLI::App& app, ParamsOptions& options) {
   add_size(app, "--d-model", sizes.d_model, "Width of an embedding")->required();
   options.d_k = add_size(app, "--d-k", sizes.d_k, "Width of a query and a key (d_model / heads)");
   options.d_v = add_size(app, "--d-v", sizes.d_v, "Width of a value (d_k)");
-  add_size(app, "--heads", sizes.heads, "Heads in a block (1)");
-  add_size(app, "--layers", sizes.layers, "Blocks, one in each layer (1)");
+  add_size(app, "--heads", sizes.heads, "Heads in a layer (1)");
+  add_size(app, "--layers", sizes.layers, "Layers, each with a block of attention (1)");
   const auto read_contexts = [&options](const std::vector<std::string>& texts) {
     for (const std::string& text : texts) options.contexts.push_back(size_in(text, "--context"));
   };
@@ -75,7 +75,8 @@ void declare(CLI::App& app, ParamsOptions& options) {
 
 constinit const Command params_command{
     .name = "params",
-    .summary = "how many parameters attention has, and how much memory its pattern takes",
+    .summary =
+        "how many parameters attention has, and how much memory its weights take for n tokens",
     .examples =
         "  qkv params --d-model 12288 --d-k 128 --heads 96 --layers 96\n"
         "  qkv params --d-model 768 --heads 12 --layers 12 --context 1024\n"

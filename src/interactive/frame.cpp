@@ -93,7 +93,7 @@ std::vector<std::string> Stepper::hint() const {
     const auto names = names_with_prefix(trace.givens, line_.text.substr(0, line_.text.find('[')));
     const std::string example = example_change(walk_);
     text = "a given's cell and its value" + (example.empty() ? "" : ", as in " + example) +
-           " (steps: only with --set); given: " +
+           " (a step: qkv run --set); given: " +
            joined(names.empty() ? names_with_prefix(trace.givens, "") : names);
   } else if (prompt_ == Prompt::directory) {
     text = "every matrix as CSV, with all its digits; Esc leaves it";

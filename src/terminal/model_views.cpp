@@ -158,8 +158,8 @@ std::string parameter_table(const StackCount& count) {
   }
   const StackSizes& sizes = count.sizes;
   lines.push_back(counted("a head", fmt::format("{} matrices", count.matrices.size()), count.head));
-  lines.push_back(counted("a block", several(sizes.heads, "head"), count.block));
-  lines.push_back(counted("in all", several(sizes.layers, "block"), count.all));
+  lines.push_back(counted("a layer", several(sizes.heads, "head"), count.block));
+  lines.push_back(counted("in all", several(sizes.layers, "layer"), count.all));
   return table(lines);
 }
 
@@ -380,9 +380,9 @@ std::string bytes_text(std::uint64_t bytes) {
 std::string params_text(const StackCount& count, const std::vector<AttentionCells>& patterns) {
   const StackSizes& sizes = count.sizes;
   return fmt::format(
-      "Attention with d_model {}, d_k {}, d_v {}: {} in a block, {}\n\n"
+      "Attention with d_model {}, d_k {}, d_v {}: {} in a layer, {}\n\n"
       "{}\n"
-      "The attention pattern of a context of n tokens, {} in all\n\n"
+      "The attention weights of a context of n tokens, {} in all\n\n"
       "{}",
       group_digits(sizes.d_model), group_digits(sizes.d_k), group_digits(sizes.d_v),
       several(sizes.heads, "head"), several(sizes.layers, "layer"), parameter_table(count),

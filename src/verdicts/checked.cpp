@@ -430,7 +430,8 @@ bool is_new_worksheet(const CheckReport& report) {
 // Where a part is filled in, what is right is not all of the lesson.
 std::string incomplete_text(const CheckReport& report) {
   if (std::ranges::none_of(report.steps, &StepReport::is_unfinished) && is_a_part(report))
-    return "every number on this sheet is right (a part of the lesson)";
+    return fmt::format("every number {} is right (a part of the lesson)",
+                       report.unreadable.empty() ? "on this sheet" : "that could be read");
   return fmt::format("{}; {}", outcome_name(report.outcome),
                      is_new_worksheet(report)
                          ? "no matrix is filled in yet (the numbers may be the worksheet's own)"
@@ -494,7 +495,9 @@ std::string steps_text(const CheckReport& report, const CheckStyle& style, std::
     }
     text += cells.empty() ? "" : cells + verdict_legend(step, style);
   }
-  return text + (matrices > 1 && !all ? "  (--all shows the other wrong matrices.)\n" : "");
+  return text + (matrices > 1 && !all
+                     ? "  (--all shows the numbers of the other wrong matrices, too.)\n"
+                     : "");
 }
 
 }  // namespace

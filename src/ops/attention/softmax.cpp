@@ -215,8 +215,9 @@ Versions masked_scores(const StepView& step) {
 }
 
 constexpr Mistake softmax_mistakes[] = {
-    {"softmax.columns", "Softmax went along the wrong axis.", "The weights of one query sum to 1.",
-     With{"axis"}},
+    {"softmax.columns",
+     "Softmax went along the wrong axis: columns in place of rows, or the reverse.",
+     "The attention weights of one query sum to 1.", With{"axis"}},
     {"softmax.whole", "Softmax went over the whole matrix at once.",
      "Every query has its own sum to divide by.",
      [](const Operands& of) -> Matrix {
@@ -227,7 +228,7 @@ constexpr Mistake softmax_mistakes[] = {
      "First e to the power of each score, then divide.",
      [](const Operands& of) { return shares(finite(of(0)), along_of(of)); }},
     {"softmax.not-normalised", "The powers of e were not divided by their sum.",
-     "The weights of one query sum to 1.", not_normalised},
+     "The attention weights of one query sum to 1.", not_normalised},
     {"softmax.base-2", "2 was raised to the scores instead of e.", "e ≈ 2.718.",
      Operand{0, times_ln_2}},
     {"softmax.base-2", "10 was raised to the scores instead of e.", "e ≈ 2.718.",
@@ -237,7 +238,7 @@ constexpr Mistake softmax_mistakes[] = {
     {"softmax.mask-after", "Weights were set to 0 after softmax, so the rows no longer sum to 1.",
      "Hide first, then softmax.", masked_afterwards},
     {"softmax.heads", "Softmax went over the heads.",
-     "The weights of one query sum to 1 in each head.", over_heads},
+     "The attention weights of one query sum to 1 in each head.", over_heads},
     {"softmax.negative", "The scores went in with the wrong sign: e^(−x).",
      "A larger score gets a larger weight.", Operand{0, negated}},
     {"softmax.zero-power", "e^0 was taken as 0.", "Any number to the power of 0 is 1.",

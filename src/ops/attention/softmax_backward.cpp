@@ -118,7 +118,7 @@ constexpr Mistake softmax_backward_mistakes[] = {
        return of(saved_output) * of(grad_output);
      }>},
     {"softmax-backward.columns", "The sums were taken along the wrong axis.",
-     "The weights of one query sum to 1: its row is what belongs together.",
+     "The attention weights of one query sum to 1: its row is what belongs together.",
      softmax_gradient_by<[](const Operands& of) {
        const Along other = along_of(of) == Along::rows ? Along::columns : Along::rows;
        return SoftmaxBackward::worked(of(grad_output), of(saved_output), other);

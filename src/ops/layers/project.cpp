@@ -250,8 +250,8 @@ constexpr Mistake project_mistakes[] = {
      "Both matrices go into the sum: X = E + P.", Operand{0, terms}},
     {"norm.skipped", "The rows were taken as they were before the norm.",
      "The weight is multiplied with the normalised rows.", Operand{0, unnormed}},
-    {"project.wrong-weight", "Another of the weights was used.",
-     "Queries, keys and values each have a weight of their own.", wrong_weight},
+    {"project.wrong-weight", "Another weight matrix was used.",
+     "Queries, keys and values each have a weight matrix of their own.", wrong_weight},
 };
 
 }  // namespace

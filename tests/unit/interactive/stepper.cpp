@@ -182,7 +182,7 @@ TEST_CASE("what was refused is typed over, or mended from its end") {
 
 TEST_CASE("how a value is set is shown with a cell of the lesson, and works") {
   Stepper machine = stepper({.rows = 24, .columns = 80});
-  CHECK(has(after(machine, "s"), "as in X[fat,thing]=0.5 (steps: only with --set)"));
+  CHECK(has(after(machine, "s"), "as in X[fat,thing]=0.5 (a step: qkv run --set)"));
   CHECK(has(after(machine, "X[fat,thing]=0.5\r"), "X[fat,thing]=0.5; changed: scores, halves"));
 }
 

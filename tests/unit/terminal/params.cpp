@@ -86,7 +86,7 @@ TEST_CASE("bytes are said in powers of 1024") {
 
 TEST_CASE("both tables, as they are printed") {
   CHECK(params_text(parameters_of(tiny), {attention_cells(1024, tiny)}) ==
-        "Attention with d_model 4, d_k 2, d_v 3: 2 heads in a block, 5 layers\n"
+        "Attention with d_model 4, d_k 2, d_v 3: 2 heads in a layer, 5 layers\n"
         "\n"
         "  parameters              size  count    float32  float16\n"
         "  W_Q                    4 × 2      8       32 B     16 B\n"
@@ -94,10 +94,10 @@ TEST_CASE("both tables, as they are printed") {
         "  W_V (value-down)       4 × 3     12       48 B     24 B\n"
         "  W_O (value-up)         3 × 4     12       48 B     24 B\n"
         "  a head            4 matrices     40      160 B     80 B\n"
-        "  a block              2 heads     80      320 B    160 B\n"
-        "  in all              5 blocks    400  1.563 KiB    800 B\n"
+        "  a layer              2 heads     80      320 B    160 B\n"
+        "  in all              5 layers    400  1.563 KiB    800 B\n"
         "\n"
-        "The attention pattern of a context of n tokens, 10 heads in all\n"
+        "The attention weights of a context of n tokens, 10 heads in all\n"
         "\n"
         "                    a head:           in all:\n"
         "  n       n² cells  float32  float16  float32  float16\n"
