@@ -9,7 +9,7 @@ import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Dict, Iterator, Mapping, Optional, Sequence
+from typing import Any, Dict, Iterator, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -27,12 +27,12 @@ def tensor_of(output: Any) -> Any:
     if isinstance(output, np.ndarray) and output.dtype.kind in "fiu":
         import torch
         return torch.from_numpy(output)
+    if isinstance(output, Mapping):
+        output = [output["logits"]] if "logits" in output else list(output.values())
     if hasattr(output, "detach"):
         return output
     if getattr(output, "logits", None) is not None:
         return output.logits
-    if isinstance(output, Mapping):
-        output = [output["logits"]] if "logits" in output else list(output.values())
     if isinstance(output, (tuple, list)):
         return next((one for one in map(tensor_of, output) if one is not None and one.dim() > 0), None)
     return None
@@ -41,13 +41,18 @@ def tensor_of(output: Any) -> Any:
 TABLES = ("wte.weight", "embed_tokens.weight")  # what the names of a table of token embeddings end in
 
 
-def wrapping_of(module: Any) -> str:
-    """What torch.compile and DataParallel put before all paths of the module inside: "_orig_mod.module."."""
+def wrapped_module(module: Any) -> Tuple[str, Any]:
+    """What torch.compile and DataParallel put before all paths ("_orig_mod.module."), and the module inside."""
     prefix = ""
     while list(module._modules) in (["module"], ["_orig_mod"]) and not module._parameters:
         name, module = next(iter(module._modules.items()))
         prefix += name + "."
-    return prefix
+    return prefix, module
+
+
+def wrapping_of(module: Any) -> str:
+    """The prefix of `wrapped_module`."""
+    return wrapped_module(module)[0]
 
 
 def refuse_jit(module: Any) -> None:
@@ -120,7 +125,7 @@ def record(module: Any, gradients: bool = False) -> Iterator[Dict[str, Any]]:
 
 def config_of(module: Any) -> Dict[str, Any]:
     """A module's `config` as a dictionary: Hugging Face's, a dataclass, or a plain object."""
-    config = getattr(module, "config", None)
+    config = getattr(wrapped_module(module)[1], "config", None)
     if config is None:
         return {}
     if isinstance(config, Mapping):

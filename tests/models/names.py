@@ -248,14 +248,22 @@ def hooks_have_their_heads_inside_where_sizes_do_not_tell(folder):
 def wrappers_and_empty_arrays_do_no_harm(folder):
     """A compiled module in a checkpoint; a cache that holds nothing yet."""
     kind, steps, layers, options, place, _ = next(iter(models(folder)))
-    arrays = {f"model._orig_mod.{name}": array for name, array in hugging_face_gpt2(steps, layers, kind).items()}
-    equal(compared(arrays, place, options).returncode, 0)
+    for wrapper in ("state_dict.module.", "model._orig_mod."):
+        arrays = {wrapper + name: array for name, array in hugging_face_gpt2(steps, layers, kind).items()}
+        equal(compared(arrays, place, options).returncode, 0)
     wrong = {"model._orig_mod.transformer.ln_f": steps["norm"] * 2}
     for others, status in (({}, 0), (wrong, 1)):
         done = compared(arrays | {"past": torch.zeros(0, 3)} | others, place, options)
         equal(done.returncode, status, done.stdout)
         assert "past has no numbers" in done.stderr, done.stderr
     equal(compared(arrays | {"model._orig_mod.lm_head": torch.zeros(0, 3)}, place, options).returncode, 2)
+
+
+def an_offered_map_can_be_used_as_it_stands(folder):
+    _, steps, _, options, place, _ = next(iter(models(folder)))
+    array = {"encoder_of_another_program.embeddings_of_positions": steps["position_embeddings"]}
+    offered = re.search("--map '?([^' ]+)", compared(array, place, options).stderr)[1]
+    equal(compared(array, place, options, "--map", offered).returncode, 0, offered)
 
 
 def gemma_s_embeddings_are_scaled_in_transformer_lens(folder):
@@ -572,6 +580,7 @@ CLAIMS = [
     kqv_out_is_before_the_output_weight_beside_attn_out,
     hooks_have_their_heads_inside_where_sizes_do_not_tell,
     wrappers_and_empty_arrays_do_no_harm,
+    an_offered_map_can_be_used_as_it_stands,
     gemma_s_embeddings_are_scaled_in_transformer_lens,
     queries_and_keys_may_have_the_columns_of_a_gguf,
     weights_pass_as_pytorch_stores_them,

@@ -283,8 +283,12 @@ def what_a_model_returns_is_verified(_folder):
         def forward(self, ids):
             return self.change(super().forward(ids))
 
+    class Strict(dict):  # raises KeyError where an attribute is asked for
+        __getattr__ = dict.__getitem__
+
     for change, is_right in ((lambda logits: logits, True), (lambda logits: {"loss": None, "logits": logits}, True),
                              (lambda logits: (logits, None), True), (lambda logits: logits[:, -1:], True),
+                             (lambda logits: Strict(logits=logits), True),
                              (lambda logits: 2 * logits, False), (lambda logits: {"logits": logits.flip(1)}, False),
                              (lambda logits: (logits * math.nan, None), False),
                              (lambda logits: (logits.sum(), logits), True),
@@ -354,7 +358,9 @@ def models_without_a_head_and_in_wrappers_are_verified(_folder):
             assert "no lm_head: what it returns was compared as norm" in str(verdict), verdict
         for name in ("_orig_mod", "module"):
             for bug in (False, True):
-                verdict = qkv.verify(Wrapper(made(bug), name), ids=[1, 4, 2], **own)
+                inside = made(bug)
+                inside.config = own["config"]
+                verdict = qkv.verify(Wrapper(inside, name), ids=[1, 4, 2])
                 equal(bool(verdict), not bug, f"{kind.__name__} in {name}: {verdict}")
 
 

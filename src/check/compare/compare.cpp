@@ -386,14 +386,16 @@ std::optional<CheckReport> check_program(const Lesson& lesson, const Trace& trac
   return report;
 }
 
+// A step that differs counts before one that is undecided.
 std::optional<std::size_t> first_difference(const Comparison& comparison, bool both_whole) {
+  std::optional<std::size_t> undecided;
   for (std::size_t i = 0; i < comparison.steps.size(); ++i) {
     const Agreement agreement = comparison.steps[i].agreement;
-    const bool is_other = agreement == Agreement::differs || agreement == Agreement::other_shape ||
-                          agreement == Agreement::undecided;
+    const bool is_other = agreement == Agreement::differs || agreement == Agreement::other_shape;
     if (is_missing(agreement) ? both_whole : is_other) return i;
+    if (agreement == Agreement::undecided && !undecided) undecided = i;
   }
-  return {};
+  return undecided;
 }
 
 std::size_t printed_of(const ComparedStep& step) {
@@ -505,7 +507,7 @@ std::optional<Bisection> bisect(const Comparison& comparison, const Trace& trace
 std::string map_options(const std::vector<std::string>& maps) {
   constexpr std::size_t most = 6;
   const auto options = mapped(std::span(maps).first(std::min(most, maps.size())),
-                              [](const std::string& map) { return printable(shell_word(map)); });
+                              [](const std::string& map) { return sanitise(shell_word(map)); });
   return fmt::format("--map {}{}", fmt::join(options, " --map "), maps.size() > most ? " …" : "");
 }
 

@@ -296,6 +296,8 @@ std::vector<CandidateValues> slips_in_terms(const SlipContext& c) {
     if (terms.size() > max_terms) continue;
     while (results.size() < terms.size()) results.push_back(unknown_like(*c.right));
     for (std::size_t t = 0; t < terms.size(); ++t) {
+      const bool is_sum = terms[t]->kind() == Expression::Kind::sum;  // several terms, not one
+      if (is_sum && slip == TermSlip::dropped) continue;
       std::size_t count = 0;
       results[t].values.mutable_span()[i] = value_with(slip, arithmetic, t, count);
     }

@@ -167,8 +167,9 @@ constexpr NameScheme schemes[] = {
 constexpr std::string_view heads_inside_endings[] = {".hook_q",     ".hook_k",     ".hook_v",
                                                      ".hook_rot_q", ".hook_rot_k", ".hook_z"};
 
-// Prefixes of modules that hold a whole model.
-constexpr std::string_view wrappers[] = {"_orig_mod.", "module.", "model.", "transformer."};
+// Prefixes of modules that hold a whole model, and of a checkpoint's part that holds its weights.
+constexpr std::string_view wrappers[] = {"_orig_mod.", "module.", "model.", "transformer.",
+                                         "state_dict."};
 
 // Returns what each * of the pattern stands for, text without a dot, if the name matches.
 std::optional<std::vector<std::string>> matched(std::string_view pattern, std::string_view name) {

@@ -51,6 +51,16 @@ TEST_CASE("the steps come in the lesson's order, whichever side it is, and the f
   CHECK(names_of(compare(own, other, {})) == names_of(forth));
 }
 
+TEST_CASE("a step that differs counts before one that is undecided") {
+  Comparison comparison;
+  comparison.steps = {{.name = "Q", .agreement = Agreement::close},
+                      {.name = "A", .agreement = Agreement::undecided},
+                      {.name = "C", .agreement = Agreement::differs}};
+  CHECK(first_difference(comparison, false) == 2);
+  comparison.steps.pop_back();
+  CHECK(first_difference(comparison, false) == 1);
+}
+
 TEST_CASE("a dump may hold any part of a lesson, and more; a whole lesson may not lack a step") {
   const ComparedSide own = lesson({matrix("Q", {1}, {1}), matrix("K", {1}, {2})});
   const ComparedSide part = dump({matrix("Q", {1}, {1}), matrix("extra", {1}, {9})});

@@ -772,6 +772,16 @@ TEST_CASE("one part left out, mixed up or taken by another formula is named") {
   CHECK(report.first_wrong == slip.step);
 }
 
+// By hand: X · W is 8, 3 in row 1. Row 2 is the bias alone.
+TEST_CASE("all products of a sum are not one term that was left out") {
+  const Task task(lesson_of(given("X", "[[1, 2, 3], [2, 1, 1]]") +
+                            given("W", "[[1, 2], [0.5, -1], [2, 1]]") + given("b", "[1, 2]") +
+                            step("P", "project", R"(["X", "W", "b"])")));
+  const auto report = checked(task, {{"P", "9.0,5.0\n1.0,2.0\n"}});
+  CHECK(report.first_wrong == "P");
+  CHECK(mistakes(report, "P").find("slip.dropped-term") == std::string::npos);
+}
+
 // By hand: row 1 lacks -3 · (-2.5, 1.5, 0.5), row 3 lacks 1.5 · (-1, 1.5, 3.5).
 TEST_CASE("a slip that was made in two rows is told of the first") {
   const Task task(lesson_of(given("X", "[[3, -3, 4], [-1.5, 3, 0.5], [1.5, 3, -3]]") +
