@@ -259,6 +259,17 @@ def wrappers_and_empty_arrays_do_no_harm(folder):
     equal(compared(arrays | {"model._orig_mod.lm_head": torch.zeros(0, 3)}, place, options).returncode, 2)
 
 
+def a_file_that_a_program_has_besides_its_steps_is_none_of_them(folder):
+    """position_ids alone have the shape of token_ids, which are not there."""
+    kind, steps, layers, options, place, _ = next(iter(models(folder)))
+    (place / "dump").mkdir()
+    for name, array in hugging_face_gpt2(steps, layers, kind).items():
+        np.save(place / "dump" / f"{name}.npy", array.numpy())
+    np.save(place / "dump" / "position_ids.npy", np.arange(len(IDS)))
+    done = qkv("check", "--model", place, "--ids", ",".join(map(str, IDS)), *options, place / "dump")
+    equal(done.returncode, 0, done.stdout)
+
+
 def an_offered_map_can_be_used_as_it_stands(folder):
     _, steps, _, options, place, _ = next(iter(models(folder)))
     array = {"encoder_of_another_program.embeddings_of_positions": steps["position_embeddings"]}
@@ -330,6 +341,9 @@ def kqv_out_is_before_the_output_weight_beside_attn_out(folder):
         done = compared(both, place, options)
         equal(done.returncode, 0, f"{kind}: {done.stdout}")
         assert "each array fits a step" in done.stdout, done.stdout
+        done = compared(both | {"norm": steps["norm"] / 2}, place, options)  # before its gain
+        equal(done.returncode, 0, f"{kind}: {done.stdout}")
+        assert "fits no step: norm of llama.cpp" in done.stdout, done.stdout
         for name, step in (("kqv_out-1", "h1.concat"), ("attn_out-1", "h1.output")):
             done = compared(both | {name: both[name] * 1.01}, place, options)
             equal(done.returncode, 1, f"{kind}: {done.stdout}")
@@ -581,6 +595,7 @@ CLAIMS = [
     hooks_have_their_heads_inside_where_sizes_do_not_tell,
     wrappers_and_empty_arrays_do_no_harm,
     an_offered_map_can_be_used_as_it_stands,
+    a_file_that_a_program_has_besides_its_steps_is_none_of_them,
     gemma_s_embeddings_are_scaled_in_transformer_lens,
     queries_and_keys_may_have_the_columns_of_a_gguf,
     weights_pass_as_pytorch_stores_them,

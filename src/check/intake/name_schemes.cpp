@@ -154,11 +154,12 @@ struct NameScheme {
   std::string_view name;
   std::string_view title;  // in the report
   std::span<const NameRule> rules;
+  std::string_view not_ours = {};  // an array that no step has, though one has its name
 };
 
 constexpr NameScheme schemes[] = {
     {"transformerlens", "TransformerLens's hooks", transformer_lens},
-    {"llama.cpp", "llama.cpp's tensors", llama_cpp},
+    {"llama.cpp", "llama.cpp's tensors", llama_cpp, "norm"},  // before its gain
     {"gpt2", "the modules of GPT-2 (minGPT, nanoGPT, Hugging Face)", gpt2},
     {"llama", "the modules of LLaMA's kind (Hugging Face)", llama},
 };
@@ -427,6 +428,9 @@ std::string adopt_scheme(const std::optional<std::string>& wanted, const Trace& 
     throw InputError("--names {}: no array has a name of {}", *wanted, best->title);
   }
   if (best == nullptr) return {};
+  for (NamedArray& array : arrays) {
+    if (array.name == best->not_ours) array.name += fmt::format(" of {}", best->name);
+  }
   rename(names, trace, arrays);
   return fmt::format("{}: names of {}", best->name, best->title);
 }

@@ -352,7 +352,8 @@ class SubmissionReader {
   void add_by_shape(const fs::path& path, const NamesByShape& names, ParsedArray written) {
     const std::string place = on_one_line(path.string());
     const std::string name = only_one_of(written.shape, names);
-    if (name.empty()) return note_unmatched(UnmatchedKind::file, path.stem().string(), place);
+    if (name.empty() || !submission_.scheme.empty())  // a program names its steps
+      return note_unmatched(UnmatchedKind::file, path.stem().string(), place);
     written.remark = fmt::format(
         "its name fits no step; taken for {}, the only one of its shape that is not there "
         "otherwise",
