@@ -23,8 +23,8 @@ struct Dtype {
 std::span<const Dtype> dtypes();
 
 /// Returns the numbers in `bytes`, whose length must be a multiple of the dtype's size. If `keeps`
-/// keeps the bytes, many floats of 32 or 64 bits are lazy: read from them when they are used. Throws
-/// InputError (prefix `where`) for an integer that no double holds.
+/// keeps the bytes, many floats of 32 or 64 bits are lazy: read from them when they are used.
+/// Throws InputError (prefix `where`) for an integer that no double holds.
 Values load_values(const Dtype& dtype, std::string_view bytes, const std::string& where,
                    ByteOrder order = ByteOrder::little, std::shared_ptr<const void> keeps = {});
 
