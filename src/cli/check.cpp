@@ -95,7 +95,7 @@ std::vector<CheckedPath> check_all(const CheckCommandOptions& options, const Loa
         progress.advance(matrices);
         all.push_back({place.path.string(),
                        check_submission(loaded.lesson, loaded.trace, submission, rules)});
-        if (options.paths.size() > 1) return;
+        if (options.paths.size() > 1 || places.size() > 1) return;
         CheckReport& report = *all.back().report;
         if (const auto other = lesson_of_sheet(place, report, loaded, names); !other.empty())
           report.notes = {fmt::format("this looks like the sheet of {0}: qkv check {0}", other)};

@@ -154,12 +154,14 @@ struct NameScheme {
   std::string_view name;
   std::string_view title;  // in the report
   std::span<const NameRule> rules;
-  std::string_view not_ours = {};  // an array that no step has, though one has its name
+  // An array that no step has, though one has its name; and the one beside it that a step has.
+  std::string_view not_ours = {}, beside = {};
 };
 
 constexpr NameScheme schemes[] = {
     {"transformerlens", "TransformerLens's hooks", transformer_lens},
-    {"llama.cpp", "llama.cpp's tensors", llama_cpp, "norm"},  // before its gain
+    // norm is before its gain, result_norm after.
+    {"llama.cpp", "llama.cpp's tensors", llama_cpp, "norm", "result_norm"},
     {"gpt2", "the modules of GPT-2 (minGPT, nanoGPT, Hugging Face)", gpt2},
     {"llama", "the modules of LLaMA's kind (Hugging Face)", llama},
 };
@@ -429,7 +431,8 @@ std::string adopt_scheme(const std::optional<std::string>& wanted, const Trace& 
   }
   if (best == nullptr) return {};
   for (NamedArray& array : arrays) {
-    if (array.name == best->not_ours) array.name += fmt::format(" of {}", best->name);
+    if (array.name == best->not_ours && all.contains(best->beside))
+      array.name += fmt::format(" of {}", best->name);
   }
   rename(names, trace, arrays);
   return fmt::format("{}: names of {}", best->name, best->title);
