@@ -66,31 +66,6 @@ void check_table(const Call& call) {
   }
 }
 
-// The biases of all distances, computed once: a line per head, from the farthest key before a query
-// to the farthest after. Each query reads its part.
-class Worth {
- public:
-  explicit Worth(const Call& call)
-      : rows_(call.inputs[0]->rows()), heads_(head_count(*call.inputs[0])), lines_(heads_) {
-    const PositionBuckets buckets(call);
-    const MatrixView table = call.inputs[1]->matrix(0);
-    const std::size_t keys = call.inputs[0]->columns();
-    for (std::size_t h = 0; h < heads_ && rows_ > 0; ++h) {
-      for (std::size_t i = rows_ - 1; i > 0; --i) lines_[h].push_back(table(buckets.of(i, 0), h));
-      for (std::size_t j = 0; j < keys; ++j) lines_[h].push_back(table(buckets.of(0, j), h));
-    }
-  }
-
-  std::span<const double> of(std::size_t matrix, std::size_t row, std::size_t first_key,
-                             std::size_t keys) const {
-    return std::span(lines_[matrix % heads_]).subspan(rows_ - 1 - row + first_key, keys);
-  }
-
- private:
-  std::size_t rows_, heads_;
-  std::vector<std::vector<double>> lines_;
-};
-
 // The code of how far all keys are behind all queries.
 std::string code_of_gaps(const Call& call) {
   const std::size_t first = first_query(call);
@@ -132,9 +107,11 @@ struct RelativeBias {
   // Adds to each cell of a row the head's bias for the key's distance.
   static std::optional<InPlaceKernel> in_place(const Call& call) {
     check_table(call);
-    const auto add = [worth = std::make_shared<const Worth>(call)](const RowPart& at) {
-      const std::span<const double> gets = worth->of(at.matrix, at.row, at.first, at.cells.size());
-      for (std::size_t j = 0; j < at.cells.size(); ++j) at.cells[j] += gets[j];
+    const auto add = [buckets = PositionBuckets(call), table = *call.inputs[1]](const RowPart& at) {
+      for (std::size_t j = 0; j < at.cells.size(); ++j) {
+        const std::size_t bucket = buckets.of(at.row, at.first + j);
+        at.cells[j] += table.at(0, bucket, at.matrix % table.columns());
+      }
     };
     return InPlaceKernel{frame_of_scores(call, form(call)), add, true};
   }
