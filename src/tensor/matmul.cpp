@@ -30,29 +30,6 @@ void choose_kernels() {
 [[gnu::section(".preinit_array"),
   gnu::used]] void (*const before_libraries_start)() = choose_kernels;
 
-// A block of a matrix whose rows start `step` numbers apart, as an expression for xtensor-blas. Its
-// own adaptors must be contiguous.
-template <class Number>
-class Block : public xt::xexpression<Block<Number>> {
- public:
-  using value_type = double;
-  static constexpr xt::layout_type static_layout = xt::layout_type::row_major;
-
-  Block(Number* first, std::size_t rows, std::size_t columns, std::size_t step)
-      : first_(first), shape_{rows, columns}, strides_{step, 1} {}
-
-  Number* data() const { return first_; }
-  std::size_t data_offset() const { return 0; }
-  const std::array<std::size_t, 2>& shape() const { return shape_; }
-  const std::array<std::size_t, 2>& strides() const { return strides_; }
-  xt::layout_type layout() const { return static_layout; }
-  std::size_t dimension() const { return shape_.size(); }
-
- private:
-  Number* first_;
-  std::array<std::size_t, 2> shape_, strides_;
-};
-
 // Two blocks and their product, which is added to `out` if `adds`; steps are between rows.
 struct Part {
   const double* a;
@@ -62,13 +39,14 @@ struct Part {
   bool adds;
 };
 
+// Calls BLAS by what xtensor-blas calls it with, since a block's rows are not contiguous.
 void multiply_with_blas(const Part& part, ProductSize size, RightSide right) {
-  const bool is_transposed = right == RightSide::transposed;
-  const Block a(part.a, size.rows, size.inner, part.a_step);
-  const Block b(part.b, is_transposed ? size.columns : size.inner,
-                is_transposed ? size.inner : size.columns, part.b_step);
-  Block out(part.out, size.rows, size.columns, part.out_step);
-  xt::blas::gemm(a, b, out, false, is_transposed, 1.0, part.adds ? 1.0 : 0.0);
+  const auto number = [](std::size_t count) { return static_cast<xt::blas_index_t>(count); };
+  cxxblas::gemm<xt::blas_index_t>(
+      cxxblas::RowMajor, cxxblas::NoTrans,
+      right == RightSide::transposed ? cxxblas::Trans : cxxblas::NoTrans, number(size.rows),
+      number(size.columns), number(size.inner), 1.0, part.a, number(part.a_step), part.b,
+      number(part.b_step), part.adds ? 1.0 : 0.0, part.out, number(part.out_step));
 }
 
 // OpenBLAS maps a buffer for each thread, and retries for ever if the system refuses. So this asks
