@@ -165,33 +165,30 @@ void check_position_operands(const Call& call) {
   }
 }
 
-// Columns 0, 1, 2, …, and the pairs that they are in: 0, 0, 1, 1, …
-Vector columns(std::size_t width) { return xt::arange(static_cast<double>(width)); }
-Vector pairs(std::size_t width) { return xt::floor(columns(width) / 2); }
-
 // A sinusoidal table: row p stands for position p + first; column j is the sine, or the cosine, of
 // position / base^(exponent / width).
 struct Sinusoid {
-  double base = 10000;
-  double first = 0;
-  Vector exponents;
-  xt::xtensor<bool, 1> is_cosine;
+  double base;
+  std::size_t first = 0;
+  std::size_t times = 2, shared = 2;  // so many columns share an exponent, which is a multiple
+  bool is_swapped = false;            // cosines come before sines
+  bool is_halved = false;             // all sines stand first
 };
 
-Sinusoid right_sinusoid(const Call& call, std::size_t width) {
-  Sinusoid wave;
-  wave.base = call.options->number("base", 10000);
-  wave.exponents = 2 * pairs(width);
-  wave.is_cosine = xt::not_equal(columns(width), wave.exponents);
-  return wave;
-}
+Sinusoid sinusoid_of(const Call& call) { return {.base = call.options->number("base", 10000)}; }
 
-Matrix waves(std::size_t rows, const Sinusoid& wave) {
-  const Vector positions = wave.first + xt::arange(static_cast<double>(rows));
-  const Vector slowness =
-      xt::pow(wave.base, wave.exponents / static_cast<double>(wave.exponents.size()));
-  const Matrix angles = xt::view(positions, xt::all(), xt::newaxis()) / slowness;
-  return xt::where(wave.is_cosine, xt::cos(angles), xt::sin(angles));
+template <class N>
+N wave_at(const Sinusoid& wave, std::size_t row, std::size_t column, std::size_t width) {
+  using std::cos;
+  using std::pow;
+  using std::sin;
+  const auto number = [](std::size_t count) -> N { return static_cast<double>(count); };
+  const std::size_t half = width - width / 2;
+  const std::size_t exponent =
+      wave.is_halved ? 2 * (column % half) : wave.times * (column / wave.shared);
+  const bool is_second = wave.is_halved ? column >= half : column % 2 != 0;
+  const N angle = number(row + wave.first) / pow(N(wave.base), number(exponent) / number(width));
+  return is_second == wave.is_swapped ? sin(angle) : cos(angle);
 }
 
 struct Positions {
@@ -220,17 +217,9 @@ struct Positions {
   template <class N>
   static N cell(const Cell<N>& c) {
     if (is_learned(*c.call)) return c.of(1, 0)(c.row, c.column);
-    using std::cos;
-    using std::pow;
-    using std::sin;
-    const auto width = static_cast<double>(c.output->columns());
-    const auto even = static_cast<double>(c.column - c.column % 2);
-    const double base = c.call->options->number("base", 10000);
-    const auto position = static_cast<double>(c.row);
     // Sines are not exact decimals, and positions are exact: only terms are evaluated as N.
     using Number = std::conditional_t<std::is_same_v<N, Expression>, Expression, double>;
-    const Number angle = Number(position) / pow(Number(base), Number(even) / Number(width));
-    return c.column % 2 == 0 ? sin(angle) : cos(angle);
+    return wave_at<Number>(sinusoid_of(*c.call), c.row, c.column, c.output->columns());
   }
 
   static Tensor compute(const Call& call) {
@@ -243,31 +232,29 @@ struct Positions {
     if (result.values.empty()) return result;
     const Block first_rows = Block::of(result);
     if (is_learned(call)) return block_of(*call.inputs[1], std::move(result), first_rows);
-    xt::noalias(result.mutable_matrix(0)) =
-        waves(result.rows(), right_sinusoid(call, result.columns()));
-    return result;
+    return cell_by_cell(call, std::move(result), evaluated<Positions, double>);
   }
 };
 
-// The parameters of a table; none if it is learned.
-using Wave = std::optional<Sinusoid>;
-
-Wave wave_of(const Call& call) {
-  if (is_learned(call)) return {};
-  return right_sinusoid(call, call.inputs[0]->columns());
-}
-
-Tensor with_wave(const Call& call, const Wave& wave) {
-  return by_matrix(Positions::compute(call),
-                   [&](const MatrixView& m) { return waves(m.shape(0), *wave); });
+Tensor waved(const Call& call, const Sinusoid& wave) {
+  Tensor table = Positions::compute(call);
+  const std::size_t width = table.columns();
+  const std::span<double> cells = table.values.mutable_span();
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    cells[i] = wave_at<double>(wave, i / width, i % width, width);
+  }
+  return table;
 }
 
 template <auto... changes>
-constexpr auto waved_with = with_parameters<wave_of, with_wave, changes...>;
+Versions waved_with(const StepView& step) {
+  if (is_learned(call_of(step))) return {};
+  return with_parameters<sinusoid_of, waved, changes...>(step);
+}
 
 Versions from_one(const StepView& step) {
   const Call call = call_of(step);
-  if (!is_learned(call)) return waved_with<[](Wave& wave) { wave->first = 1; }>(step);
+  if (!is_learned(call)) return waved_with<[](Sinusoid& wave) { wave.first = 1; }>(step);
   Call moved = call;
   const Tensor table = by_matrix(*call.inputs[1], [](const MatrixView& m) -> Matrix {
     return xt::roll(m, -1, 0);  // what would stand behind its last row is not known
@@ -276,37 +263,23 @@ Versions from_one(const StepView& step) {
   return {Positions::compute(moved)};
 }
 
-// An exponent of `times` the column, or the pair of columns, instead of 2i for pair i.
-template <int times, Vector (*of)(std::size_t width)>
-bool change_exponent(Wave& wave) {
-  if (wave) wave->exponents = times * of(wave->exponents.size());
-  return wave.has_value();
-}
-
-bool change_to_halves(Wave& wave) {
-  if (!wave) return false;
-  const std::size_t width = wave->exponents.size();
-  const double sines = std::ceil(static_cast<double>(width) / 2);
-  const Vector j = columns(width);
-  wave->exponents = 2 * xt::where(j < sines, j, j - sines);
-  wave->is_cosine = j >= sines;
-  return true;
+template <std::size_t times, std::size_t shared>
+void change_exponent(Sinusoid& wave) {
+  wave.times = times;
+  wave.shared = shared;
 }
 
 constexpr Mistake positions_mistakes[] = {
     {"positions.from-one", "The positions were counted from 1.", "The first position is 0.",
      from_one},
     {"positions.sin-cos-swapped", "Sine and cosine have changed places.",
-     "Columns 1, 3, 5, … are sines.", waved_with<[](Wave& wave) {
-       if (wave) wave->is_cosine = !wave->is_cosine;
-       return wave.has_value();
-     }>},
+     "Columns 1, 3, 5, … are sines.", waved_with<[](Sinusoid& wave) { wave.is_swapped = true; }>},
     {"positions.exponent", "The exponent is not 2i/d.",
      "Two columns share an exponent: 0/d, 0/d, 2/d, 2/d, 4/d, …",
-     waved_with<change_exponent<1, pairs>, change_exponent<1, columns>, change_exponent<2, columns>,
-                change_exponent<4, pairs>>},
+     waved_with<change_exponent<1, 2>, change_exponent<1, 1>, change_exponent<2, 1>,
+                change_exponent<4, 2>>},
     {"positions.halves", "All sines stand first, then all cosines.",
-     "Sines and cosines take turns.", waved_with<change_to_halves>},
+     "Sines and cosines take turns.", waved_with<[](Sinusoid& wave) { wave.is_halved = true; }>},
 };
 
 // The first rows of a learned table get the gradients; its other rows were not used.
