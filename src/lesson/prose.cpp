@@ -10,6 +10,16 @@ using Numbers = std::span<const double>;
 
 Matrix row_of(Numbers numbers) { return view_as<2>(numbers, {std::size_t{1}, numbers.size()}); }
 
+double mean(Numbers numbers) {
+  return total(row_of(numbers)) / static_cast<double>(numbers.size());
+}
+
+// The standard deviation.
+double spread(Numbers numbers) {
+  const Matrix far = row_of(numbers) - mean(numbers);
+  return std::sqrt(total(far * far) / static_cast<double>(numbers.size()));
+}
+
 // −Σ p ln p; a weight of 0 adds nothing.
 double entropy(Numbers weights) {
   const Matrix p = row_of(weights);
@@ -27,8 +37,8 @@ constexpr std::array<Statistic, 7> table = {{
     {.name = "max", .of = [](Numbers x) { return maxima(row_of(x))(0, 0); }},
     {.name = "min", .of = [](Numbers x) { return -maxima(-row_of(x))(0, 0); }},
     {.name = "sum", .of = [](Numbers x) { return total(row_of(x)); }},
-    {.name = "mean", .of = [](Numbers x) { return means(row_of(x))(0, 0); }},
-    {.name = "spread", .of = [](Numbers x) { return std::sqrt(variances(row_of(x))(0, 0)); }},
+    {.name = "mean", .of = mean},
+    {.name = "spread", .of = spread},
     {.name = "entropy", .of = entropy, .by_row = true},
     {.name = "slope", .of = slope},
 }};

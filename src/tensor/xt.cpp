@@ -5,15 +5,6 @@
 #include "tensor/resources.hpp"
 
 namespace qkv::inline tensor {
-namespace {
-
-constexpr std::size_t axis_of(Along along) { return along == Along::rows ? 1 : 0; }
-
-double count_in(const Matrix& matrix, Along along) {
-  return static_cast<double>(matrix.shape(axis_of(along)));
-}
-
-}  // namespace
 
 void copy_strided(const double* from, const std::array<std::size_t, 4>& sizes,
                   const std::array<std::ptrdiff_t, 4>& steps, std::span<double> to) {
@@ -54,22 +45,13 @@ Matrix maxima(const Matrix& matrix, Along along) {
 
 // xtensor's reducer steps back from a null pointer if there are no numbers.
 Matrix sums(const Matrix& matrix, Along along) {
-  if (matrix.size() == 0) {
-    const bool by_rows = along == Along::rows;
-    return xt::zeros<double>({by_rows ? matrix.shape(0) : 1, by_rows ? 1 : matrix.shape(1)});
-  }
-  return xt::sum(matrix, {axis_of(along)}, xt::keep_dims);
+  const std::size_t axis = along == Along::rows ? 1 : 0;
+  if (matrix.size() > 0) return xt::sum(matrix, {axis}, xt::keep_dims);
+  std::array<std::size_t, 2> shape = matrix.shape();
+  shape[axis] = 1;
+  return xt::zeros<double>(shape);
 }
 
 double total(const Matrix& matrix) { return std::accumulate(matrix.begin(), matrix.end(), 0.0); }
-
-Matrix means(const Matrix& matrix, Along along) {
-  return sums(matrix, along) / count_in(matrix, along);
-}
-
-Matrix variances(const Matrix& matrix, Along along) {
-  const Matrix distance = matrix - means(matrix, along);
-  return sums(distance * distance, along) / count_in(matrix, along);
-}
 
 }  // namespace qkv::inline tensor

@@ -111,9 +111,5 @@ double max_of(std::span<const double> line);
 Matrix sums(const Matrix& matrix, Along along = Along::rows);
 /// Returns the sum of all numbers, added in order.
 double total(const Matrix& matrix);
-/// Returns the mean of each row or column.
-Matrix means(const Matrix& matrix, Along along = Along::rows);
-/// Returns the variance of each row or column.
-Matrix variances(const Matrix& matrix, Along along = Along::rows);
 
 }  // namespace qkv::inline tensor

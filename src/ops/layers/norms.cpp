@@ -52,9 +52,10 @@ Tensor with_norm_variant(const Call& call, const NormVariant& v) {
   return by_matrix(*call.inputs[0], [&](const MatrixView& m) {
     const Matrix x = m;
     const auto width = static_cast<double>(x.shape(v.along == Along::rows ? 1 : 0));
-    const Matrix mean = means(x, v.along);
-    const Matrix squares = variances(x, v.along) + (1 - v.around) * mean * mean;
-    const Matrix divisor = xt::vectorize(v.divisor)(squares * (width / v.count(width)), v.eps);
+    const Matrix mean = sums(x, v.along) / width;
+    const Matrix far = x - v.around * mean;
+    const Matrix square = sums(far * far, v.along) / v.count(width);
+    const Matrix divisor = xt::vectorize(v.divisor)(square, v.eps);
     Matrix result = (x - v.centre * mean) / divisor;
     if (v.gain) result = result * (call.inputs[1]->matrix(0) + v.offset);
     if (v.bias) result = result + call.inputs[2]->matrix(0);
