@@ -36,8 +36,7 @@ std::vector<std::string> names_in(std::string_view prose);
 struct ProseFault {
   std::size_t offset = 0;  ///< of the brace in the prose
   std::string message;
-  std::string matrix =
-      {};  ///< what is unknown, where the brace has a cell, or something else, of it
+  std::string matrix = {};  ///< whose cell, or something else, the brace asks for; else empty
 };
 std::vector<ProseFault> prose_faults(std::string_view prose, const Trace& trace);
 
