@@ -102,7 +102,7 @@ bool has_right_numbers(const Interpretation& interpretation, const LearnerNode& 
 
 // That a whole matrix is wrong is no news, unless its cells share a property that no mistake
 // explains, or are all 0, or off by one number.
-std::optional<Region> region_worth_telling(const NodeDiagnosis& found) {
+std::optional<Region> reported_region(const NodeDiagnosis& found) {
   const std::optional<Region>& region = found.region;
   if (!region || !region->is_whole) return region;
   const bool is_explained_whole =
@@ -141,7 +141,7 @@ StepReport report_of(const Interpretation& interpretation, std::size_t index, Ro
     if (!budget) return;
     NodeDiagnosis& found = report;
     found = diagnose(interpretation.judgement, *interpretation.trace, index, *budget);
-    found.region = region_worth_telling(found);
+    found.region = reported_region(found);
   };
   report.step = node.name;
   report.right_shape = node.truth->shape();

@@ -37,7 +37,7 @@ struct Diagnosis {
   std::string says;
   std::string hint;
   std::size_t cells = 0;    ///< number of wrong cells that it explains
-  bool sure = true;         ///< no other mistake explains them as well
+  bool sure = true;         ///< enough telling cells show it, and nothing speaks against it
   bool is_refuted = false;  ///< right cells contradict it, and a mistake before it makes all cells
   CandidateKind kind = CandidateKind::mistake;
   bool copies = false;    ///< its numbers are those of other cells

@@ -37,8 +37,8 @@ struct SubmissionPlace {
 std::vector<SubmissionPlace> submissions_in(const std::filesystem::path& path, const Trace& trace,
                                             const NameOptions& names = {});
 
-/// Reads a submission. Throws InputError if nothing in it can be read and matches a step, or if two
-/// files have different numbers for the same matrix.
+/// Reads a submission. Two files with different numbers for one matrix are unreadable. Throws
+/// InputError if nothing in it can be read and matches a step.
 Submission read_submission(const SubmissionPlace& place, const Trace& trace,
                            const NameOptions& names = {});
 

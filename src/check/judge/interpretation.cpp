@@ -124,7 +124,8 @@ bool is_equivalent(const Trace& now, const Trace& lesson, const std::vector<std:
 
 // True if a step speaks against a variant: a deciding step or a companion with more wrong cells
 // than before (with at least twice as many, where only the order of columns is another), and
-// another step with at least twice as many. Those that were moved are judged by `told_by_moved`.
+// another step with at least twice as many. Those that were moved are judged by
+// `evidence_of_moved`.
 bool contradicts(const Variant& variant, const LearnerNode& node, const Interpretation& plain) {
   const std::size_t before = wrong_in(plain, node.name);
   const std::size_t after = node.unsettled_cells();
@@ -138,7 +139,8 @@ bool contradicts(const Variant& variant, const LearnerNode& node, const Interpre
 // Judges by a step that the variant moves elsewhere (scaled_scores, if the queries were scaled), or
 // by its gradient. Returns 1 if it is right only in the variant, -1 if only in the plain
 // interpretation. If it is right in both, cells count that follow from the operands of one alone.
-int told_by_moved(const Variant& variant, const LearnerNode& node, const Interpretation& plain) {
+int evidence_of_moved(const Variant& variant, const LearnerNode& node,
+                      const Interpretation& plain) {
   const bool is_moved = contains(variant.changed, node.name) &&
                         !contains(variant.deciding, node.name) &&
                         !contains(variant.companions, node.name);
@@ -177,8 +179,8 @@ double distance_from_own(const Interpretation& interpretation,
   return sum;
 }
 
-// The rule for all conventions: enough of the deciding steps show it, and the submission does not
-// speak against it. A program must have another loss, too.
+// The rule for all conventions: enough of the deciding steps show it. A program must have another
+// loss, too. Whether a step contradicts it is by_convention's question.
 bool is_accepted(const Variant& variant, const Interpretation& other, const Interpretation& plain,
                  bool needs_loss) {
   const auto shows_it = [&](const std::string& name) {
@@ -279,7 +281,7 @@ std::optional<Interpretation> by_convention(const Interpreter& interpret,
     };
     const auto is_hopeless = [&](const LearnerNode& node) {
       wrong += node.wrong_cells();
-      told += told_by_moved(variant, node, plain);
+      told += evidence_of_moved(variant, node, plain);
       if (contains(variant.deciding, node.name)) {
         const bool shows_it = shows(variant, &node, plain);
         --open;

@@ -91,14 +91,17 @@ Rows without_blank_lines(const Table& table, std::optional<Size> expected, std::
   const auto blank_rows = static_cast<std::size_t>(std::ranges::count_if(rows, is_blank));
   const bool one_column = std::ranges::all_of(rows, [](const Row& row) { return row.size == 1; });
   // A single row may stand upright.
-  const std::size_t due = !expected ? 0 : expected->rows == 1 ? expected->columns : expected->rows;
+  const std::size_t expected_rows = !expected             ? 0
+                                    : expected->rows == 1 ? expected->columns
+                                                          : expected->rows;
   const std::size_t count = rows.size() - blank_rows;
-  if (!one_column || count == due || count == due * stacked) {
+  if (!one_column || count == expected_rows || count == expected_rows * stacked) {
     std::erase_if(rows, is_blank);
     return rows;
   }
-  while (rows.size() > due && is_blank(rows.back())) rows.pop_back();
-  if (rows.size() > due) rows.erase(rows.begin(), std::ranges::find_if_not(rows, is_blank));
+  while (rows.size() > expected_rows && is_blank(rows.back())) rows.pop_back();
+  if (rows.size() > expected_rows)
+    rows.erase(rows.begin(), std::ranges::find_if_not(rows, is_blank));
   return rows;
 }
 

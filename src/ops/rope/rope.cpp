@@ -8,12 +8,12 @@ namespace {
 
 Rotation rotation_of(const Call& call) { return Rotation(RopeOptions::of(call)); }
 
-Tensor turned_by(const Call& call, const Rotation& rotation) {
+Tensor rotated_by(const Call& call, const Rotation& rotation) {
   return rotated(call, output_of(call, rope_operation.form(call)), rotation);
 }
 
 template <auto... changes>
-constexpr auto turned_with = with_parameters<rotation_of, turned_by, changes...>;
+constexpr auto rotated_with = with_parameters<rotation_of, rotated_by, changes...>;
 
 Pairing other(Pairing pairing) {
   return pairing == Pairing::halves ? Pairing::interleaved : Pairing::halves;
@@ -104,24 +104,24 @@ constexpr Mistake rope_mistakes[] = {
      "Which columns does the lesson turn together?", With{"pairing"}},
     {"rope.mixed-layout", "The angles stand in the order of the other pairing.",
      "Both columns of a pair turn by the same angle.",
-     turned_with<[](Rotation& r) { r.table = other(r.table); }>},
+     rotated_with<[](Rotation& r) { r.table = other(r.table); }>},
     {"rope.sign", "The pairs were turned backwards.", "x₁·cos θ − x₂·sin θ, x₂·cos θ + x₁·sin θ.",
-     turned_with<[](Rotation& r) { r.times = -1; }>},
+     rotated_with<[](Rotation& r) { r.times = -1; }>},
     {"rope.sin-cos-swapped", "Sine and cosine have changed places.",
      "A number is multiplied by the cosine, its partner by the sine.",
-     turned_with<[](Rotation& r) { r.sin_cos_swapped = true; }>},
+     rotated_with<[](Rotation& r) { r.sin_cos_swapped = true; }>},
     {"rope.offset", "Each row was turned by the position before or after its own.",
-     "At which position does the first row stand?", turned_with<move<1>, move<-1>>},
+     "At which position does the first row stand?", rotated_with<move<1>, move<-1>>},
     {"rope.exponent", "The exponent of the angle is not 2i/width.",
      "Pairs count from 0: the first turns by the position itself.",
      // i, i + 1, 4i or 2(i + 1)
-     turned_with<change_exponent<1, 0>, change_exponent<1, 1>, change_exponent<4, 0>,
-                 change_exponent<2, 2>>},
+     rotated_with<change_exponent<1, 0>, change_exponent<1, 1>, change_exponent<4, 0>,
+                  change_exponent<2, 2>>},
     {"rope.base", "The angles are powers of another base.", "Which base does the lesson take?",
      With{"base", 10000.0, 500000.0, 1000000.0}},
     {"rope.scaling", "The angles were not scaled as the lesson says.",
      "A longer text has smaller angles: they are divided.",
-     turned_with<
+     rotated_with<
          change_scaling<Scaled::not_at_all, false>, change_scaling<Scaled::the_other_way, false>,
          change_scaling<Scaled::not_the_cosines, true>, change_scaling<Scaled::not_at_all, true>>},
     {"rope.width", "All columns were turned, where only some should be.",
@@ -131,7 +131,8 @@ constexpr Mistake rope_mistakes[] = {
     {"rope.before-split", "The whole row was turned before it was cut into heads.",
      "Each head turns by the same angles: cut first.", before_split},
     {"rope.degrees", "Degrees were taken for radians.", "Sine and cosine take radians.",
-     turned_with<[](Rotation& r) { r.times = degree; }, [](Rotation& r) { r.times = 1 / degree; }>},
+     rotated_with<[](Rotation& r) { r.times = degree; },
+                  [](Rotation& r) { r.times = 1 / degree; }>},
     {qk_norm_skipped.id, qk_norm_skipped.says, qk_norm_skipped.hint, norm_skipped},
     {"qk-norm.after-rope", "The norm came after the turn.",
      "Normalise first, then turn: the gain is each feature's own.",
@@ -389,7 +390,7 @@ struct Rope {
     return InPlaceKernel{frame_of(call, form(call)), rotate};
   }
 
-  static Tensor compute(const Call& call) { return turned_by(call, rotation_of(call)); }
+  static Tensor compute(const Call& call) { return rotated_by(call, rotation_of(call)); }
 };
 
 }  // namespace
