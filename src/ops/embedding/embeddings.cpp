@@ -177,18 +177,34 @@ struct Sinusoid {
 
 Sinusoid sinusoid_of(const Call& call) { return {.base = call.options->number("base", 10000)}; }
 
+// What a column divides positions by: base^(exponent / width).
 template <class N>
-N wave_at(const Sinusoid& wave, std::size_t row, std::size_t column, std::size_t width) {
-  using std::cos;
+N slowness_of(const Sinusoid& wave, std::size_t column, std::size_t width) {
   using std::pow;
-  using std::sin;
   const auto number = [](std::size_t count) -> N { return static_cast<double>(count); };
-  const std::size_t half = width - width / 2;
   const std::size_t exponent =
-      wave.is_halved ? 2 * (column % half) : wave.times * (column / wave.shared);
-  const bool is_second = wave.is_halved ? column >= half : column % 2 != 0;
-  const N angle = number(row + wave.first) / pow(N(wave.base), number(exponent) / number(width));
+      wave.is_halved ? 2 * (column % (width - width / 2)) : wave.times * (column / wave.shared);
+  return pow(N(wave.base), number(exponent) / number(width));
+}
+
+template <class N>
+N wave_at(const Sinusoid& wave, std::size_t row, std::size_t column, std::size_t width,
+          const N& slowness) {
+  using std::cos;
+  using std::sin;
+  const bool is_second = wave.is_halved ? column >= width - width / 2 : column % 2 != 0;
+  const N angle = N(static_cast<double>(row + wave.first)) / slowness;
   return is_second == wave.is_swapped ? sin(angle) : cos(angle);
+}
+
+Tensor with_waves(Tensor table, const Sinusoid& wave) {
+  const std::size_t width = table.columns();
+  const std::vector<double> slowness =
+      mapped_places(width, [&](std::size_t j) { return slowness_of<double>(wave, j, width); });
+  const std::span<double> cells = table.values.mutable_span();
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    cells[i] = wave_at(wave, i / width, i % width, width, slowness[i % width]);
+  return table;
 }
 
 struct Positions {
@@ -219,7 +235,9 @@ struct Positions {
     if (is_learned(*c.call)) return c.of(1, 0)(c.row, c.column);
     // Sines are not exact decimals, and positions are exact: only terms are evaluated as N.
     using Number = std::conditional_t<std::is_same_v<N, Expression>, Expression, double>;
-    return wave_at<Number>(sinusoid_of(*c.call), c.row, c.column, c.output->columns());
+    const Sinusoid wave = sinusoid_of(*c.call);
+    const std::size_t width = c.output->columns();
+    return wave_at(wave, c.row, c.column, width, slowness_of<Number>(wave, c.column, width));
   }
 
   static Tensor compute(const Call& call) {
@@ -232,18 +250,12 @@ struct Positions {
     if (result.values.empty()) return result;
     const Block first_rows = Block::of(result);
     if (is_learned(call)) return block_of(*call.inputs[1], std::move(result), first_rows);
-    return cell_by_cell(call, std::move(result), evaluated<Positions, double>);
+    return with_waves(std::move(result), sinusoid_of(call));
   }
 };
 
 Tensor waved(const Call& call, const Sinusoid& wave) {
-  Tensor table = Positions::compute(call);
-  const std::size_t width = table.columns();
-  const std::span<double> cells = table.values.mutable_span();
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    cells[i] = wave_at<double>(wave, i / width, i % width, width);
-  }
-  return table;
+  return with_waves(Positions::compute(call), wave);
 }
 
 template <auto... changes>
