@@ -279,10 +279,11 @@ std::vector<Variant> with_other_columns(const Recipe&, const Trace& trace) {
   }
   std::vector<Variant> variants = with_other_columns_of(
       found, mapped(found.rotated, [](const auto& one) { return one.second; }), alike);
-  for (std::size_t k = 0; alike.size() > 1 && k < alike.size(); ++k)
+  for (std::size_t k = 0; alike.size() > 1 && k < alike.size(); ++k) {
     std::ranges::move(with_other_columns_of(found, {alike[k].begin(), alike[k].end()},
                                             std::span(alike).subspan(k, 1)),
                       std::back_inserter(variants));
+  }
   return variants;
 }
 
