@@ -41,18 +41,20 @@ def tensor_of(output: Any) -> Any:
 TABLES = ("wte.weight", "embed_tokens.weight")  # what the names of a table of token embeddings end in
 
 
-def wrapped_module(module: Any) -> Tuple[str, Any]:
-    """What torch.compile and DataParallel put before all paths ("_orig_mod.module."), and the module inside."""
+def unwrapping(module: Any) -> Iterator[Tuple[str, Any]]:
+    """The module, and each inside of what torch.compile and DataParallel put around it, with the prefix of its paths
+    ("_orig_mod.module.")."""
     prefix = ""
+    yield prefix, module
     while list(module._modules) in (["module"], ["_orig_mod"]) and not module._parameters:
         name, module = next(iter(module._modules.items()))
         prefix += name + "."
-    return prefix, module
+        yield prefix, module
 
 
 def wrapping_of(module: Any) -> str:
-    """The prefix of `wrapped_module`."""
-    return wrapped_module(module)[0]
+    """What the wrappers put before all paths."""
+    return list(unwrapping(module))[-1][0]
 
 
 def refuse_jit(module: Any) -> None:
@@ -125,9 +127,10 @@ def record(module: Any, gradients: bool = False) -> Iterator[Dict[str, Any]]:
 
 def config_of(module: Any) -> Dict[str, Any]:
     """A module's `config` as a dictionary: Hugging Face's, a dataclass, or a plain object."""
-    config = getattr(wrapped_module(module)[1], "config", None)
-    if config is None:
+    configs = [part.config for _, part in unwrapping(module) if getattr(part, "config", None) is not None]
+    if not configs:
         return {}
+    config = configs[-1]  # the innermost one
     if isinstance(config, Mapping):
         return dict(config)
     if hasattr(config, "to_diff_dict"):

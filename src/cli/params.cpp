@@ -75,8 +75,7 @@ void declare(CLI::App& app, ParamsOptions& options) {
 
 constinit const Command params_command{
     .name = "params",
-    .summary =
-        "how many parameters attention has, and how much memory its weights take for n tokens",
+    .summary = "how many parameters attention has, and how much memory its attention weights take",
     .examples =
         "  qkv params --d-model 12288 --d-k 128 --heads 96 --layers 96\n"
         "  qkv params --d-model 768 --heads 12 --layers 12 --context 1024\n"

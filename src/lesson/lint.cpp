@@ -13,8 +13,7 @@ void lint_prose(const Prose& prose, const Trace& trace, bool whole, const NameIn
                 std::vector<Fault>& faults) {
   const auto is_of_faulty_step = [&](const ProseFault& fault) {
     const bool is_made = fault.matrix.starts_with(gradient_name("")) || contains(fault.matrix, '.');
-    const bool is_missing = trace.find(fault.matrix) == nullptr;
-    return fault.matrix.empty() || (is_missing && (declared.contains(fault.matrix) || is_made));
+    return fault.matrix.empty() || declared.contains(fault.matrix) || is_made;
   };
   std::vector<ProseFault> found = prose_faults(prose.text, trace);  // in the order of their places
   const std::string_view text = prose.text;
@@ -129,11 +128,11 @@ std::vector<Fault> lint(const ParsedLesson& reading) {
       faults.push_back(
           {text.answers.place, "this answer has no questions; write try = \"…\" above it"});
     }
-    const std::string& name = lesson.recipe.steps[s].name;
-    if (evaluation.trace.find(name)) lint_cell(text.cell, name, evaluation.trace, faults);
+    if (whole) lint_cell(text.cell, lesson.recipe.steps[s].name, evaluation.trace, faults);
     if (text.say.text.empty() && !text.is_made) {
       faults.push_back({text.place,
-                        fmt::format("{} has no words of its own; write say = \"…\"", name),
+                        fmt::format("{} has no words of its own; write say = \"…\"",
+                                    lesson.recipe.steps[s].name),
                         Fault::Kind::advice});
     }
   }

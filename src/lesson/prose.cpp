@@ -350,7 +350,7 @@ std::vector<ProseFault> prose_faults(std::string_view prose, const Trace& trace)
           const std::string_view name = name_looked_up(inside);
           const std::string_view plain = changes_in(inside).inside;
           const bool is_of = name != plain.substr(0, plain.find(':'));
-          const bool is_matrix = !is_mark(inside) && is_of;
+          const bool is_matrix = !is_mark(inside) && is_of && !trace.find(name);
           faults.push_back({offset, error.what(), std::string(is_matrix ? name : "")});
         }
       });

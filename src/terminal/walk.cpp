@@ -17,10 +17,15 @@ constexpr std::size_t max_cell_width = 14;
 // option and its value. `npos` if the first `room` bytes have none.
 std::size_t last_break(std::string_view command, std::size_t room) {
   std::size_t last = command.npos;
-  bool is_quoted = false;
+  bool is_quoted = false, has_escapes = true;  // as outside of quotes and in $'…'
   for (std::size_t i = 0; i < std::min(room, command.size()); ++i) {
-    if (command[i] == '\'') is_quoted = !is_quoted;
-    if (command[i] != ' ' || is_quoted) continue;
+    if (command[i] == '\\' && has_escapes) {
+      ++i;
+    } else if (command[i] == '\'') {
+      is_quoted = !is_quoted;
+      has_escapes = !is_quoted || (i > 0 && command[i - 1] == '$');
+    }
+    if (i >= command.size() || command[i] != ' ' || is_quoted) continue;
     const std::string_view word = command.substr(command.rfind(' ', i - 1) + 1);
     if (!word.starts_with("--")) last = i;
   }

@@ -381,10 +381,10 @@ std::string bisection_text(const Bisection& bisection) {
                        sanitise(bisection.differs), after);
   }
   return fmt::format(
-      "The first difference arises between {} and {} (differs): {} not submitted; dump {} to halve "
-      "the range.\n",
+      "The first difference arises between {} and {} (differs): {} not submitted{}; dump {} to "
+      "halve the range.\n",
       after, sanitise(bisection.differs), abbreviated_list(bisection.not_submitted),
-      sanitise(bisection.dump));
+      bisection.has_undecided ? " or undecided" : "", sanitise(bisection.dump));
 }
 
 // Wraps each line separately.

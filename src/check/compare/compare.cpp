@@ -477,16 +477,19 @@ std::optional<Bisection> bisect(const Comparison& comparison, const Trace& trace
   const ComparedStep& first = comparison.steps[*comparison.first];
   const Step* last = trace.find_step(first.name);
   if (last == nullptr || is_missing(first.agreement)) return {};
-  std::set<std::string_view> submitted;
+  std::set<std::string_view> agreeing, undecided;
   for (const ComparedStep& step : comparison.steps) {
-    if (!is_missing(step.agreement)) submitted.insert(step.name);
+    if (step.agreement == Agreement::undecided)
+      undecided.insert(step.name);
+    else if (!is_missing(step.agreement))
+      agreeing.insert(step.name);
   }
   Bisection result{.differs = first.name};
   std::set<std::string_view> needed = {last->name};
   std::set<std::string_view> behind_agreeing;  // operands of steps that agree, and theirs
   std::vector<const Step*> missing;
   for (auto step = trace.steps.rbegin(); step != trace.steps.rend(); ++step) {
-    const bool agrees = step->number < last->number && submitted.contains(step->name);
+    const bool agrees = step->number < last->number && agreeing.contains(step->name);
     if (agrees || behind_agreeing.contains(step->name))
       behind_agreeing.insert(step->of.begin(), step->of.end());
     if (!needed.contains(step->name)) continue;
@@ -495,6 +498,7 @@ std::optional<Bisection> bisect(const Comparison& comparison, const Trace& trace
       continue;
     }
     if (&*step != last) missing.insert(missing.begin(), &*step);
+    result.has_undecided |= &*step != last && undecided.contains(step->name);
     needed.insert(step->of.begin(), step->of.end());
   }
   result.dump = halving_step(missing);

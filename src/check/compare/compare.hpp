@@ -49,7 +49,8 @@ struct Bisection {
   std::string differs;
   /// Between the two. Operands of steps that agree are the least suspect: they stand last.
   std::vector<std::string> not_submitted = {};
-  std::string dump = {};  ///< of these, the one that halves the search
+  bool has_undecided = false;  ///< some of these were submitted, but are undecided
+  std::string dump = {};       ///< of these, the one that halves the search
 };
 
 struct Comparison {

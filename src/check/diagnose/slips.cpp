@@ -267,6 +267,9 @@ double value_with(TermSlip slip, const Expression& term, std::size_t wrong, std:
   return parts.empty() ? 0 : Expression::evaluate(term.kind(), parts);
 }
 
+bool is_sum(const Expression& one) { return one.kind() == Expression::Kind::sum; }
+bool is_cell(const Expression& one) { return one.kind() == Expression::Kind::cell; }
+
 // Collects the terms of all sums in writing order, up to one more than `most`. A part that is used
 // a hundred times repeats its terms.
 void add_terms(const Expression& whole, std::size_t most, std::vector<const Expression*>& terms) {
@@ -294,10 +297,11 @@ std::vector<CandidateValues> slips_in_terms(const SlipContext& c) {
     std::vector<const Expression*> terms;
     add_terms(arithmetic, max_terms, terms);
     if (terms.size() > max_terms) continue;
+    // Beside a bias, a sum of products is all terms but one, not one.
+    const bool has_bias = is_sum(arithmetic) && std::ranges::any_of(arithmetic.parts(), is_cell);
     while (results.size() < terms.size()) results.push_back(unknown_like(*c.right));
     for (std::size_t t = 0; t < terms.size(); ++t) {
-      const bool is_sum = terms[t]->kind() == Expression::Kind::sum;  // several terms, not one
-      if (is_sum && slip == TermSlip::dropped) continue;
+      if (slip == TermSlip::dropped && has_bias && is_sum(*terms[t])) continue;
       std::size_t count = 0;
       results[t].values.mutable_span()[i] = value_with(slip, arithmetic, t, count);
     }
@@ -309,7 +313,6 @@ std::vector<CandidateValues> slips_in_terms(const SlipContext& c) {
 // from another row in each.
 std::vector<Expression> sums_of_row(const SlipContext& c, std::size_t row) {
   constexpr std::size_t most_terms = 16;
-  const auto is_cell = [](const Expression& one) { return one.kind() == Expression::Kind::cell; };
   std::vector<Expression> sums;
   for (std::size_t i = row * c.right->columns(); i < (row + 1) * c.right->columns(); ++i) {
     sums.push_back(arithmetic_of(c, i));

@@ -154,7 +154,7 @@ struct NameScheme {
   std::string_view name;
   std::string_view title;  // in the report
   std::span<const NameRule> rules;
-  // An array that no step has, though one has its name; and the one beside it that a step has.
+  // An array that no step has, though one has its name, where the array beside it is there, too.
   std::string_view not_ours = {}, beside = {};
 };
 
@@ -430,8 +430,13 @@ std::string adopt_scheme(const std::optional<std::string>& wanted, const Trace& 
     throw InputError("--names {}: no array has a name of {}", *wanted, best->title);
   }
   if (best == nullptr) return {};
+  const auto has_our_name = [&](const NamedArray& array) {
+    return array.name != best->not_ours && trace.find(array.name) != nullptr;
+  };
+  const bool are_all_theirs = all.contains(best->beside) && !is_mapped(best->not_ours) &&
+                              std::ranges::none_of(arrays, has_our_name);
   for (NamedArray& array : arrays) {
-    if (array.name == best->not_ours && all.contains(best->beside))
+    if (are_all_theirs && array.name == best->not_ours)
       array.name += fmt::format(" of {}", best->name);
   }
   rename(names, trace, arrays);

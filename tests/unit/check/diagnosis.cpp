@@ -782,6 +782,15 @@ TEST_CASE("all products of a sum are not one term that was left out") {
   CHECK(mistakes(report, "P").find("slip.dropped-term") == std::string::npos);
 }
 
+// By hand: e^(0 - 1) · 2 + 1 + 0.5 is 2.2358, without the new weights 0.7358.
+TEST_CASE("a tile's whole sum is one term beside the product of the tiles before") {
+  const Task task(lesson_of(given("l", "[[2], [3]]") + given("a", "[[0], [0]]") +
+                            given("b", "[[1], [1]]") + given("P", "[[1, 0.5], [1, 2]]") +
+                            step("s", "running_sum", R"(["l", "a", "b", "P"])")));
+  const auto report = checked(task, {{"s", "0.7358\n4.1036\n"}});
+  CHECK(mistakes(report, "s") == "slip.dropped-term");
+}
+
 // By hand: row 1 lacks -3 · (-2.5, 1.5, 0.5), row 3 lacks 1.5 · (-1, 1.5, 3.5).
 TEST_CASE("a slip that was made in two rows is told of the first") {
   const Task task(lesson_of(given("X", "[[3, -3, 4], [-1.5, 3, 0.5], [1.5, 3, -3]]") +
