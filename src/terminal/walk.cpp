@@ -13,12 +13,12 @@ constexpr std::size_t max_stage_width = 6;
 constexpr std::size_t max_name_lines = 4;
 constexpr std::size_t max_cell_width = 14;
 
-// Returns the last blank where a command may be broken: outside of quotes, and not between an
-// option and its value. `npos` if the first `room` bytes have none.
+// Returns the last blank in the first `room` bytes where a command may be broken, else the first
+// one after them: outside of quotes, and not between an option and its value. `npos` without any.
 std::size_t last_break(std::string_view command, std::size_t room) {
   std::size_t last = command.npos;
   bool is_quoted = false, has_escapes = true;  // as outside of quotes and in $'…'
-  for (std::size_t i = 0; i < std::min(room, command.size()); ++i) {
+  for (std::size_t i = 0; i < (last == command.npos ? command.size() : room); ++i) {
     if (command[i] == '\\' && has_escapes) {
       ++i;
     } else if (command[i] == '\'') {
@@ -36,10 +36,14 @@ std::size_t last_break(std::string_view command, std::size_t room) {
 std::string with_command(std::string_view lead, std::string command, const WalkStyle& look) {
   const bool fits = 2 + width(lead) + 1 + width(command) <= look.width;
   const std::string margin(width(command) + 6 > look.width ? 2 : 6, ' ');
-  const std::size_t cut = last_break(command, look.width - std::min<std::size_t>(look.width, 4));
-  if (width(command) + 2 > look.width && cut != command.npos)
-    command.replace(cut, 1, " \\\n      ");
-  return fmt::format("  {}{}{}\n", lead, fits ? " " : "\n" + margin, command);
+  std::string lines;
+  for (std::size_t indent = 2; width(command) + indent > look.width; indent = 6) {
+    const std::size_t cut = last_break(command, look.width - std::min(look.width, indent + 2));
+    if (cut == command.npos) break;
+    lines += command.substr(0, cut) + " \\\n      ";
+    command.erase(0, cut + 1);
+  }
+  return fmt::format("  {}{}{}{}\n", lead, fits ? " " : "\n" + margin, lines, command);
 }
 
 std::vector<std::string> arithmetic_lines(const CellArithmetic& worked, std::size_t k,
