@@ -349,7 +349,7 @@ Values Weights::values(const std::string& name, const Shape& shape, const Stride
       std::swap(other.strides.lines, other.strides.width);
       std::swap(other.strides.line_step, other.strides.cell_step);
       transposed = std::make_shared<const Values>(
-          Values::lazy(strides.count(), other.strides.width, std::move(other)));
+          Values::lazy(strides.count(), strides.lines, std::move(other)));  // its width
     }
     return Values::lazy(strides.count(), strides.width, reader, std::move(transposed));
   }

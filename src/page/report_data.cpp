@@ -1,6 +1,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "exposition/arithmetic.hpp"
 #include "page/pages.hpp"
 #include "page/report_view.hpp"
 #include "text/json.hpp"

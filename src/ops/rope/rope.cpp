@@ -46,7 +46,7 @@ template <Scaled scaled, bool without_factor>
 bool change_scaling(Rotation& r) {
   if (r.scaling == RopeOptions::Scaling::none) return false;
   if (without_factor && std::exchange(r.attention_factor, 1) == 1) return false;
-  RopeOptions plain = r;
+  auto plain = static_cast<const RopeOptions&>(r);
   plain.scaling = RopeOptions::Scaling::none;
   const Vector unscaled = Rotation(plain).inv_freq;
   if (scaled == Scaled::not_at_all) r.inv_freq = unscaled;
