@@ -172,6 +172,19 @@ TEST_CASE("a step in a coarser type than most is reported") {
              Contains("context: its numbers are bfloat16"));
 }
 
+TEST_CASE("an undecided step agrees with nothing, and may be where the difference arises") {
+  Comparison comparison;
+  comparison.steps = {{.name = "scores", .agreement = Agreement::close},
+                      {.name = "attention_weights", .agreement = Agreement::undecided},
+                      {.name = "context", .agreement = Agreement::differs}};
+  comparison.first = 2;
+  const auto found = bisect(comparison, two_words().trace);
+  REQUIRE(found);
+  CHECK(found->agrees == "scores");
+  CHECK(found->has_undecided);
+  CHECK(contains(found->not_submitted, "attention_weights"));
+}
+
 TEST_CASE("the report of one slip in a long matrix fits a screen and ends with the verdict") {
   std::string values, work;
   for (int i = 0; i < 60; ++i) {
