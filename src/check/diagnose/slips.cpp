@@ -297,7 +297,7 @@ std::vector<CandidateValues> slips_in_terms(const SlipContext& c) {
     std::vector<const Expression*> terms;
     add_terms(arithmetic, max_terms, terms);
     if (terms.size() > max_terms) continue;
-    // Beside a bias, a sum of products is all terms but one, not one.
+    // The sum of products beside a bias is several terms, not one.
     const bool has_bias = is_sum(arithmetic) && std::ranges::any_of(arithmetic.parts(), is_cell);
     while (results.size() < terms.size()) results.push_back(unknown_like(*c.right));
     for (std::size_t t = 0; t < terms.size(); ++t) {

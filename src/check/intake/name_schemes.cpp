@@ -154,7 +154,7 @@ struct NameScheme {
   std::string_view name;
   std::string_view title;  // in the report
   std::span<const NameRule> rules;
-  // An array that no step has, though one has its name, where the array beside it is there, too.
+  // An array that is not our step of the same name, if the second is there and no name is ours.
   std::string_view not_ours = {}, beside = {};
 };
 
