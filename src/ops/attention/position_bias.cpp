@@ -43,6 +43,7 @@ struct PositionBuckets {
   std::size_t of_distance(std::size_t far) const {
     const std::size_t exact = count / 2;
     if (far < exact) return far;
+    if (static_cast<double>(far) >= most) return count - 1;  // most keys of a long text
     const auto least = static_cast<double>(exact);
     const double share = std::log(static_cast<double>(far) / least) / std::log(most / least);
     const double more = share * static_cast<double>(count - exact);
