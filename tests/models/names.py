@@ -344,6 +344,11 @@ def kqv_out_is_before_the_output_weight_beside_attn_out(folder):
         done = compared(both | {"norm": steps["norm"] / 2}, place, options)  # before its gain
         equal(done.returncode, 0, f"{kind}: {done.stdout}")
         assert "fits no step: norm of llama.cpp" in done.stdout, done.stdout
+        own = {"h0.output": steps["h0.output"], "norm": steps["norm"] * 1.5}  # qkv's norm, which is wrong
+        for others in ({"Qcur-0": arrays["Qcur-0"]}, {"result_norm": steps["norm"]}):
+            equal(compared(own | others, place, options).returncode, 1, f"{kind}: {list(others)}")
+        wrong = arrays | {"norm": steps["norm"] * 1.5}
+        equal(compared(wrong, place, options, "--map", "norm=norm").returncode, 1, kind)
         for name, step in (("kqv_out-1", "h1.concat"), ("attn_out-1", "h1.output")):
             done = compared(both | {name: both[name] * 1.01}, place, options)
             equal(done.returncode, 1, f"{kind}: {done.stdout}")

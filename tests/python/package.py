@@ -358,10 +358,11 @@ def models_without_a_head_and_in_wrappers_are_verified(_folder):
             assert "no lm_head: what it returns was compared as norm" in str(verdict), verdict
         for name in ("_orig_mod", "module"):
             for bug in (False, True):
-                inside = made(bug)
-                inside.config = own["config"]
-                verdict = qkv.verify(Wrapper(inside, name), ids=[1, 4, 2])
-                equal(bool(verdict), not bug, f"{kind.__name__} in {name}: {verdict}")
+                for place in ("inside", "outside"):  # of its config
+                    model = Wrapper(made(bug), name)
+                    (getattr(model, name) if place == "inside" else model).config = own["config"]
+                    verdict = qkv.verify(model, ids=[1, 4, 2])
+                    equal(bool(verdict), not bug, f"{kind.__name__} in {name}, config {place}: {verdict}")
 
 
 def a_norm_in_float32_inside_a_model_of_float64_is_reported(_folder):
