@@ -36,7 +36,7 @@ std::vector<std::string> names_in(std::string_view prose);
 struct ProseFault {
   std::size_t offset = 0;  ///< of the brace in the prose
   std::string message;
-  std::string matrix = {};  ///< unknown, whose cell or something else the brace asks for
+  std::string matrix = {};  ///< the unknown name, if the brace asks for a part of it
 };
 std::vector<ProseFault> prose_faults(std::string_view prose, const Trace& trace);
 

@@ -157,7 +157,7 @@ std::string term_text(const Expression& term, const LearnerNode& node, const Hyp
   return cells.size() > few ? "" : fmt::format("{}", fmt::join(cells, " · "));
 }
 
-constexpr std::size_t least_share = 5;  // one in so many: nearly the quarter that is named
+constexpr std::size_t kept_from_one_in = 5;  // a little less than the quarter that is named
 
 // Returns a few of the rows with wrong cells of a matrix with many rows, evenly spread.
 std::vector<std::size_t> sampled_rows(const Mismatch& mismatch) {
@@ -249,7 +249,7 @@ bool CandidateSet::is_worth_keeping(const Tensor& numbers) const {
   if (probes_.empty() || numbers.values.size() != mismatch_.written.size()) return true;
   std::size_t hits = 0;
   for (const std::size_t i : probes_) hits += is_near_written(numbers.values[i], i) ? 1 : 0;
-  return hits * least_share >= probes_.size();
+  return hits * kept_from_one_in >= probes_.size();
 }
 
 // Beside the steps on the path, each candidate is compared cell by cell, in several parts.
@@ -290,7 +290,7 @@ bool CandidateSet::fits_sample(const Search& search, const Tensor& made) const {
     ++wrong;
     hits += is_near_written(std::as_const(some->values)[i], cell) ? 1 : 0;
   }
-  return hits * least_share >= wrong;
+  return hits * kept_from_one_in >= wrong;
 }
 
 void CandidateSet::collect_own(const Assumption& assumption) {
