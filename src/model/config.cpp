@@ -18,17 +18,17 @@ constexpr std::string_view idle[] = {
     "dropout", "dtype", "early_stopping", "embd_pdrop", "eos_token_id",
     "exponential_decay_length_penalty", "finetuning_task", "forced_bos_token_id",
     "forced_eos_token_id", "gradient_checkpointing", "head_dropout", "hidden_dropout",
-    "initializer_range", "is_decoder", "is_llama_config", "keep_n", "length_penalty", "max_length",
-    "max_position_embeddings", "max_sequence_length", "min_length", "model_max_length", "n_ctx",
-    "no_repeat_ngram_size", "num_beam_groups", "num_beams", "num_return_sequences",
-    "output_attentions", "output_hidden_states", "output_past", "output_scores", "pad_token_id",
-    "predict_special_tokens", "prefix", "pretraining_tp", "problem_type", "remove_invalid_values",
-    "reorder_and_upcast_attn", "repetition_penalty", "resid_pdrop", "return_dict",
-    "return_dict_in_generate", "rope_interleaved", "sep_token_id", "summary_activation",
-    "summary_first_dropout", "summary_proj_to_labels", "summary_type", "summary_use_proj",
-    "suppress_tokens", "temperature", "tf_legacy_loss", "tokenizer_class", "top_k", "top_p",
-    "torch_dtype", "torchscript", "transformers_version", "typical_p", "unk_token_id",
-    "unsloth_fixed", "unsloth_version", "use_bfloat16", "use_cache"};
+    "initializer_range", "is_composition", "is_decoder", "is_llama_config", "keep_n",
+    "length_penalty", "max_length", "max_position_embeddings", "max_sequence_length", "min_length",
+    "model_max_length", "n_ctx", "no_repeat_ngram_size", "num_beam_groups", "num_beams",
+    "num_return_sequences", "output_attentions", "output_hidden_states", "output_past",
+    "output_scores", "pad_token_id", "predict_special_tokens", "prefix", "pretraining_tp",
+    "problem_type", "remove_invalid_values", "reorder_and_upcast_attn", "repetition_penalty",
+    "resid_pdrop", "return_dict", "return_dict_in_generate", "rope_interleaved", "sep_token_id",
+    "summary_activation", "summary_first_dropout", "summary_proj_to_labels", "summary_type",
+    "summary_use_proj", "suppress_tokens", "temperature", "tf_legacy_loss", "tokenizer_class",
+    "top_k", "top_p", "torch_dtype", "torchscript", "transformers_version", "typical_p",
+    "unk_token_id", "unsloth_fixed", "unsloth_version", "use_bfloat16", "use_cache"};
 // clang-format on
 
 // The same, for entries that are objects.

@@ -25,9 +25,9 @@ DOUBLE = 1e-9
 IDS = [3, 18, 0, 3, 11, 7, 22, 5, 9, 1, 14, 20]
 
 # What the library stores and does not read.
-IGNORED = {"max_sequence_length": 7, "is_llama_config": True, "rope_interleaved": True,
-           "_attn_implementation": "sdpa", "_flash_attn_2_enabled": True, "is_decoder": True,
-           "use_cache": False, "pretraining_tp": 1}
+IGNORED = {"max_sequence_length": 7, "is_llama_config": True, "is_composition": False,
+           "rope_interleaved": True, "_attn_implementation": "sdpa", "_flash_attn_2_enabled": True,
+           "is_decoder": True, "use_cache": False, "pretraining_tp": 1}
 
 
 def random_scaling(choose, config):
