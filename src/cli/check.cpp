@@ -281,10 +281,12 @@ void declare(CLI::App& app, CheckCommandOptions& options) {
   add_value(app, "--carried", options.shares.carried, "SHARE",
             "What a cell earns that is wrong only because of an earlier mistake: 0 to 1 of its "
             "marks (1)")
-      ->check(check_share);
+      ->check(check_share)
+      ->needs(summary);
   add_value(app, "--unexplained", options.shares.unexplained, "SHARE",
             "The share of it that is left if no known mistake explains the earlier one: 0 to 1 (0)")
-      ->check(check_share);
+      ->check(check_share)
+      ->needs(summary);
   add_part_options(app, options.part);
   for (const char* part : {"--step", "--from", "--to", "--head", "--row"}) {
     app.get_option(part)->needs(summary)->group("The part that the worksheet asked for");

@@ -43,6 +43,11 @@ bool is_lesson(const std::string& name, const CompareOptions& options) {
   return !fs::is_directory(status_at(name)) && !is_readable(name);
 }
 
+bool is_run_model(const std::string& name, const CompareOptions& options) {
+  return is_lesson(name, options) &&
+         (name == options.lesson.model || is_model_file(name) || is_model_directory(name));
+}
+
 // A finite number of 0 or more.
 std::optional<double> tolerance_in(std::string_view text) {
   const auto value = parse_number<double>(text);
@@ -98,7 +103,9 @@ Sides read_sides(const CompareOptions& options) {
     LessonSelection choice = options.lesson;
     choice.name = name;
     if (name != choice.model) choice.model = is_model_directory(name) ? name : "";
-    if (choice.model.empty() && !is_model_file(name)) {  // model settings are for the other side
+    const std::string& other = name == options.actual ? options.desired : options.actual;
+    const bool is_of_model = !choice.model.empty() || is_model_file(name);
+    if (!is_of_model && is_run_model(other, options)) {  // the settings are for the other side
       choice.settings = {};
       choice.changes.ids.reset();
     }
@@ -153,13 +160,22 @@ void print_notes(const ComparedSide& side) {
 
 void refuse_unused_changes(const CompareOptions& options) {
   const LessonChanges& changes = options.lesson.changes;
-  if (!changes.text && !changes.ids && !changes.change_numbers()) return;
+  const ModelSettings& model = options.lesson.settings;
   if (is_lesson(options.actual, options) || is_lesson(options.desired, options)) return;
-  const std::string_view option = changes.text            ? "--text"
-                                  : changes.ids           ? "--ids"
-                                  : changes.patch.empty() ? "--set"
-                                                          : "--patch";
-  throw InputError("{} changes a lesson, and neither of the two is one", option);
+  const std::string_view option = changes.text                ? "--text"
+                                  : changes.ids               ? "--ids"
+                                  : !changes.patch.empty()    ? "--patch"
+                                  : !changes.set.empty()      ? "--set"
+                                  : model.targets             ? "--targets"
+                                  : model.new_tokens > 0      ? "--continue"
+                                  : model.family              ? "--family"
+                                  : model.heads               ? "--model-heads"
+                                  : model.tokenizer           ? "--tokenizer"
+                                  : !model.vocabulary.empty() ? "--vocabulary"
+                                                              : "";
+  if (option.empty()) return;
+  throw InputError(
+      "{} changes a lesson or a model with --text or --ids, and neither of the two is one", option);
 }
 
 Required required_of(const CompareOptions& options) {

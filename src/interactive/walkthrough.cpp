@@ -18,7 +18,7 @@ SharedLesson changed(const SharedLesson& loaded, const std::string& change) {
     std::string_view message = error.what();
     constexpr std::string_view option = "--set ";
     if (message.starts_with(option)) message.remove_prefix(option.size());
-    throw InputError(std::string(message));
+    throw InputError(message);
   }
 }
 

@@ -24,7 +24,7 @@ namespace {
 // A lesson is prose and small matrices; larger ones belong in separate files.
 constexpr std::size_t largest_lesson = std::size_t{16} << 20;
 
-std::string joined(const Lesson& lesson, const std::vector<Fault>& faults) {
+[[noreturn]] void refuse_faults(const Lesson& lesson, const std::vector<Fault>& faults) {
   constexpr std::size_t most = 20;  // more would not be fixed at once
   auto lines = mapped(std::span(faults).first(std::min(most, faults.size())),
                       [&](const Fault& fault) { return fault_line(lesson, fault); });
@@ -32,7 +32,7 @@ std::string joined(const Lesson& lesson, const std::vector<Fault>& faults) {
     lines.push_back(
         fmt::format("… and {} more faults: qkv lint {}", faults.size() - most, lesson.where));
   }
-  return fmt::format("{}", fmt::join(lines, "\n"));
+  throw InputError(lines);
 }
 
 [[noreturn]] void refuse_name(const std::string& name) {
@@ -103,7 +103,7 @@ LoadedLesson load_as_written(const std::string& name_or_path, const RequestedSte
   for (const StepFault& fault : evaluation.faults) {
     reading.faults.push_back({lesson.texts[fault.step].place, fault.message});
   }
-  if (!reading.faults.empty()) throw InputError(joined(lesson, reading.faults));
+  if (!reading.faults.empty()) refuse_faults(lesson, reading.faults);
   return {std::move(lesson), std::move(evaluation.trace)};
 }
 

@@ -164,14 +164,18 @@ std::string pluralise(std::size_t count, std::string_view thing) {
   return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
 }
 
-// what() ends at the first zero byte: a message that quotes one would lose the rest.
-InputError::InputError(std::string message)
-    : std::runtime_error(replace_all(message, std::string_view("\0", 1), "\\0")) {}
+InputError::InputError(std::string_view message) : std::runtime_error(on_one_line(message)) {}
 
-std::string on_one_line(std::string_view name) { return replace_all(name, "\n", "\\n"); }
+InputError::InputError(const std::vector<std::string>& faults)
+    : std::runtime_error(fmt::format("{}", fmt::join(mapped(faults, on_one_line), "\n"))) {}
+
+// what() ends at the first zero byte: a message that quotes one would lose the rest.
+std::string on_one_line(std::string_view name) {
+  return replace_all(replace_all(name, "\n", "\\n"), std::string_view("\0", 1), "\\0");
+}
 
 void refuse(std::string where, std::string_view why) {
-  throw InputError((on_one_line(where) + ": ").append(why));
+  throw InputError((where + ": ").append(why));
 }
 
 std::string suggest(std::string_view wanted, const NameViews& names) {

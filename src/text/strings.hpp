@@ -10,15 +10,18 @@ namespace qkv::inline text {
 /// instead. main prints it on stderr and exits with status 2.
 class InputError : public std::runtime_error {
  public:
-  explicit InputError(std::string message);
+  explicit InputError(std::string_view message);
+
+  /// Several faults, each on a line of its own.
+  explicit InputError(const std::vector<std::string>& faults);
 
   template <class First, class... Rest>
   explicit InputError(fmt::format_string<First, Rest...> message, First&& first, Rest&&... rest)
       : InputError(fmt::vformat(message, fmt::make_format_args(first, rest...))) {}
 };
 
-/// Returns a name with its line breaks written as \n, since each line on stderr is a message of its
-/// own.
+/// Returns a text with its line breaks written as \n, since each line on stderr is a message of its
+/// own, and its zero bytes as \0.
 std::string on_one_line(std::string_view name);
 
 /// Throws InputError: `where`, a file or a place in it, then why it is refused.

@@ -324,9 +324,18 @@ def a_change_that_leaves_no_step_is_reported(folder):
 def a_change_without_a_lesson_is_reported(folder):
     for name in "ab":
         np.savez(folder / f"{name}.npz", S=[1.0])
-    for change in (("--set", "X[1,1]=2"), ("--text", "the cat")):
+    for change in (("--set", "X[1,1]=2"), ("--text", "the cat"), ("--targets", "next"), ("--family", "gpt2"),
+                   ("--model-heads", "2"), ("--vocabulary", "a,b"), ("--tokenizer", "t"), ("--continue", "2")):
         refused(qkv("compare", folder / "a.npz", folder / "b.npz", *change),
-                f"{change[0]} changes a lesson, and neither of the two is one")
+                f"{change[0]} changes a lesson or a model with --text or --ids, and neither of the two is one")
+
+
+def an_option_of_models_without_a_model_is_reported(folder):
+    qkv.printed("export", "two-heads", "-o", folder, "--format", "npz")
+    for option in (("--ids", "1,2"), ("--targets", "next"), ("--family", "gpt2"), ("--model-heads", "2"),
+                   ("--vocabulary", "a,b"), ("--tokenizer", "t")):
+        for other in (folder / "lesson.npz", "the-fat-cat"):
+            equal(qkv("compare", "two-heads", other, *option).returncode, 2, option[0])
 
 
 CLAIMS = [
@@ -356,6 +365,7 @@ CLAIMS = [
     an_empty_name_is_reported,
     a_change_that_leaves_no_step_is_reported,
     a_change_without_a_lesson_is_reported,
+    an_option_of_models_without_a_model_is_reported,
 ]
 
 if __name__ == "__main__":

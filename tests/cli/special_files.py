@@ -52,6 +52,18 @@ def a_device_is_refused_at_once(folder):
     refused(qkv("run", "--model", folder / "model.safetensors", "--text", "a", timeout=20), DEVICE)
 
 
+def a_pipe_or_device_in_a_submission_is_unreadable(folder):
+    os.mkfifo(folder / "Q.csv")
+    (folder / "K.csv").symlink_to("/dev/zero")
+    qkv.printed("export", LESSON, "--step", "scores", "--plain", "-o", folder / "out")
+    shutil.copy(next((folder / "out").glob("*scores.csv")), folder / "scores.csv")
+    shutil.rmtree(folder / "out")
+    done = qkv("check", LESSON, folder, timeout=20)
+    for why in (f"Q.csv: {PIPE}", "K.csv: this is a device, which may have no end: name a file of numbers\n"):
+        refused(done, why)
+    assert "right: scores" in done.stdout, done.stdout
+
+
 def a_shell_s_own_pipes_are_read(folder):
     for command in ("'{0}' run <(sleep 0.1; cat '{1}')", "cat '{1}' | '{0}' run /dev/stdin",
                     "'{0}' run /dev/stdin < '{1}'", "mkfifo p; (cat '{1}' > p &) ; '{0}' run <(cat p)"):
@@ -203,6 +215,7 @@ def whole_numbers_that_a_double_holds_are_read(folder):
 CLAIMS = [
     a_pipe_that_nothing_writes_to_is_not_waited_for,
     a_device_is_refused_at_once,
+    a_pipe_or_device_in_a_submission_is_unreadable,
     a_shell_s_own_pipes_are_read,
     a_device_in_place_of_an_output_file_is_refused,
     a_full_pipe_that_does_not_block_is_waited_for,

@@ -36,10 +36,10 @@ bool is_system_file(const fs::path& name) {
   return is_editor_backup(text) || text == "__MACOSX" || text == "__pycache__";
 }
 
-// True for a file, and for a link that leads nowhere: its reader says so.
+// True for all but a directory: the reader refuses pipes, devices and links that lead nowhere.
 bool is_file(const fs::directory_entry& entry) {
   std::error_code ignored;
-  return entry.is_regular_file(ignored) || (entry.is_symlink(ignored) && !entry.exists(ignored));
+  return !entry.is_directory(ignored);
 }
 
 bool has_archive_extension(const fs::path& path) {
