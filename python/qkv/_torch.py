@@ -186,8 +186,9 @@ def undisturbed(module: Any) -> Iterator[None]:
             module.eval()
             yield
         finally:
-            for inside, mode in modes:
-                inside.training = mode
+            for inside, mode in modes:  # by its own train(), which may do more than note the mode
+                if inside.training != mode:
+                    inside.train(mode)
 
 
 one_at_a_time = threading.RLock()  # modes, hooks and the random state are those of all threads
@@ -237,10 +238,11 @@ def verdict_in(place_of_files: Folder, module: Any, numbers: Any, known: Dict[st
     folder.mkdir()
     place = next((parameter.device for parameter in module.parameters()), numbers.device)
     tokens = ["--ids", ",".join(str(one) for one in numbers.tolist())]
-    with ThreadPoolExecutor(1) as beside:  # a copy of the weights takes about as long as the model
+    with ThreadPoolExecutor(1) as beside, one_at_a_time, undisturbed(module):
+        # A copy of the weights takes about as long as the model.
         written = beside.submit(write_model, module, folder, known)
         try:
-            with one_at_a_time, undisturbed(module), record(module) as steps:
+            with record(module) as steps:
                 output = tensor_of(module(numbers[None].to(place)))
         except Exception as error:
             try:  # of no known family, or with a token that it has not

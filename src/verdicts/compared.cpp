@@ -256,6 +256,17 @@ std::string sum_text(const ComparedStep& step) {
       given, *step.expected_sum, step.actual->tensor.values.size() - printed_of(step));
 }
 
+// "The first that differs is"; of arrays sorted by name, the first may have been computed later.
+std::string_view first_words(const Comparison& comparison) {
+  const bool are_several =
+      std::ranges::count_if(comparison.steps, [](const ComparedStep& step) {
+        return step.agreement == Agreement::differs || step.agreement == Agreement::other_shape;
+      }) > 1;
+  return comparison.by_name && are_several
+             ? "No side tells what was computed first. By name, the first that differs is"
+             : "The first that differs is";
+}
+
 std::string first_text(const Comparison& comparison, bool actual_is_lesson) {
   const ComparedStep& step = comparison.steps[*comparison.first];
   const std::string name = sanitise(step.name);
@@ -263,7 +274,7 @@ std::string first_text(const Comparison& comparison, bool actual_is_lesson) {
     case Agreement::only_actual: return fmt::format("{} is missing in DESIRED.\n", name);
     case Agreement::only_desired: return fmt::format("{} is missing in ACTUAL.\n", name);
     case Agreement::other_shape:
-      return fmt::format("The first that differs is {}: ACTUAL is {}, DESIRED is {}.\n{}{}", name,
+      return fmt::format("{} {}: ACTUAL is {}, DESIRED is {}.\n{}{}", first_words(comparison), name,
                          shape_text(step.actual->tensor.shape()),
                          shape_text(step.desired->tensor.shape()),
                          shape_hint(step, actual_is_lesson), behind_first(comparison));
@@ -274,7 +285,7 @@ std::string first_text(const Comparison& comparison, bool actual_is_lesson) {
           "as its numbers. Name a tolerance (--rtol, --atol), or compare with a lesson.\n",
           name);
     default:
-      return fmt::format("The first that differs is {}.\n{}{}", name,
+      return fmt::format("{} {}.\n{}{}", first_words(comparison), name,
                          step.expected_sum       ? sum_text(step)
                          : step.difference.first ? numbers_text(step)
                                                  : "",
@@ -384,7 +395,7 @@ std::string bisection_text(const Bisection& bisection) {
       "The first difference arises between {} and {} (differs): {} not submitted{}; dump {} to "
       "halve the range.\n",
       after, sanitise(bisection.differs), abbreviated_list(bisection.not_submitted),
-      bisection.has_undecided ? " or undecided" : "", sanitise(bisection.dump));
+      bisection.has_undecided ? ", undecided, or the last row alone" : "", sanitise(bisection.dump));
 }
 
 // Wraps each line separately.

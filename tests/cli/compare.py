@@ -334,13 +334,33 @@ def half_precision_near_zero_is_off_by_what_the_large_numbers_were_rounded_by(fo
         equal(report(folder / "a.npz", folder / "b.npz")[0], due, off)
 
 
+def a_directory_does_not_tell_what_was_computed_first(folder):
+    """Its files are sorted by name, so the order of the other side counts, whichever side that is."""
+    names = [f"blocks.{layer}.{part}" for layer in range(11) for part in ("v", "pattern", "z", "mlp")] + ["a_head"]
+    right = {name: np.full((2, 2), i + 1.0) for i, name in enumerate(names)}
+    wrong = {name: array * (2 if i >= 8 else 1) for i, (name, array) in enumerate(right.items())}  # from blocks.2.v on
+    for folder_of, arrays in (("right", right), ("wrong", wrong)):
+        (folder / folder_of).mkdir()
+        np.savez(folder / f"{folder_of}.npz", **arrays)
+        for name, array in arrays.items():
+            np.save(folder / folder_of / f"{name}.npy", array)
+    for sides in (("right", "wrong.npz"), ("right.npz", "wrong"), ("wrong", "right.npz")):
+        done = qkv("compare", *(folder / side for side in sides), "--json")
+        equal(json.loads(done.stdout)["first"], "blocks.2.v", " ".join(sides))
+    done = qkv("compare", folder / "right", folder / "wrong")
+    assert "No side tells what was computed first. By name, the first that differs is a_head." in \
+        " ".join(done.stdout.split()), done.stdout
+    shown = [line.split()[0] for line in done.stdout.splitlines() if line.startswith("blocks.")]
+    equal(shown, sorted(shown, key=lambda name: (int(name.split(".")[1]), name.split(".")[2])))
+
+
 def what_names_nothing_is_refused(folder):
     np.savez(folder / "a.npz", scores=[1.0, 2])
     for more, says in (("--tol", "scorse=1"), ': no step has that name; did you mean "scores"?\n'), \
                       (("--map", "weights=scores"), ' has no array "weights"; it has scores\n'), \
                       (("--map", "scores=weights"), ' has no array "weights"; it has scores\n'), \
                       (("--map", "scores=*"), " more * after the = than before it; each stands for one of those"), \
-                      (("--batch", "5"), " is a batch of 5 sentences or more\n"), \
+                      (("--batch", "5"), " is a batch of 5 sentences or more where the other side has one;"), \
                       (("--require", ""), ': ' + str(folder / "a.npz") + " has no such step\n"):
         done = qkv("compare", folder / "a.npz", folder / "a.npz", *more)
         equal((done.returncode, says in done.stderr), (2, True), done.stderr)
@@ -465,6 +485,7 @@ CLAIMS = [
     nan_is_wrong_whatever_it_follows_from,
     nan_on_both_sides_is_no_difference_and_said,
     half_precision_near_zero_is_off_by_what_the_large_numbers_were_rounded_by,
+    a_directory_does_not_tell_what_was_computed_first,
     what_names_nothing_is_refused,
     tokens_as_columns_stand_beside_what_they_are,
     rounded_digits_are_right_within_what_was_written,

@@ -317,6 +317,65 @@ def a_second_array_of_a_step_is_judged_too(folder):
                     assert f"The first that differs is h1.{step}" in done.stdout, (kind, done.stdout)
 
 
+def an_array_with_our_name_hides_no_other(folder):
+    for kind, steps, layers, options, place, _ in models(folder):
+        scheme = "gpt2" if kind == "gpt2" else "llama"
+        arrays = SCHEMES[scheme](steps, layers, kind)
+        theirs = "transformer.h.1.attn.c_proj" if kind == "gpt2" else "model.layers.1.self_attn.o_proj"
+        right = arrays.pop(theirs)[0]
+        for wrong in (right * 3, right[:, :-1], torch.zeros_like(right)):
+            for ours, other in ((right, wrong), (wrong, right)):
+                for both in ({theirs: other, "h1.output": ours}, {"h1.output": ours, theirs: other}):
+                    done = compared(both | arrays, place, options, "--json")
+                    equal((done.returncode, json.loads(done.stdout)["first"]), (1, "h1.output"), kind)
+        done = compared({theirs: right, "h1.output": right} | arrays, place, options)
+        equal(done.returncode, 0, done.stdout)
+
+
+def a_fused_array_of_a_wrong_size_is_wrong(folder):
+    for kind, steps, layers, options, place, _ in models(folder):
+        scheme, fused, parts = ("gpt2", "transformer.h.1.attn.c_attn", "QKV") if kind == "gpt2" else (
+            "llama", "model.layers.1.mlp.gate_up_proj", ("gate", "up"))
+        arrays = SCHEMES[scheme](steps, layers, kind)
+        arrays = {name: array for name, array in arrays.items() if "layers.1.mlp" not in name}
+        flats = [flat(steps[f"h1.{part}"]) for part in parts]
+        whole = torch.cat(flats, dim=1)
+        equal(compared(arrays | {fused: whole}, place, options).returncode, 0, kind)
+        for wrong in (*flats, torch.cat(flats[:-1], dim=1), whole[:, :-1], torch.cat([whole, flats[0]], dim=1)):
+            done = compared(arrays | {fused: wrong}, place, options, "--json")
+            first = json.loads(done.stdout)["first"]
+            equal((done.returncode, first in [f"h1.{part}" for part in parts]), (1, True), f"{kind}: {first}")
+            checked = qkv("check", "--model", place, "--ids", ",".join(map(str, IDS)), *options, place / "dump.npz")
+            equal(checked.returncode, 1, kind)
+
+
+def one_transposed_array_does_not_transpose_a_program(folder):
+    kind, steps, layers, options, place, _ = next(iter(models(folder)))
+    arrays = hugging_face_gpt2(steps, layers, kind)
+    few = {f"transformer.h.0.{name}": arrays[f"transformer.h.0.{name}"] for name in ("ln_1", "attn.c_proj")}
+    compared(few | {"transformer.h.0.attn.c_attn": arrays["transformer.h.0.attn.c_attn"][0].T}, place, options)
+    done = qkv("check", "--model", place, "--ids", ",".join(map(str, IDS)), *options, place / "dump.npz", "--json")
+    verdicts = {step["step"]: step["verdict"] for step in json.loads(done.stdout)["steps"]}
+    equal((verdicts["h0.norm1"], verdicts["h0.output"], verdicts["h0.Q"]), ("correct", "correct", "shape"))
+
+
+def two_dumps_may_have_the_names_of_a_scheme_and_ours(folder):
+    for kind, steps, layers, _, place, schemes in models(folder):
+        for scheme in schemes:
+            arrays = SCHEMES[scheme](steps, layers, kind)
+            for planted in (None, "h1.V", "h1.residual1" if scheme != "gpt2" and scheme != "llama" else "h1.output"):
+                ours = steps | ({planted: steps[planted] * 1.5} if planted else {})
+                for name, side in (("theirs", arrays), ("ours", ours)):
+                    np.savez(place / f"{name}.npz", **{key: array.numpy() for key, array in side.items()})
+                for sides in (("theirs", "ours"), ("ours", "theirs")):
+                    done = qkv("compare", *(place / f"{side}.npz" for side in sides), "--json")
+                    said = json.loads(done.stdout)
+                    equal((done.returncode, said["first"]), (1 if planted else 0, planted), f"{kind} {scheme} {sides}")
+                    assert said["compared"] > len(arrays) / 2 and said["names"].startswith(f"{scheme}: "), said
+        done = qkv("compare", place / "ours.npz", place / "ours.npz", "--names", "llama")
+        equal((done.returncode, "--names llama: no array of either side has such a name" in done.stderr), (2, True))
+
+
 def the_hook_of_an_rms_norm_fits_no_step(folder):
     """TransformerLens has it before the gain; that of a layer norm is the step."""
     for kind, steps, layers, options, place, schemes in models(folder):
@@ -595,6 +654,10 @@ CLAIMS = [
     later_numbers_do_not_say_where_the_heads_are,
     heads_stand_first_in_a_result_and_inside_before_it,
     a_second_array_of_a_step_is_judged_too,
+    an_array_with_our_name_hides_no_other,
+    a_fused_array_of_a_wrong_size_is_wrong,
+    one_transposed_array_does_not_transpose_a_program,
+    two_dumps_may_have_the_names_of_a_scheme_and_ours,
     the_hook_of_an_rms_norm_fits_no_step,
     kqv_out_is_before_the_output_weight_beside_attn_out,
     hooks_have_their_heads_inside_where_sizes_do_not_tell,

@@ -129,6 +129,16 @@ def the_stretch_has_the_planted_error(folder):
             assert planted in [*again["not_submitted"], again["differs"]], (planted, again)
 
 
+def a_last_row_does_not_clear_the_rows_before_it(folder):
+    """An error in the other rows of a layer shows in the last row of the next one alone."""
+    models = Models(folder)
+    wrong = models.steps("llama", {"h0.context": lambda x: x + torch.arange(x.shape[-2]).flip(0)[:, None]})
+    rows = {name: array[..., -1, :] for name, array in wrong.items() if name in ("h0.V", "h0.output", "h1.V", "h1.output")}
+    status, said = models.compared("llama", rows, "--json", "--bisect")
+    found = said["bisection"]
+    equal((status, said["first"], found["agrees"], "h0.context" in found["not_submitted"]), (1, "h1.output", None, True))
+
+
 def the_stretch_is_reported_in_words(folder):
     models = Models(folder)
     wrong = models.steps("llama", {"h1.scores": lambda x: x * 2})

@@ -429,6 +429,26 @@ def a_cap_of_the_logits_that_was_forgotten_is_found(_folder):
         equal(qkv.verify(Capped(cap), ids=[3, 1, 4], config=usual).first_wrong, first)
 
 
+def a_module_with_a_train_of_its_own_is_left_as_it_was(_folder):
+    """As one that merges its weights to be evaluated. The weights are written as they are when it computes."""
+    from llama import Llama
+
+    class Merging(torch.nn.Linear):
+        def train(self, mode=True):
+            if mode != self.training:
+                self.weight.data *= 0.5 if mode else 2
+            return super().train(mode)
+
+    torch.manual_seed(1)
+    model = Llama()
+    merging = model.model["layers"][1].mlp.down_proj
+    merging.__class__ = Merging
+    before = merging.weight.detach().clone()
+    for _ in range(3):
+        assert qkv.verify(model, ids=[7, 1, 42])
+        assert merging.training and merging.weight.equal(before)
+
+
 def a_head_that_was_not_called_is_found(_folder):
     """What the last norm returns is no right result of a model that has a head, tied or not."""
     from nanogpt_test import GPT
@@ -670,6 +690,7 @@ CLAIMS = [
     a_norm_in_float32_inside_a_model_of_float64_is_reported,
     a_layer_that_returns_its_mlp_s_own_output_is_named,
     a_cap_of_the_logits_that_was_forgotten_is_found,
+    a_module_with_a_train_of_its_own_is_left_as_it_was,
     a_head_that_was_not_called_is_found,
     what_verify_cannot_take_is_refused,
     every_refusal_is_one_line_of_qkv,

@@ -103,7 +103,25 @@ void take_verdict(CheckReport& checked, ComparedStep& step) {
 
 Precision coarser(Precision a, Precision b) { return &rule_of(a) < &rule_of(b) ? a : b; }
 
-// Returns the names of both sides in the lesson's order, if a side knows it.
+// How much a side tells of the order of its steps: 2 the lesson's, 1 a file's, 0 none.
+int order_knowledge(const ComparedSide& side) {
+  return !side.order.empty() ? 2 : side.is_sorted_by_name ? 0 : 1;
+}
+
+// A name by which layer 2 stands before layer 10: each number has its length before it.
+std::string sort_key(std::string_view name) {
+  std::string key;
+  while (!name.empty()) {
+    const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
+    if (digits > 0) key += static_cast<char>('0' + std::min<std::size_t>(digits, 9));
+    const std::size_t size = std::max<std::size_t>(digits, 1);
+    key += name.substr(0, size);
+    name.remove_prefix(size);
+  }
+  return key;
+}
+
+// Returns the names of both sides in the order that a side knows, or sorted.
 std::vector<std::string> names_of(const ComparedSideIndex& actual,
                                   const ComparedSideIndex& desired) {
   NameIndex names;
@@ -111,11 +129,16 @@ std::vector<std::string> names_of(const ComparedSideIndex& actual,
     const bool somewhere = actual.find(name) != nullptr || desired.find(name) != nullptr;
     if (somewhere && !names.contains(name)) names.add(name);
   };
-  const bool by_desired = actual.side().order.empty() && !desired.side().order.empty();
-  for (const std::string& name : by_desired ? desired.side().order : actual.side().order) add(name);
-  for (const ComparedMatrix& matrix : actual.side().matrices) add(matrix.name);
-  for (const ComparedMatrix& matrix : desired.side().matrices) add(matrix.name);
-  return names.all();
+  const int known[] = {order_knowledge(actual.side()), order_knowledge(desired.side())};
+  const ComparedSideIndex* sides[] = {&actual, &desired};
+  if (known[1] > known[0]) std::swap(sides[0], sides[1]);
+  for (const std::string& name : sides[0]->side().order) add(name);
+  for (const ComparedSideIndex* side : sides) {
+    for (const ComparedMatrix& matrix : side->side().matrices) add(matrix.name);
+  }
+  std::vector<std::string> all = names.all();
+  if (known[0] + known[1] == 0) std::ranges::sort(all, {}, sort_key);
+  return all;
 }
 
 // Estimates how many terms a cell sums, from two dumps alone: the longest axis of the arrays before
@@ -429,7 +452,7 @@ Comparison compare(const ComparedSide& actual, const ComparedSide& desired,
   const ComparedSideIndex desired_index(desired);
   refuse_unreadable_files(actual, desired_index);
   refuse_unreadable_files(desired, actual_index);
-  Comparison comparison;
+  Comparison comparison{.by_name = order_knowledge(actual) + order_knowledge(desired) == 0};
   for (const ComparedSide* side : {&actual, &desired}) {
     if (side->incomplete_export) comparison.incomplete_exports.push_back(side->name);
   }
@@ -479,10 +502,10 @@ std::optional<Bisection> bisect(const Comparison& comparison, const Trace& trace
   if (last == nullptr || is_missing(first.agreement)) return {};
   std::set<std::string_view> agreeing, undecided;
   for (const ComparedStep& step : comparison.steps) {
-    if (step.agreement == Agreement::undecided)
-      undecided.insert(step.name);
-    else if (!is_missing(step.agreement))
-      agreeing.insert(step.name);
+    if (is_missing(step.agreement)) continue;
+    const bool is_sure = step.agreement != Agreement::undecided && !step.actual->last_row_only &&
+                         !step.desired->last_row_only;  // the other rows may differ
+    (is_sure ? agreeing : undecided).insert(step.name);
   }
   Bisection result{.differs = first.name};
   std::set<std::string_view> needed = {last->name};

@@ -49,12 +49,13 @@ struct Bisection {
   std::string differs;
   /// Between the two. Operands of steps that agree are the least suspect: they stand last.
   std::vector<std::string> not_submitted = {};
-  bool has_undecided = false;  ///< some of these were submitted, but are undecided
+  bool has_undecided = false;  ///< some were submitted, but undecided or the last row alone
   std::string dump = {};       ///< of these, the one that halves the search
 };
 
 struct Comparison {
-  std::vector<ComparedStep> steps;  ///< in the lesson's order
+  std::vector<ComparedStep> steps;  ///< in the lesson's order, or a file's
+  bool by_name = false;             ///< they are sorted by name: neither side tells their order
   /// The first step that differs, has another shape, or is missing from a whole lesson.
   std::optional<std::size_t> first;
 

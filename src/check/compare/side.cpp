@@ -250,12 +250,14 @@ ComparedSide compared_side(const std::string& name, const Trace& trace) {
 }
 
 ComparedSide compared_side(const std::string& name, ArrayCollection dump) {
-  ComparedSide side{.name = name,
-                    .whole = dump.whole_lesson,
-                    .incomplete_export = dump.incomplete_export,
-                    .order = std::move(dump.listed),
-                    .notes = std::move(dump.notes),
-                    .unreadable_files = std::move(dump.unreadable_files)};
+  ComparedSide side{
+      .name = name,
+      .whole = dump.whole_lesson,
+      .incomplete_export = dump.incomplete_export,
+      .order = std::move(dump.listed),
+      .is_sorted_by_name = std::ranges::is_sorted(dump.matrices, {}, &NamedArray::name),
+      .notes = std::move(dump.notes),
+      .unreadable_files = std::move(dump.unreadable_files)};
   for (NamedArray& matrix : dump.matrices) {
     if (contains(matrix.written.shape, 0U)) {
       side.unreadable_files.push_back(
@@ -282,6 +284,35 @@ void adopt_names(const ComparedSide& other, ComparedSide& side) {
     const auto names = known.find(name);
     if (names == known.end() || names->second.size() > 1 || matrices.size() > 1) continue;
     matrices.front()->name = names->second.front();
+  }
+}
+
+void adopt_scheme(const std::optional<std::string>& wanted, ComparedSide& one,
+                  ComparedSide& other) {
+  const auto is_known = [index = ComparedSideIndex(one)](const ComparedMatrix& matrix) {
+    return index.find(matrix.name) != nullptr;
+  };
+  if (!wanted && std::ranges::any_of(other.matrices, is_known)) return;
+  for (auto [from, to] : {std::pair(&one, &other), std::pair(&other, &one)}) {
+    Trace known;
+    for (const ComparedMatrix& matrix : from->matrices) {
+      if (matrix.tensor.rank() > 0) known.add(Given{matrix.name, matrix.tensor});
+    }
+    auto arrays = mapped(to->matrices, [](const ComparedMatrix& matrix) {
+      return NamedArray{matrix.name, matrix.written};
+    });
+    to->scheme = adopt_scheme(
+        {}, known, [](std::string_view) { return false; }, arrays);
+    if (to->scheme.empty()) continue;
+    to->matrices = compared_side(to->name, ArrayCollection{.matrices = std::move(arrays)}).matrices;
+    break;
+  }
+  if (wanted && !one.scheme.starts_with(*wanted) && !other.scheme.starts_with(*wanted)) {
+    throw InputError(
+        "--names {}: no array of either side has such a name for an array of the other; compare "
+        "each "
+        "with the lesson or the model",
+        *wanted);
   }
 }
 
@@ -362,8 +393,10 @@ void match_layout(const ComparedSide& other, std::optional<std::size_t> batch, C
     if (has_all) fill_left_out(wanted->tensor, matrix);
   }
   if (!has_sentence) {
-    throw InputError("--batch {0}: no array of {1} is a batch of {0} sentences or more", *batch,
-                     side.name);
+    throw InputError(
+        "--batch {0}: no array of {1} is a batch of {0} sentences or more where the other side has "
+        "one; without --batch, arrays are compared whole",
+        *batch, side.name);
   }
 }
 

@@ -30,6 +30,7 @@ struct ComparedSide {
   bool is_lesson = false;               ///< or a model: computed here, not read
   bool incomplete_export = false;       ///< an export's files without its manifest
   std::vector<std::string> order = {};  ///< the steps in the lesson's order, if known
+  bool is_sorted_by_name = false;       ///< a dump's arrays, as a directory's files: no order
   std::string scheme = {};              ///< whose names its arrays had, for the report
   std::vector<std::string> notes = {};
   std::vector<UnreadableFile> unreadable_files = {};  ///< files in a directory that hold no numbers
@@ -57,6 +58,10 @@ ComparedSide compared_side(const std::string& name, ArrayCollection dump);
 /// Renames matrices whose names nearly match the other side's ("q", "attention-weights"), if no
 /// other name is as near.
 void adopt_names(const ComparedSide& other, ComparedSide& side);
+
+/// Gives the arrays of one of two dumps that share no name the names of the other, if they are
+/// those of a known scheme. Throws InputError if a scheme is named and no array has its name.
+void adopt_scheme(const std::optional<std::string>& wanted, ComparedSide& one, ComparedSide& other);
 
 /// Renames each matrix by the first map that matches it. Throws InputError if a map matches no
 /// matrix or leads to no name of the other side.

@@ -12,7 +12,7 @@ namespace {
 // layer's number, `<` the number of the layer before; `|` separates names of which the first that
 // the lesson has is meant, or a later one if it alone has the array's size; `+` joins the steps
 // that stand side by side in one array, `~` separates names of which the one is meant whose numbers
-// are nearest. A rule with `beside` applies only if an array of theirs or a given of ours has that
+// are nearest. A rule with `beside` applies only if an array of theirs or a matrix of ours has that
 // name.
 struct NameRule {
   std::string_view theirs;
@@ -24,7 +24,8 @@ struct NameRule {
 // Source: the hooks of TransformerLens's HookedTransformer. The hook of an RMS norm has the rows
 // before the gain, which no step has; so a norm's hook stands for a LayerNorm alone.
 constexpr NameRule transformer_lens[] = {
-    {.theirs = "hook_embed", .ours = "token_embeddings", .beside = "position_table"},
+    {.theirs = "hook_embed", .ours = "token_embeddings", .beside = "position_embeddings"},
+    {.theirs = "hook_embed", .ours = "token_embeddings", .beside = "hook_pos_embed"},
     {.theirs = "hook_embed", .ours = "X", .beside = "h0.gelu"},  // Gemma's table comes scaled
     {"hook_embed", "token_embeddings"},
     {"hook_pos_embed", "position_embeddings"},
@@ -202,15 +203,15 @@ std::string with_layer(std::string_view ours, std::string_view layer) {
 }
 
 // How far an array is from a step's numbers, or from those of its last row; the nearest sentence of
-// a batch counts. NaN if it has another size. Heads may be laid out otherwise: there both are
-// sorted.
+// a batch counts. Infinity if it has another size, NaN if its numbers are not read. Heads may be
+// laid out otherwise: there both are sorted.
 double distance_from(const Tensor& step, const ParsedArray& array) {
   const std::size_t count = array.cells.size();
   if (count == 0 || step.values.empty()) return std::numeric_limits<double>::quiet_NaN();
   const bool is_whole = count % step.values.size() == 0;
   const Tensor tensor = is_whole ? step : last_rows(step);
   const std::size_t size = tensor.values.size();
-  if (count % size != 0) return std::numeric_limits<double>::quiet_NaN();
+  if (count % size != 0) return infinity;
   const auto in_order = [&](std::span<const double> numbers) {
     std::vector<double> order(numbers.begin(), numbers.end());
     const auto is_less = [](double x, double y) { return std::strong_order(x, y) < 0; };
@@ -342,15 +343,15 @@ std::size_t explained(const Names& names) {
 }
 
 // Renames the arrays, and cuts those that stand for several steps. Of several arrays of one step
-// (a module's and that of its last part) the farthest from its numbers is taken, so that a wrong
-// one is found; the others stay, if they differ. Without known distances the first is taken.
+// (a module's and that of its last part, or one with our name) the farthest from its numbers is
+// taken, so that a wrong one is found; the others stay, if they differ. Without known distances the
+// first is taken.
 void rename(const Names& names, const Trace& trace, std::vector<NamedArray>& arrays) {
-  std::set<std::string> own;
-  for (const NamedArray& array : arrays) own.insert(array.name);
   std::map<std::string, std::pair<std::size_t, std::string>> places;  // in `named`; the old name
   std::vector<NamedArray> named;
   for (std::size_t a = 0; a < arrays.size(); ++a) {
-    const std::vector<std::string>& ours = names[a];
+    const bool is_own = trace.find(arrays[a].name) != nullptr;
+    std::vector<std::string> ours = is_own ? std::vector{arrays[a].name} : names[a];
     const auto first = ours.empty() ? places.end() : places.find(ours.front());
     if (first != places.end()) {
       auto& [place, old_name] = first->second;
@@ -364,16 +365,23 @@ void rename(const Names& names, const Trace& trace, std::vector<NamedArray>& arr
         std::swap(old_name, arrays[a].name);
       }
     }
-    const bool is_free = std::ranges::none_of(
-        ours, [&](const std::string& name) { return own.contains(name) || places.contains(name); });
+    const bool is_free =
+        std::ranges::none_of(ours, [&](const std::string& name) { return places.contains(name); });
     std::vector<ParsedArray> parts;
     if (ours.size() > 1 && is_free) parts = cut_into(ours, trace, arrays[a].written);
-    if (ours.size() == 1 && is_free) parts.push_back(std::move(arrays[a].written));
+    if (is_free && !ours.empty() && parts.empty()) {  // what cannot be cut is a wrong step
+      const auto distance = [&](const std::string& name) {
+        return distance_from(trace.at(name), arrays[a].written);
+      };
+      ours = {*std::ranges::max_element(ours, {}, distance)};
+      parts.push_back(std::move(arrays[a].written));
+    }
     std::string_view own_name = arrays[a].name;
     if (own_name.ends_with(".grad")) own_name.remove_suffix(5);
     for (ParsedArray& part : parts)
       part.heads_inside |= std::ranges::any_of(
           heads_inside_endings, [&](std::string_view end) { return own_name.ends_with(end); });
+    if (parts.empty() && trace.find(arrays[a].name)) arrays[a].name.insert(0, "another ");
     if (parts.empty()) named.push_back(std::move(arrays[a]));
     for (std::size_t i = 0; i < parts.size(); ++i) {
       places[ours[i]] = {named.size(), arrays[a].name};

@@ -366,11 +366,12 @@ std::size_t wrong_in_forward(const Interpretation& interpretation) {
 }
 
 // Interprets tokens as columns, in the whole submission. One transposed matrix among others is a
-// slip, and so is a square one alone.
+// slip, and so is a square one alone. Programs with names of a known scheme never have them so.
 std::optional<Interpretation> as_columns(const Interpreter& interpret,
                                          const Interpretation& plain) {
   const auto& nodes = plain.judgement.nodes;
-  if (!interpret.options.allow_columns || !may_be_transposed(nodes)) return {};
+  const bool is_of_program = !interpret.submission.scheme.empty();
+  if (!interpret.options.allow_columns || is_of_program || !may_be_transposed(nodes)) return {};
   Interpretation transposed = interpret.in_layout({.transposed = true}, plain.wrong);
   if (transposed.wrong >= plain.wrong || wrong_in_forward(transposed) > wrong_in_forward(plain))
     return {};

@@ -168,7 +168,7 @@ std::vector<fs::path> list_files(const fs::path& directory, const std::optional<
     }
   }
   if (error) throw InputError("{} can't be read: {}", directory.string(), error.message());
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files, {}, [](const fs::path& file) { return std::pair(file.stem(), file); });
   return files;
 }
 
