@@ -309,6 +309,28 @@ Tensor transposed(const Tensor& tensor) {
   return result;
 }
 
+Tensor some_rows(const Tensor& tensor, std::span<const std::size_t> rows) {
+  const std::size_t columns = tensor.columns();
+  AxisRoles axes(tensor);
+  const auto label = [&](std::size_t row) { return axes.rows.labels[row]; };
+  const bool is_labelled = !axes.rows.labels.empty();
+  axes.rows = {axes.rows.name, rows.size(),
+               is_labelled ? mapped(rows, label) : std::vector<std::string>()};
+  Tensor some = uninitialised(axes.all());
+  some.dot_width = tensor.dot_width;
+  for (std::size_t m = 0; m < some.matrices(); ++m) {
+    for (std::size_t r = 0; r < rows.size(); ++r)
+      std::ranges::copy(tensor.values.part(tensor.index(m, rows[r], 0), columns),
+                        some.mutable_cells(m).subspan(r * columns).begin());
+  }
+  return some;
+}
+
+Tensor last_rows(const Tensor& tensor) {
+  const std::size_t last[] = {tensor.rows() - 1};
+  return some_rows(tensor, last);
+}
+
 Shape transposed(Shape shape) {
   if (shape.size() > 1) std::iter_swap(shape.end() - 1, shape.end() - 2);
   return shape;

@@ -249,6 +249,12 @@ Tensor as_matrix(Tensor tensor);
 /// Swaps the last two axes of every matrix. A tensor of one axis is unchanged.
 Tensor transposed(const Tensor& tensor);
 
+/// Returns these rows of each matrix.
+Tensor some_rows(const Tensor& tensor, std::span<const std::size_t> rows);
+
+/// Returns the last row of each matrix. There must be one.
+Tensor last_rows(const Tensor& tensor);
+
 /// Exchanges the two last sizes; a shape of one size stays as it is.
 Shape transposed(Shape shape);
 

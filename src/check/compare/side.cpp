@@ -1,5 +1,6 @@
 #include "check/compare/side.hpp"
 
+#include "check/intake/layout.hpp"
 #include "tensor/matmul.hpp"
 
 namespace qkv::inline check {
@@ -36,9 +37,9 @@ std::optional<HeadLayout> head_layout(const Shape& wanted, const Shape& written)
   if (wanted.size() < 3) return {};
   for (const HeadLayout layout :
        {HeadLayout::stacked, HeadLayout::side_by_side, HeadLayout::inside}) {
-    const bool is_it =
-        without_leading_ones(written) == without_leading_ones(shape_with_heads(layout, wanted));
-    if (is_it && (layout == HeadLayout::inside || wanted[wanted.size() - 3] > 1)) return layout;
+    if (has_head_layout(layout, wanted, written) &&
+        (layout == HeadLayout::inside || wanted[wanted.size() - 3] > 1))
+      return layout;
   }
   return {};
 }
@@ -167,6 +168,51 @@ void fill_left_out(const Tensor& expected, ComparedMatrix& matrix) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (matrix.written.cells[i].left_out) values[i] = expected.values[i];
   }
+}
+
+// Cuts a sentence, from 1, out of a batch. False if the array is no such batch.
+bool take_sentence(const Shape& wanted, std::size_t sentence, ParsedArray& written) {
+  if (written.cells.empty() || written.shape.size() < 2 || written.shape.size() < wanted.size() ||
+      written.shape == wanted || head_layout(wanted, written.shape) ||
+      written.shape.front() < sentence)
+    return false;
+  const std::size_t size = written.cells.size() / written.shape.front();
+  written.cells = written.cells.runs(1, size, [&](std::size_t) { return (sentence - 1) * size; });
+  written.shape.erase(written.shape.begin());
+  return true;
+}
+
+// Reorders an array's axes like a tensor's, and says how. Returns whether it holds the sentence.
+bool lay_out_like(const Tensor& wanted, std::optional<std::size_t> batch, ComparedMatrix& matrix) {
+  const Shape shape = without_leading_ones(wanted.shape());
+  ParsedArray& written = matrix.written;
+  const Shape before = written.shape;
+  written.shape = without_leading_ones(written.shape, shape.size());
+  bool has_sentence = batch == 1 && written.shape != before;  // a batch of one
+  std::vector<std::string> said;
+  if (!matrix.layout.empty()) said.push_back(matrix.layout);
+  if (batch && take_sentence(shape, *batch, written)) {
+    has_sentence = true;
+    said.push_back(fmt::format("sentence {} of the batch", *batch));
+  }
+  if (written.shape != shape || written.heads_inside) {
+    const std::string_view heads = put_heads_first(shape, written);
+    matrix.is_arranged = !heads.empty();
+    if (matrix.is_arranged) said.emplace_back(heads);
+  }
+  Shape with_head = shape;  // n × 1 × d where there is one head of keys
+  with_head.insert(with_head.end() - 1, 1);
+  if (written.shape == with_head) {
+    written.shape = shape;
+    said.emplace_back("without its axis of one head");
+  }
+  if (said.empty()) {
+    written.shape = before;
+  } else {
+    matrix.layout = fmt::format("{}", fmt::join(said, ", "));
+    matrix.tensor = tensor_of_written(written);
+  }
+  return has_sentence;
 }
 
 // A map from or to an unknown name would be ignored silently, or hide a difference.
@@ -352,45 +398,11 @@ void match_layout(const ComparedSide& other, std::optional<std::size_t> batch, C
   bool has_sentence = !batch;
   for (ComparedMatrix& matrix : side.matrices) {
     const ComparedMatrix* wanted = index.find(matrix.name);
-    if (wanted == nullptr || matrix.written.shape.empty()) continue;
-    const Shape shape = without_leading_ones(wanted->tensor.shape());
-    ParsedArray& written = matrix.written;
-    const Shape before = written.shape;
-    written.shape = without_leading_ones(written.shape, shape.size());
-    has_sentence = has_sentence || (batch == 1 && written.shape != before);  // a batch of one
-    std::vector<std::string> said;
-    if (!matrix.layout.empty()) said.push_back(matrix.layout);
-    if (batch && !written.cells.empty() && written.shape.size() > 1 &&
-        written.shape.size() >= shape.size() && written.shape != shape &&
-        !head_layout(shape, written.shape) && written.shape.front() >= *batch) {
-      const std::size_t size = written.cells.size() / written.shape.front();
-      written.cells = written.cells.runs(1, size, [&](std::size_t) { return (*batch - 1) * size; });
-      written.shape.erase(written.shape.begin());
-      has_sentence = true;
-      said.push_back(fmt::format("sentence {} of the batch", *batch));
-    }
-    if (written.shape != shape || written.heads_inside) {
-      const std::string_view heads = put_heads_first(shape, written);
-      matrix.is_arranged = !heads.empty();
-      if (matrix.is_arranged) said.emplace_back(heads);
-    }
-    Shape with_head = shape;  // n × 1 × d where there is one head of keys
-    with_head.insert(with_head.end() - 1, 1);
-    if (written.shape == with_head) {
-      written.shape = shape;
-      said.emplace_back("without its axis of one head");
-    }
-    if (said.empty()) {
-      written.shape = before;
-      continue;
-    }
-    matrix.layout = fmt::format("{}", fmt::join(said, ", "));
-    matrix.tensor = tensor_of_written(written);
-  }
-  for (ComparedMatrix& matrix : side.matrices) {
-    const ComparedMatrix* wanted = index.find(matrix.name);
-    const bool has_all = wanted && wanted->tensor.values.size() == matrix.tensor.values.size();
-    if (has_all) fill_left_out(wanted->tensor, matrix);
+    if (wanted == nullptr) continue;
+    if (!matrix.written.shape.empty())
+      has_sentence = lay_out_like(wanted->tensor, batch, matrix) || has_sentence;
+    if (wanted->tensor.values.size() == matrix.tensor.values.size())
+      fill_left_out(wanted->tensor, matrix);
   }
   if (!has_sentence) {
     throw InputError(

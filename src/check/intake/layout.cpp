@@ -12,15 +12,6 @@ bool may_have_heads_inside(const Tensor& tensor) {  // of a shape that does not 
          tensor.axes[tensor.leading_axes() - 1].size == tensor.rows();
 }
 
-// True for the two shapes that hold the tensor's heads after its rows.
-bool has_heads_inside(const SubmittedArray& submitted, const Tensor& tensor) {
-  const Shape shape = without_leading_ones(submitted.shape);
-  const auto is = [&](HeadLayout layout) {
-    return shape == without_leading_ones(shape_with_heads(layout, tensor.shape()));
-  };
-  return is(HeadLayout::inside) || is(HeadLayout::side_by_side);
-}
-
 constexpr Numeral blank_cell{.value = std::numeric_limits<double>::quiet_NaN(), .left_out = true};
 
 // True for a row or column of as many numbers as the wanted row or column.
@@ -365,6 +356,10 @@ Shape shape_with_heads(HeadLayout layout, Shape shape) {
   return shape;
 }
 
+bool has_head_layout(HeadLayout layout, const Shape& tensor, const Shape& written) {
+  return without_leading_ones(written) == without_leading_ones(shape_with_heads(layout, tensor));
+}
+
 NumeralCells with_axes_swapped(const NumeralCells& cells, std::size_t first, std::size_t second,
                                std::size_t inner) {
   if (cells.empty()) return cells;  // an axis may have no places
@@ -373,28 +368,6 @@ NumeralCells with_axes_swapped(const NumeralCells& cells, std::size_t first, std
     const std::size_t within = k % block;
     return (k - within + within % first * second + within / first) * inner;
   });
-}
-
-Tensor some_rows(const Tensor& tensor, std::span<const std::size_t> rows) {
-  const std::size_t columns = tensor.columns();
-  AxisRoles axes(tensor);
-  const auto label = [&](std::size_t row) { return axes.rows.labels[row]; };
-  const bool is_labelled = !axes.rows.labels.empty();
-  axes.rows = {axes.rows.name, rows.size(),
-               is_labelled ? mapped(rows, label) : std::vector<std::string>()};
-  Tensor some = uninitialised(axes.all());
-  some.dot_width = tensor.dot_width;
-  for (std::size_t m = 0; m < some.matrices(); ++m) {
-    for (std::size_t r = 0; r < rows.size(); ++r)
-      std::ranges::copy(tensor.values.part(tensor.index(m, rows[r], 0), columns),
-                        some.mutable_cells(m).subspan(r * columns).begin());
-  }
-  return some;
-}
-
-Tensor last_rows(const Tensor& tensor) {
-  const std::size_t last[] = {tensor.rows() - 1};
-  return some_rows(tensor, last);
 }
 
 void move_heads_first(const Trace& trace, const Layout& layout,
@@ -406,9 +379,10 @@ void move_heads_first(const Trace& trace, const Layout& layout,
     // not say which are tokens and which are columns.
     const bool has_rows = trace.token_layout == TokenLayout::rows && !layout.transposed;
     if (tensor.rank() < 3 || !whole || !(has_rows || matrix.shape.size() == 2)) continue;
-    const bool inside = matrix.fits
-                            ? matrix.is_named_inside || layout.heads_inside.contains(matrix.name)
-                            : has_heads_inside(matrix, tensor);
+    const bool inside =
+        matrix.fits ? matrix.is_named_inside || layout.heads_inside.contains(matrix.name)
+                    : has_head_layout(HeadLayout::inside, tensor.shape(), matrix.shape) ||
+                          has_head_layout(HeadLayout::side_by_side, tensor.shape(), matrix.shape);
     if (!inside) continue;
     matrix.cells = with_axes_swapped(matrix.cells, tensor.rows(),
                                      tensor.axes[tensor.leading_axes() - 1].size, tensor.columns());

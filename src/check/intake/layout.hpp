@@ -57,16 +57,13 @@ enum class HeadLayout { inside, side_by_side, stacked };
 /// Returns the shape of a tensor, which has an axis of heads, in that layout.
 Shape shape_with_heads(HeadLayout layout, Shape shape);
 
+/// True if an array has the shape of a tensor, which has an axis of heads, in that layout.
+bool has_head_layout(HeadLayout layout, const Shape& tensor, const Shape& written);
+
 /// Returns the cells with two adjacent axes exchanged: any number of blocks of `first` × `second` ×
 /// `inner` cells.
 NumeralCells with_axes_swapped(const NumeralCells& cells, std::size_t first, std::size_t second,
                                std::size_t inner);
-
-/// Returns these rows of each matrix.
-Tensor some_rows(const Tensor& tensor, std::span<const std::size_t> rows);
-
-/// Returns the last row of each matrix. There must be one.
-Tensor last_rows(const Tensor& tensor);
 
 /// Moves the heads to the first axis if they are in the middle (n × h × d), as in programs, or side
 /// by side (n × h·d).
