@@ -2,7 +2,6 @@
 
 #include <numeric>
 
-#include "check/tolerance/cell_tolerance.hpp"
 #include "text/number.hpp"
 
 namespace qkv::inline check {
@@ -13,10 +12,10 @@ namespace {
 // the lesson has is meant, or a later one if it alone has the array's size; `+` joins the steps
 // that stand side by side in one array, `~` separates names of which the one is meant whose numbers
 // are nearest. A rule with `beside` applies only if an array of theirs or a matrix of ours has that
-// name.
+// name. Without `ours`, an array is not our step of the same name.
 struct NameRule {
   std::string_view theirs;
-  std::string_view ours;
+  std::string_view ours = {};
   std::string_view weight = {}, bias = {};  // of theirs with ".weight" and ".bias" behind it
   std::string_view beside = {};
 };
@@ -95,6 +94,7 @@ constexpr NameRule llama_cpp[] = {
     {"ffn_post_norm-*", "h*.norm2_out"},
     {"l_out-*", "h*.residual2"},
     {"result_norm", "norm"},
+    {.theirs = "norm", .beside = "result_norm"},  // before its gain
     {"result_output", "capped_logits|logits"},
 };
 
@@ -155,14 +155,11 @@ struct NameScheme {
   std::string_view name;
   std::string_view title;  // in the report
   std::span<const NameRule> rules;
-  // An array that is not our step of the same name, if the second is there and no name is ours.
-  std::string_view not_ours = {}, beside = {};
 };
 
 constexpr NameScheme schemes[] = {
     {"transformerlens", "TransformerLens's hooks", transformer_lens},
-    // norm is before its gain, result_norm after.
-    {"llama.cpp", "llama.cpp's tensors", llama_cpp, "norm", "result_norm"},
+    {"llama.cpp", "llama.cpp's tensors", llama_cpp},
     {"gpt2", "the modules of GPT-2 (minGPT, nanoGPT, Hugging Face)", gpt2},
     {"llama", "the modules of LLaMA's kind (Hugging Face)", llama},
 };
@@ -337,9 +334,8 @@ std::vector<ParsedArray> cut_into(const std::vector<std::string>& names, const T
 // What each array of a program stands for by a scheme; empty for those that keep their names.
 using Names = std::vector<std::vector<std::string>>;
 
-std::size_t explained(const Names& names) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(names, [](const auto& ours) { return !ours.empty(); }));
+auto explained(const Names& names) {
+  return std::ranges::count_if(names, [](const auto& ours) { return !ours.empty(); });
 }
 
 // Renames the arrays, and cuts those that stand for several steps. Of several arrays of one step
@@ -438,14 +434,15 @@ std::string adopt_scheme(const std::optional<std::string>& wanted, const Trace& 
     throw InputError("--names {}: no array has a name of {}", *wanted, best->title);
   }
   if (best == nullptr) return {};
-  const auto has_our_name = [&](const NamedArray& array) {
-    return array.name != best->not_ours && trace.find(array.name) != nullptr;
+  const auto is_not_ours = [&](const NamedArray& array) {
+    const NameRule* rule = find_by(best->rules, array.name, &NameRule::theirs);
+    return rule && rule->ours.empty() && all.contains(rule->beside) && !is_mapped(array.name);
   };
-  const bool are_all_theirs = all.contains(best->beside) && !is_mapped(best->not_ours) &&
-                              std::ranges::none_of(arrays, has_our_name);
+  const bool are_all_theirs = std::ranges::none_of(arrays, [&](const NamedArray& array) {
+    return trace.find(array.name) != nullptr && !is_not_ours(array);
+  });
   for (NamedArray& array : arrays) {
-    if (are_all_theirs && array.name == best->not_ours)
-      array.name += fmt::format(" of {}", best->name);
+    if (are_all_theirs && is_not_ours(array)) array.name += fmt::format(" of {}", best->name);
   }
   rename(names, trace, arrays);
   return fmt::format("{}: names of {}", best->name, best->title);
