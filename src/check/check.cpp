@@ -2,6 +2,7 @@
 
 #include "check/judge/conventions.hpp"
 #include "check/judge/room.hpp"
+#include "tensor/matmul.hpp"
 
 namespace qkv::inline check {
 namespace {
@@ -220,16 +221,100 @@ PassReport pass_report(const CheckReport& report, const IsOnIt& is_on_it) {
 
 PassReports pass_reports(const CheckReport& report, const Trace& trace) {
   const auto is_back = [&](std::string_view name) {
-    constexpr std::string_view of = " of ";  // "head 2 of Q"
-    const std::size_t start = name.find(of);
-    if (start != name.npos) name.remove_prefix(start + of.size());
-    const Step* step = trace.find_step(name);
+    const Step* step = trace.find_step(name.substr(name.rfind(' ') + 1));  // "head 2 of Q"
     return step && is_gradient(*step->operation);
   };
   return {pass_report(report, std::not_fn(is_back)), pass_report(report, is_back)};
 }
 
+// Returns the share of the submitted cells that are right; 0 of fewer than eight.
+double right_share(const CheckReport& report) {
+  constexpr std::size_t least = 8;
+  std::size_t right = 0, all = 0;
+  for (const StepReport& step : report.steps) {
+    const VerdictCounts& cells = step.cells;
+    right += cells.correct + cells.rounding;
+    all += cells.correct + cells.rounding + cells.carried + cells.undecided + cells.wrong;
+  }
+  return all < least ? 0 : static_cast<double>(right) / static_cast<double>(all);
+}
+
+// Returns the name of the loss for the gradients; empty if the lesson has none.
+std::string loss_of(const Trace& trace) {
+  for (auto step = trace.steps.rbegin(); step != trace.steps.rend(); ++step) {
+    if (step->output.values.size() != 1) continue;
+    const bool is_last = step == trace.steps.rbegin();
+    const bool is_loss = step->name == "loss" || step->operation == &cross_entropy_operation;
+    if (is_last || is_loss) return step->name;
+  }
+  return {};
+}
+
+// Returns the gradient's numbers in the lesson's layout.
+Tensor numbers_of(const Submission& submission, const Trace& named, const std::string& name) {
+  Tensor numbers = named.at(name);
+  for (const bool transposed : {false, true}) {
+    const auto all = normalise_layout(submission, named, {.transposed = transposed});
+    const SubmittedArray& submitted = *std::ranges::find(all, name, &SubmittedArray::name);
+    if (!submitted.fits) continue;
+    numbers.values = submitted.cells.values();
+    if (!has_nan(numbers.values)) return numbers;
+    throw InputError("{}: a number of {} is missing, and the gradients begin with it",
+                     submission.name, name);
+  }
+  throw InputError("{}: the gradients begin at {}, which must be {}", submission.name, name,
+                   shape_text(numbers.shape()));
+}
+
+// Returns the last step with a submitted gradient, and that gradient.
+std::pair<std::string, Given> arriving_gradient(const Trace& trace, const std::string& path) {
+  Trace named = trace;
+  for (const std::string_view name : names_in(trace)) {
+    const std::string gradient = gradient_name(name);
+    if (!trace.find(gradient)) named.add({gradient, as_matrix(trace.at(name))});
+  }
+  const Submission submission = read_submission(path, named);
+  for (auto step = trace.steps.rbegin(); step != trace.steps.rend(); ++step) {
+    const std::string name = gradient_name(step->name);
+    if (contains(submission.files, name, &SubmittedFile::name))
+      return {step->name, {name, numbers_of(submission, named, name)}};
+  }
+  const Step& last = trace.steps.back();
+  throw InputError(
+      "{0}: --gradients: this lesson has no loss, and no gradient was submitted to begin with; "
+      "also submit {1}, the gradient of the loss by {2}",
+      path, example_file(gradient_name(last.name), last.output), last.name);
+}
+
 }  // namespace
+
+LoadedLesson with_gradients(LoadedLesson loaded, const std::vector<std::string>& paths) {
+  if (std::ranges::any_of(loaded.trace.steps,
+                          [](const Step& step) { return is_gradient(*step.operation); }))
+    return loaded;
+  Lesson& lesson = loaded.lesson;
+  Recipe recipe = recipe_of(loaded);
+  BackwardSpec backward{.of = loss_of(loaded.trace)};
+  if (backward.of.empty()) {
+    if (paths.size() > 1) {
+      throw InputError(
+          "--gradients: this lesson has no loss, so the gradients begin with a submitted one; "
+          "check one path at a time");
+    }
+    auto [step, given] = arriving_gradient(loaded.trace, paths.front());
+    backward.from = {{step, given.name}};
+    recipe.givens.push_back(std::move(given));
+    lesson.given_places.emplace_back();
+  }
+  for (StepRecipe& step : backward_steps(recipe, backward)) {
+    recipe.steps.push_back(std::move(step));
+    lesson.texts.emplace_back().is_made = true;
+  }
+  lesson.recipe.steps = recipe.steps;
+  lesson.asked.clear();  // no other command has these steps
+  loaded.trace = evaluate(std::move(recipe));
+  return loaded;
+}
 
 Numeral parse_answer(std::string_view text) {
   text = trimmed(text);
@@ -322,6 +407,26 @@ CheckReport check_submission(const Lesson& lesson, const Trace& trace, const Sub
   if (options.gradients) report.passes = pass_reports(report, trace);
   report.own = learners_trace(interpretation);
   return report;
+}
+
+std::string lesson_of_sheet(const SubmissionPlace& place, const CheckReport& report,
+                            const Lesson& lesson, const NameOptions& names) {
+  constexpr double nearly_all = 0.9;
+  if (report.outcome != Outcome::wrong || right_share(report) > 0.5) return {};
+  for (const BuiltInLesson& one : built_in_lessons()) {
+    if (one.name == lesson.name) continue;
+    try {
+      const LoadedLesson other = load_lesson(std::string(one.name));
+      const Submission submission = read_submission(place, other.trace, names);
+      const CheckReport by_other =
+          check_submission(other.lesson, other.trace, submission, {.diagnoses = false});
+      const bool has_as_many = by_other.steps.size() >= report.steps.size();
+      if (has_as_many && right_share(by_other) > nearly_all) return std::string(one.name);
+    } catch (const InputError&) {
+      continue;  // another lesson's names
+    }
+  }
+  return {};
 }
 
 }  // namespace qkv::inline check

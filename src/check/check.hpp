@@ -94,9 +94,22 @@ struct CheckReport {
 
 std::string_view outcome_name(Outcome outcome);
 
+/// Appends the gradients of all steps and givens to a lesson without a backward pass, so that
+/// submitted gradients can be judged. They start at the loss: a last step of one number, or one
+/// named loss, or a cross-entropy. Without a loss they start at the last step whose gradient was
+/// submitted (d_output, grad_output, output.grad), which is used as submitted. Throws InputError if
+/// there is no such gradient, if it has another shape or a missing number, and for several paths,
+/// which might start at different steps.
+LoadedLesson with_gradients(LoadedLesson loaded, const std::vector<std::string>& paths);
+
 /// Checks one submission against a lesson and its trace.
 CheckReport check_submission(const Lesson& lesson, const Trace& trace, const Submission& submission,
                              const CheckOptions& options);
+
+/// Returns the name of the course's other lesson that a mostly wrong submission has the numbers of;
+/// empty if there is none.
+std::string lesson_of_sheet(const SubmissionPlace& place, const CheckReport& report,
+                            const Lesson& lesson, const NameOptions& names);
 
 /// Notes the type of each step whose numbers are coarser than those of most steps.
 void note_coarser_types(std::vector<StepReport>& steps);

@@ -28,41 +28,6 @@ struct CheckCommandOptions {
   PartChoice part;
 };
 
-// The share of the submitted cells that are right; 0 of fewer than eight.
-double right_share(const CheckReport& report) {
-  constexpr double least = 8;
-  double right = 0, all = 0;
-  for (const StepReport& step : report.steps) {
-    const VerdictCounts& cells = step.cells;
-    right += static_cast<double>(cells.correct + cells.rounding);
-    all += static_cast<double>(cells.correct + cells.rounding + cells.carried + cells.undecided +
-                               cells.wrong);
-  }
-  return all < least ? 0 : right / all;
-}
-
-// The course's other lesson that a mostly wrong submission has the numbers of; empty if there is
-// none.
-std::string lesson_of_sheet(const SubmissionPlace& place, const CheckReport& report,
-                            const LoadedLesson& loaded, const NameOptions& names) {
-  constexpr double nearly_all = 0.9;
-  if (report.outcome != Outcome::wrong || right_share(report) > 0.5) return {};
-  for (const BuiltInLesson& one : built_in_lessons()) {
-    if (one.name == loaded.lesson.name) continue;
-    try {
-      const LoadedLesson other = load_lesson(std::string(one.name));
-      const Submission submission = read_submission(place, other.trace, names);
-      const CheckReport by_other =
-          check_submission(other.lesson, other.trace, submission, {.diagnoses = false});
-      const bool has_as_many = by_other.steps.size() >= report.steps.size();
-      if (has_as_many && right_share(by_other) > nearly_all) return std::string(one.name);
-    } catch (const InputError&) {
-      continue;  // another lesson's names
-    }
-  }
-  return {};
-}
-
 std::vector<CheckedPath> check_all(const CheckCommandOptions& options, const LoadedLesson& loaded) {
   std::vector<CheckedPath> all;
   const std::size_t matrices = loaded.trace.givens.size() + loaded.trace.steps.size();
@@ -97,7 +62,8 @@ std::vector<CheckedPath> check_all(const CheckCommandOptions& options, const Loa
                        check_submission(loaded.lesson, loaded.trace, submission, rules)});
         if (options.paths.size() > 1 || places.size() > 1) return;
         CheckReport& report = *all.back().report;
-        if (const auto other = lesson_of_sheet(place, report, loaded, names); !other.empty())
+        const std::string other = lesson_of_sheet(place, report, loaded.lesson, names);
+        if (!other.empty())
           report.notes = {fmt::format("this looks like the sheet of {0}: qkv check {0}", other)};
       });
     }

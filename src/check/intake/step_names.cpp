@@ -1,82 +1,10 @@
 #include "check/intake/step_names.hpp"
 
-#include "check/intake/layout.hpp"
-#include "tensor/matmul.hpp"
 #include "text/number.hpp"
 #include "text/unicode.hpp"
 
 namespace qkv::inline check {
 namespace {
-
-// Returns the name of the loss for the gradients; empty if the lesson has none.
-std::string loss_of(const Trace& trace) {
-  for (auto step = trace.steps.rbegin(); step != trace.steps.rend(); ++step) {
-    if (step->output.values.size() != 1) continue;
-    const bool is_last = step == trace.steps.rbegin();
-    const bool is_loss = step->name == "loss" || step->operation == &cross_entropy_operation;
-    if (is_last || is_loss) return step->name;
-  }
-  return {};
-}
-
-// Adds the gradients' names to the lesson's own, for naming a submission's files.
-Trace with_gradients_names(const Trace& trace) {
-  Trace named = trace;
-  const auto add = [&](const std::string& name, const Tensor& tensor) {
-    if (!trace.find(gradient_name(name))) named.add({gradient_name(name), as_matrix(tensor)});
-  };
-  for (const Given& given : trace.givens) add(given.name, given.tensor);
-  for (const Step& step : trace.steps) add(step.name, step.output);
-  return named;
-}
-
-// Returns the gradient's numbers in the lesson's layout.
-Tensor numbers_of(const Submission& submission, const Trace& named, const std::string& name) {
-  Tensor numbers = named.at(name);
-  for (const bool transposed : {false, true}) {
-    const auto all = normalise_layout(submission, named, {.transposed = transposed});
-    const SubmittedArray& submitted = *std::ranges::find(all, name, &SubmittedArray::name);
-    if (!submitted.fits) continue;
-    numbers.values = submitted.cells.values();
-    if (!has_nan(numbers.values)) return numbers;
-    throw InputError("{}: a number of {} is missing, and the gradients begin with it",
-                     submission.name, name);
-  }
-  throw InputError("{}: the gradients begin at {}, which must be {}", submission.name, name,
-                   shape_text(numbers.shape()));
-}
-
-// Returns the last step with a submitted gradient, and that gradient.
-std::pair<std::string, Given> arriving_gradient(const Trace& trace, const std::string& path) {
-  const Trace named = with_gradients_names(trace);
-  const Submission submission = read_submission(path, named);
-  for (auto step = trace.steps.rbegin(); step != trace.steps.rend(); ++step) {
-    const std::string name = gradient_name(step->name);
-    if (contains(submission.files, name, &SubmittedFile::name))
-      return {step->name, {name, numbers_of(submission, named, name)}};
-  }
-  const Step& last = trace.steps.back();
-  throw InputError(
-      "{0}: --gradients: this lesson has no loss, and no gradient was submitted to begin with; "
-      "also submit {1}, the gradient of the loss by {2}",
-      path, example_file(gradient_name(last.name), last.output), last.name);
-}
-
-LoadedLesson laid_out(LoadedLesson loaded, const BackwardSpec& backward,
-                      std::vector<Given> grad_output) {
-  Lesson& lesson = loaded.lesson;
-  Recipe recipe = recipe_of(loaded);
-  lesson.given_places.resize(lesson.given_places.size() + grad_output.size());
-  std::ranges::move(grad_output, std::back_inserter(recipe.givens));
-  for (StepRecipe& step : backward_steps(recipe, backward)) {
-    recipe.steps.push_back(std::move(step));
-    lesson.texts.emplace_back().is_made = true;
-  }
-  lesson.recipe.steps = recipe.steps;
-  lesson.asked.clear();  // no other command has these steps
-  loaded.trace = evaluate(std::move(recipe));
-  return loaded;
-}
 
 constexpr std::string_view all_digits = "0123456789";
 constexpr std::string_view separators = " ._-(";
@@ -161,23 +89,6 @@ std::vector<std::size_t> leading_of(const FileStem& stem, const std::string& nam
 }
 
 }  // namespace
-
-LoadedLesson with_gradients(LoadedLesson loaded, const std::vector<std::string>& paths) {
-  if (std::ranges::any_of(loaded.trace.steps,
-                          [](const Step& step) { return is_gradient(*step.operation); }))
-    return loaded;
-  if (const std::string loss = loss_of(loaded.trace); !loss.empty()) {
-    return laid_out(std::move(loaded), {.of = loss}, {});
-  }
-  if (paths.size() > 1) {
-    throw InputError(
-        "--gradients: this lesson has no loss, so the gradients begin with a submitted one; check "
-        "one path at a time");
-  }
-  auto [step, given] = arriving_gradient(loaded.trace, paths.front());
-  const BackwardSpec backward{.of = {}, .from = {{step, given.name}}};
-  return laid_out(std::move(loaded), backward, {std::move(given)});
-}
 
 std::string loose_name(std::string_view name) {
   std::string result = ascii_lowercase(std::string(name));

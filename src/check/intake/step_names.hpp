@@ -32,14 +32,6 @@ std::vector<std::string_view> names_in(const Trace& trace);
 /// Returns an example of a file name for one matrix of a step: "Q.csv", "Q.head-1.csv".
 std::string example_file(const std::string& name, const Tensor& tensor);
 
-/// Appends the gradients of all steps and givens to a lesson without a backward pass, so that
-/// submitted gradients can be judged. They start at the loss: a last step of one number, or one
-/// named loss, or a cross-entropy. Without a loss they start at the last step whose gradient was
-/// submitted (d_output, grad_output, output.grad), which is used as submitted. Throws InputError if
-/// there is no such gradient, if it has another shape or a missing number, and for several paths,
-/// which might start at different steps.
-LoadedLesson with_gradients(LoadedLesson loaded, const std::vector<std::string>& paths);
-
 /// A name map "theirs=ours". Each * of `ours` stands for what the * of `theirs` in the same place
 /// stands for: text without a dot.
 struct NameMap {
