@@ -52,27 +52,30 @@ Trace learners_trace(const Interpretation& interpretation) {
   return trace;
 }
 
-// Returns the first wrong cell in display order.
-std::optional<std::size_t> first_wrong_cell(const LearnerNode& node, TokenLayout token_layout) {
+// Returns the first wrong cell in display order. There must be one.
+std::size_t first_wrong_cell(const LearnerNode& node, TokenLayout token_layout) {
   const bool is_transposed = is_shown_transposed(node.own, token_layout);
-  const std::size_t rows = node.own.rows();
-  const std::size_t columns = node.own.columns();
-  for (std::size_t n = 0; n < node.verdicts.size(); ++n) {
-    std::size_t i = n;
-    if (is_transposed) {
-      const std::size_t within = n % (rows * columns);
-      i = n - within + within % rows * columns + within / rows;
-    }
+  const std::size_t rows = node.own.rows(), columns = node.own.columns();
+  for (std::size_t n = 0;; ++n) {
+    const std::size_t within = n % (rows * columns);
+    const std::size_t other = n - within + within % rows * columns + within / rows;
+    const std::size_t i = is_transposed ? other : n;
     if (node.verdicts[i] == Verdict::wrong) return i;
   }
-  return {};
 }
 
-FirstWrong first_wrong_of(const LearnerNode& node, std::size_t i) {
+FirstWrong first_wrong_of(const Interpretation& interpretation, const LearnerNode& node) {
+  const std::size_t i = first_wrong_cell(node, interpretation.trace->token_layout);
   // What must be exact is shown exactly.
   const ToleranceBasis basis = node.units.basis;
   const bool is_exact = basis == ToleranceBasis::whole || basis == ToleranceBasis::copied;
   const int digits = is_exact ? 12 : basis == ToleranceBasis::rounded ? 2 : node.units.decimals;
+  int digits_of_operands = 0;
+  for (const std::size_t input : node.inputs) {
+    const LearnerNode& operand = interpretation.judgement.nodes[input];
+    if (operand.step && operand.submitted && operand.units.basis == ToleranceBasis::decimals)
+      digits_of_operands = std::max(digits_of_operands, operand.units.decimals);
+  }
   const Numeral given = node.submitted->cells[i];
   return {.cell = cell_at(node.name, node.own, i),
           .given = given.value,
@@ -82,7 +85,8 @@ FirstWrong first_wrong_of(const LearnerNode& node, std::size_t i) {
           .tolerance = node.is_exact(i)    ? node.units.floor
                        : node.room.empty() ? node.units.of(i)
                                            : std::max(node.units.of(i), node.room[i]),
-          .is_exact = node.is_exact(i)};
+          .is_exact = node.is_exact(i),
+          .digits = digits_of_operands};
 }
 
 // True if a matrix of the wrong shape has the right numbers in order. Tokens in columns are
@@ -134,34 +138,15 @@ void report_room(const LearnerNode& node, Room& room_of, StepReport& report) {
   if (report.room) report.decided_by = room_of.deciding_steps(node);
 }
 
-StepReport report_of(const Interpretation& interpretation, std::size_t index, Room& room,
-                     DiagnosisBudget* budget) {
-  const LearnerNode& node = interpretation.judgement.nodes[index];
-  StepReport report;
-  const auto add_diagnosis = [&] {
-    if (!budget) return;
-    NodeDiagnosis& found = report;
-    found = diagnose(interpretation.judgement, *interpretation.trace, index, *budget);
-    found.region = reported_region(found);
-  };
-  report.step = node.name;
-  report.right_shape = node.truth->shape();
-  if (node.wrong_shape_array) {
-    report.verdict = Verdict::shape;
-    report.digits = most_decimals(*node.wrong_shape_array);
-    report.wrong_shape = node.wrong_shape_array->shape;
-    report.cells.wrong = static_cast<std::size_t>(
-        std::ranges::count(node.wrong_shape_array->cells, false, &Numeral::is_blank));
-    add_diagnosis();
-    report.only_shape_differs = report.mistakes.empty() && has_right_numbers(interpretation, node);
-    return report;
-  }
+// Reports the verdicts of a matrix's cells, what was written in them and how far off they may be.
+void report_cells(const LearnerNode& node, Room& room, StepReport& report) {
+  const SubmittedArray& submitted = *node.submitted;
   report.cells = {node.count(Verdict::correct), node.count(Verdict::rounding),
                   node.count(Verdict::carried), node.count(Verdict::undecided),
                   node.count(Verdict::wrong),   node.count(Verdict::blank)};
   if (report.cells.blank > 0) {
-    report.left_out = static_cast<std::size_t>(
-        std::ranges::count(node.submitted->cells, true, &Numeral::left_out));
+    report.left_out =
+        static_cast<std::size_t>(std::ranges::count(submitted.cells, true, &Numeral::left_out));
   }
   const auto rank = [](Verdict one) { return one == Verdict::blank ? -1 : static_cast<int>(one); };
   const bool is_right = report.cells.correct == node.verdicts.size();
@@ -172,30 +157,41 @@ StepReport report_of(const Interpretation& interpretation, std::size_t index, Ro
   report.basis = node.units.basis;
   report.precision = node.units.precision;
   report.tolerance = report.unit = node.units.largest();
-  if (const std::string_view id = interpretation.convention_of(node); !id.empty())
-    report.accepted_convention = id;
   report.rounded_constant = node.rounded_constant;
   if (!is_right) report_room(node, room, report);
   report.written = node.own;
-  report.written.values = node.submitted->cells.values();  // a mask of -1e9 stays -1e9
+  report.written.values = submitted.cells.values();  // a mask of -1e9 stays -1e9
   report.verdicts = node.verdicts;
-  const bool has_bad_text = !node.submitted->bad_texts.empty();
-  for (std::size_t i = 0; has_bad_text && i < node.submitted->cells.size(); ++i) {
-    const std::size_t bad_text = node.submitted->cells[i].bad_text;
-    if (bad_text > 0) report.bad_texts.emplace(i, node.submitted->bad_texts[bad_text - 1]);
+  for (std::size_t i = 0; !submitted.bad_texts.empty() && i < submitted.cells.size(); ++i) {
+    const std::size_t bad_text = submitted.cells[i].bad_text;
+    if (bad_text > 0) report.bad_texts.emplace(i, submitted.bad_texts[bad_text - 1]);
   }
-  const auto cell = report.cells.wrong > 0
-                        ? first_wrong_cell(node, interpretation.trace->token_layout)
-                        : std::nullopt;
-  if (cell) {
-    report.first = first_wrong_of(node, *cell);
-    for (const std::size_t input : node.inputs) {
-      const LearnerNode& operand = interpretation.judgement.nodes[input];
-      if (operand.step && operand.submitted && operand.units.basis == ToleranceBasis::decimals)
-        report.first->digits = std::max(report.first->digits, operand.units.decimals);
-    }
-    add_diagnosis();
+}
+
+StepReport report_of(const Interpretation& interpretation, std::size_t index, Room& room,
+                     DiagnosisBudget* budget) {
+  const LearnerNode& node = interpretation.judgement.nodes[index];
+  StepReport report;
+  report.step = node.name;
+  report.right_shape = node.truth->shape();
+  if (const SubmittedArray* array = node.wrong_shape_array) {
+    report.verdict = Verdict::shape;
+    report.digits = most_decimals(*array);
+    report.wrong_shape = array->shape;
+    report.cells.wrong =
+        static_cast<std::size_t>(std::ranges::count(array->cells, false, &Numeral::is_blank));
+  } else {
+    report_cells(node, room, report);
+    report.accepted_convention = interpretation.convention_of(node);
+    if (report.cells.wrong > 0) report.first = first_wrong_of(interpretation, node);
   }
+  if (budget && (node.wrong_shape_array || report.first)) {
+    NodeDiagnosis& found = report;
+    found = diagnose(interpretation.judgement, *interpretation.trace, index, *budget);
+    found.region = reported_region(found);
+  }
+  report.only_shape_differs =
+      node.wrong_shape_array && report.mistakes.empty() && has_right_numbers(interpretation, node);
   return report;
 }
 

@@ -33,7 +33,7 @@ struct StepReport : NodeDiagnosis {
   ToleranceBasis basis = ToleranceBasis::decimals;  ///< what the tolerance is derived from
   Precision precision = Precision::digits;          ///< of the program that computed it
   double unit = 0;                                  ///< the largest tolerance of its cells
-  std::optional<std::string> accepted_convention;   ///< "convention.columns", …
+  std::string_view accepted_convention;             ///< "convention.columns", …; empty if none
   std::string rounded_constant = {};                ///< "√2 as 1.41", by that convention
   VerdictCounts cells;
   std::size_t left_out = 0;  ///< of the blank cells, those that were left out on purpose

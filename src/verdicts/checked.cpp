@@ -375,14 +375,12 @@ std::string conventions_text(const CheckReport& report, const CheckStyle& style)
   const std::string_view tokens =
       report.own.token_layout == TokenLayout::columns ? "rows" : "columns";
   const auto says = [&](const StepReport& step) {
-    const std::string& id = *step.accepted_convention;
+    const std::string_view id = step.accepted_convention;
     const Convention& convention = *find_by(all_conventions(), id, &Convention::id);
     return fmt::format(fmt::runtime(convention.says),
                        id == "convention.columns" ? tokens : step.rounded_constant);
   };
-  const auto is_accepted = [](const StepReport& step) {
-    return step.accepted_convention.has_value();
-  };
+  const auto is_accepted = [](const StepReport& step) { return !step.accepted_convention.empty(); };
   for (const Steps& steps : grouped(steps_that(report, is_accepted), says)) {
     const std::string start = says(*steps.front()) + " (";
     text += paragraph(names_line(start, names_of(steps), width(start) + 50) + ")", style, 2);

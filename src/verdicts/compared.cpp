@@ -307,7 +307,7 @@ std::string conventions_text(const Comparison& comparison) {
       if (side != nullptr) add_note(sanitise(side->layout), step.name);
     }
     if (step.judged && step.judged->accepted_convention != "convention.finite-mask") {
-      add_note(step.judged->accepted_convention.value_or(""), step.name);
+      add_note(std::string(step.judged->accepted_convention), step.name);
     }
   }
   std::string text;

@@ -60,6 +60,8 @@ std::string_view verdict_of(const CheckedPath& one, const Rubric& rubric) {
 
 using Json = nlohmann::ordered_json;
 
+Json text_or_null(std::string_view text) { return text.empty() ? Json() : Json(std::string(text)); }
+
 // Longer arithmetic is elided; `qkv explain` shows it in full.
 constexpr std::size_t whole_arithmetic = 600;
 
@@ -83,8 +85,7 @@ Json region_json(const StepReport& step, const Trace& own, Answers answers) {
     json[std::string(axis) + (axis == "batch" ? "es" : "s")] = {extent.from + 1, extent.to + 1};
   }
   constexpr std::string_view names[] = {"", "zero", "nan", "constant", "multiple", "offset"};
-  const std::string_view what = names[static_cast<std::size_t>(region.what)];
-  json["what"] = what.empty() ? Json(nullptr) : Json(std::string(what));
+  json["what"] = text_or_null(names[static_cast<std::size_t>(region.what)]);
   if (answers == Answers::kept) return json;  // the right numbers follow from these
   if (region.what == Region::What::multiple) json["factor"] = json_number(region.factor);
   if (region.what == Region::What::offset) {
@@ -117,7 +118,7 @@ Json step_json(const StepReport& step, const Trace& own, Answers answers) {
   Json json{{"step", step.step},
             {"verdict", std::string(verdict_name(step.verdict))},
             {"digits", step.digits}};
-  json["convention"] = step.accepted_convention ? Json(*step.accepted_convention) : Json(nullptr);
+  json["convention"] = text_or_null(step.accepted_convention);
   json["cells"] = {{"correct", step.cells.correct}, {"rounding", step.cells.rounding},
                    {"carried", step.cells.carried}, {"undecided", step.cells.undecided},
                    {"wrong", step.cells.wrong},     {"blank", step.cells.blank}};
@@ -132,7 +133,7 @@ Json step_json(const StepReport& step, const Trace& own, Answers answers) {
 template <class Report>
 void print_verdict(const Report& report, Json& json) {
   json["verdict"] = std::string(outcome_name(report.outcome));
-  json["first_wrong"] = report.first_wrong ? Json(*report.first_wrong) : Json(nullptr);
+  json["first_wrong"] = text_or_null(report.first_wrong.value_or(""));
 }
 
 Json report_json(const CheckReport& report, Answers answers) {
@@ -148,27 +149,8 @@ Json report_json(const CheckReport& report, Answers answers) {
   return json;
 }
 
-Json shape_json(const ComparedMatrix* side) {
-  return side == nullptr ? Json(nullptr) : Json(side->tensor.shape());
-}
-
-Json step_json(const ComparedStep& step, const Trace& own) {
-  Json json{{"step", step.name},
-            {"verdict", std::string(sameness_label(step.agreement).in_json)},
-            {"actual_shape", shape_json(step.actual)},
-            {"desired_shape", shape_json(step.desired)}};
-  if (step.agreement == Agreement::other_shape) json["only_the_shape"] = step.only_shape_differs;
-  for (const ComparedMatrix* side : {step.actual, step.desired}) {
-    if (side != nullptr && !side->layout.empty()) json["layout"] = side->layout;
-  }
-  if (step.judged) {
-    json["convention"] =
-        step.judged->accepted_convention ? Json(*step.judged->accepted_convention) : Json(nullptr);
-    json["region"] = region_json(*step.judged, own, Answers::shown);
-    json["mistakes"] = mistakes_json(*step.judged);
-    add_room(*step.judged, json);
-  }
-  if (!has_compared_numbers(step)) return json;
+// Adds how far the numbers of a step are apart.
+void add_difference(const ComparedStep& step, Json& json) {
   const Difference& difference = step.difference;
   json["rtol"] = step.tolerance.relative;
   json["atol"] = step.tolerance.absolute;
@@ -201,6 +183,25 @@ Json step_json(const ComparedStep& step, const Trace& own) {
                      {"actual", json_number(step.actual->tensor.values[*difference.first])},
                      {"desired", json_number(step.desired->tensor.values[*difference.first])}};
   }
+}
+
+Json step_json(const ComparedStep& step, const Trace& own) {
+  Json json{{"step", step.name},
+            {"verdict", std::string(sameness_label(step.agreement).in_json)},
+            {"actual_shape", step.actual ? Json(step.actual->tensor.shape()) : Json()},
+            {"desired_shape", step.desired ? Json(step.desired->tensor.shape()) : Json()}};
+  if (step.agreement == Agreement::other_shape) json["only_the_shape"] = step.only_shape_differs;
+  for (const ComparedMatrix* side : {step.actual, step.desired}) {
+    if (side != nullptr && !side->layout.empty()) json["layout"] = side->layout;
+  }
+  if (step.judged) {
+    json["convention"] = text_or_null(step.judged->accepted_convention);
+    json["region"] = region_json(*step.judged, own, Answers::shown);
+    json["mistakes"] = mistakes_json(*step.judged);
+    add_room(*step.judged, json);
+  }
+  if (has_compared_numbers(step)) add_difference(step, json);
+  if (step.judged) add_coarser_type(*step.judged, json);
   return json;
 }
 
@@ -272,19 +273,15 @@ std::string compared_json(const Comparison& comparison, const ComparedSide& actu
   json["unknown"] = coverage.unknown;
   if (!comparison.maps.empty()) json["maps"] = comparison.maps;
   if (const auto& found = comparison.bisection) {
-    const auto name = [](const std::string& text) { return text.empty() ? Json() : Json(text); };
-    json["bisection"] = {{"agrees", name(found->agrees)},
+    json["bisection"] = {{"agrees", text_or_null(found->agrees)},
                          {"differs", found->differs},
                          {"not_submitted", found->not_submitted},
-                         {"dump", name(found->dump)}};
+                         {"dump", text_or_null(found->dump)}};
   }
   json["steps"] = Json::array();
   static const Trace none;
   const Trace& own = comparison.own ? *comparison.own : none;
-  for (const ComparedStep& step : comparison.steps) {
-    json["steps"].push_back(step_json(step, own));
-    if (step.judged) add_coarser_type(*step.judged, json["steps"].back());
-  }
+  for (const ComparedStep& step : comparison.steps) json["steps"].push_back(step_json(step, own));
   return json_document(json);
 }
 

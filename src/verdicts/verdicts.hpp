@@ -115,7 +115,7 @@ std::string compared_json(const Comparison& comparison, const ComparedSide& actu
 struct SamenessLabel {
   Agreement agreement;
   std::string_view in_json;
-  std::string_view in_text;  ///< {} is the name of the side that has it
+  std::string_view in_text;
 };
 
 const SamenessLabel& sameness_label(Agreement agreement);

@@ -43,7 +43,8 @@ of = ["O_1", "L_1", "O_2", "L_2"]
 
 std::string accepted_convention(const qkv::CheckReport& report, std::string_view step) {
   for (const qkv::StepReport& one : report.steps) {
-    if (one.step == step) return one.accepted_convention.value_or("none");
+    if (one.step == step)
+      return std::string(one.accepted_convention.empty() ? "none" : one.accepted_convention);
   }
   return "not listed";
 }

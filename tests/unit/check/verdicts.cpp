@@ -22,7 +22,8 @@ CheckReport check_two_words(const Texts& texts, const CheckOptions& options = {}
 
 std::string convention_of(const CheckReport& report, std::string_view step) {
   for (const StepReport& one : report.steps) {
-    if (one.step == step) return one.accepted_convention.value_or("none");
+    if (one.step == step)
+      return std::string(one.accepted_convention.empty() ? "none" : one.accepted_convention);
   }
   return "not listed";
 }
