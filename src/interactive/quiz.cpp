@@ -230,8 +230,7 @@ QuizReply Quiz::evaluate_answer(const Walkthrough& walk, std::string_view text) 
     const bool exact = report.verdict == Verdict::correct;
     return {fmt::format("{}: {}.", exact ? "Right" : "Right, but for rounding", worth)};
   }
-  // One number is little evidence: if several mistakes give it, each is only possible.
-  const bool sure = report.mistakes.size() == 1 && report.mistakes.front().sure;
+  const bool sure = is_certain(report.mistakes, 1);
   const std::vector<Diagnosis> mistakes =
       tells_mistakes(text) ? likely(report.mistakes) : std::vector<Diagnosis>();
   if (sure && !mistakes.empty()) results_.back().mistake = mistakes.front().says;

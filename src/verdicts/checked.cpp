@@ -125,14 +125,6 @@ std::string region_text(const StepReport& step, const Trace& own, const CheckSty
                    style);
 }
 
-// True if the mistakes explain the same cells, so that only one of them was made.
-bool are_alternatives(const StepReport& step) {
-  const std::span<const Diagnosis> likely = step.likely_mistakes();
-  const std::size_t cells = likely.front().cells;
-  return likely.size() > 1 && 2 * cells > step.cells.wrong &&
-         std::ranges::all_of(likely, [&](const Diagnosis& one) { return one.cells == cells; });
-}
-
 // Lists mistakes of which one was made: "The scores were not scaled (scale.skipped); or: …".
 std::string alternatives_text(const StepReport& step, std::size_t most) {
   std::string text;
@@ -174,7 +166,7 @@ std::string mistakes_text(const StepReport& step, const CheckStyle& style) {
                                 : likely.front().cells < step.cells.wrong
                                     ? "Not all wrong cells fit. It could be: "
                                     : "This is not certain; it could be: ";
-  if (are_alternatives(step)) {
+  if (are_alternatives(likely, step.cells.wrong)) {
     return paragraph(
         fmt::format("{}{}. Each explains {}.", lead, alternatives_text(step, likely.size()),
                     explained_text(likely.front().cells, step.cells.wrong)),
@@ -449,7 +441,7 @@ std::string verdict_text(const CheckReport& report, const CheckStyle& style) {
       text += ", which is not the lesson's given";
     } else if (step.cells.wrong == 0 && !step.coarser_type.empty()) {
       text += fmt::format(", whose numbers are {}, coarser than the rest's", step.coarser_type);
-    } else if (step.mistakes.empty() || are_alternatives(step) || !step.mistakes.front().sure) {
+    } else if (!is_certain(step.likely_mistakes(), step.cells.wrong)) {
       text += "; " + cause_text(step);
     } else {
       text += fmt::format(" ({}): {}", step.mistakes.front().id, step.mistakes.front().says);
@@ -599,11 +591,11 @@ std::string cause_text(const StepReport& step) {
                                                        : "its numbers fit no known mistake";
   }
   const std::span<const Diagnosis> likely = step.likely_mistakes();
-  const bool are_several = are_alternatives(step);
+  const bool are_several = are_alternatives(likely, step.cells.wrong);
   std::string text = alternatives_text(step, are_several ? 2 : 1);
   for (const Diagnosis& other : likely.subspan(are_several ? 2 : likely.size()))
     text += fmt::format("; or {}", other.id);
-  return (are_several || !likely.front().sure ? "it could be: " : "") + text;
+  return (is_certain(likely, step.cells.wrong) ? "" : "it could be: ") + text;
 }
 
 }  // namespace qkv::inline verdicts

@@ -351,6 +351,16 @@ DiagnosisBudget::DiagnosisBudget(const Trace& trace) : work(trace.givens.size())
   own = {(times - times_unsubmitted) * all + one_second};
 }
 
+bool are_alternatives(std::span<const Diagnosis> likely, std::size_t wrong) {
+  const std::size_t cells = likely.front().cells;
+  return likely.size() > 1 && 2 * cells > wrong &&
+         std::ranges::all_of(likely, [&](const Diagnosis& one) { return one.cells == cells; });
+}
+
+bool is_certain(std::span<const Diagnosis> likely, std::size_t wrong) {
+  return !likely.empty() && likely.front().sure && !are_alternatives(likely, wrong);
+}
+
 std::vector<std::size_t> cells_in(const Region& region, const Shape& shape) {
   std::vector<std::size_t> cells = {0};
   for (std::size_t a = 0; a < shape.size(); ++a) {

@@ -44,6 +44,12 @@ struct Diagnosis {
   std::size_t first = 0;  ///< the first of the cells that it explains
 };
 
+/// True if the mistakes explain the same cells of so many wrong ones: only one of them was made.
+bool are_alternatives(std::span<const Diagnosis> likely, std::size_t wrong);
+
+/// True if the first of the mistakes was made; else it is only possible.
+bool is_certain(std::span<const Diagnosis> likely, std::size_t wrong);
+
 /// A range of indices, both ends included.
 struct IndexRange {
   std::size_t from = 0;
