@@ -253,6 +253,36 @@ std::optional<Diagnosis> coarser_cells(const LearnerNode& node, Mismatch& mismat
                    .sure = cells > 1 || !are_filled_up};
 }
 
+// The same, and in `found` what explains the others. Nothing if too few cells are then explained:
+// chance may have rounded some.
+std::optional<Diagnosis> coarser_and_others(const LearnerNode& node, Mismatch mismatch,
+                                            const std::vector<Candidate>& candidates,
+                                            std::vector<Explanation>& found) {
+  auto coarser = coarser_cells(node, mismatch);
+  if (!coarser) return {};
+  std::vector<Explanation> others = explain_mismatch(mismatch, candidates);
+  std::size_t explained = coarser->cells;
+  std::optional<std::size_t> last;  // of equally good ones, which explain the same cells
+  for (Explanation& one : others) {
+    if (std::exchange(last, one.first) != one.first) explained += one.cells;
+    one.sure = one.sure && coarser->sure;
+  }
+  constexpr std::size_t times = 5;
+  if (explained + coarser->cells / times < node.wrong_cells()) return {};
+  found = std::move(others);
+  return coarser;
+}
+
+// Explains the mismatch by one mistake; else with room for rounding; else by the same one twice.
+std::vector<Explanation> explanations_of(const Mismatch& mismatch, CandidateSet& candidate_set) {
+  std::vector<Explanation> found = explain_mismatch(mismatch, candidate_set.candidates());
+  if (found.empty() && candidate_set.allow_rounding())
+    found = explain_mismatch(mismatch, candidate_set.candidates());
+  if (found.empty() && candidate_set.collect_pairs())
+    found = explain_mismatch(mismatch, candidate_set.candidates());
+  return found;
+}
+
 // The lesson's name of a node, which a convention may compute in several steps.
 std::string_view name_of(const Judgement& judgement, std::size_t node) {
   return lesson_step_of(judgement.nodes[node].name);
@@ -389,33 +419,14 @@ NodeDiagnosis diagnose(const Judgement& judgement, const Trace& trace, std::size
   }
   CandidateSet candidate_set(judgement, trace, index, mismatch,
                              result.region ? &*result.region : nullptr, budget);
-  std::vector<Explanation> found = explain_mismatch(mismatch, candidate_set.candidates());
-  if (found.empty() && candidate_set.allow_rounding())
-    found = explain_mismatch(mismatch, candidate_set.candidates());
-  if (found.empty() && candidate_set.collect_pairs())
-    found = explain_mismatch(mismatch, candidate_set.candidates());
+  std::vector<Explanation> found = explanations_of(mismatch, candidate_set);
   // A factor or an offset that all wrong cells share says more than a mistake that explains some.
   const auto what = result.region ? result.region->what : Region::What::anything;
   const bool is_shared = what == Region::What::multiple || what == Region::What::offset;
   if (is_shared && !found.empty() && found.front().cells < result.region->wrong) found.clear();
-  Mismatch rest = mismatch;
   auto coarser = found.empty() && node.submitted && !mismatch.is_of_program
-                     ? coarser_cells(node, rest)
+                     ? coarser_and_others(node, mismatch, candidate_set.candidates(), found)
                      : std::nullopt;
-  if (coarser) {
-    found = explain_mismatch(rest, candidate_set.candidates());
-    std::size_t explained = coarser->cells;
-    std::optional<std::size_t> last;  // of equally good ones, which explain the same cells
-    for (Explanation& one : found) {
-      if (std::exchange(last, one.first) != one.first) explained += one.cells;
-      one.sure = one.sure && coarser->sure;
-    }
-    constexpr std::size_t times = 5;  // else chance may have rounded them
-    if (explained + coarser->cells / times < node.wrong_cells()) {
-      coarser.reset();
-      found.clear();
-    }
-  }
   result.mistakes = diagnoses_of(found, candidate_set.candidates(), judgement, trace, index);
   if (coarser) result.mistakes.insert(result.mistakes.begin(), std::move(*coarser));
   const bool may_round = node.submitted && !mismatch.is_of_program && !coarser &&
