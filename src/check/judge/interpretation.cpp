@@ -84,13 +84,14 @@ bool favours(const LearnerNode* other, const LearnerNode* plain, bool is_moved) 
   const std::size_t before = plain ? plain->unsettled_cells() : 0;
   const std::size_t after = other ? other->unsettled_cells() : 0;
   const Evidence evidence = evidence_in(plain, other);
-  const bool is_told = evidence.apart > 0 || is_moved;
+  const bool tells_apart = evidence.apart > 0 || is_moved;
   // At position 0 nothing is rotated: a rotated row also follows from the one before it.
   const auto are_carried = [](const LearnerNode& node) {
     return contains(node.verdicts, Verdict::carried);
   };
   if (is_moved && plain && other && are_carried(*plain) && !are_carried(*other)) return after == 0;
-  if (before > 0) return is_told && 2 * after <= before && 2 * evidence.for_other >= evidence.apart;
+  if (before > 0)
+    return tells_apart && 2 * after <= before && 2 * evidence.for_other >= evidence.apart;
   return after == 0 && evidence.apart > 0 && 2 * evidence.for_other > evidence.apart;
 }
 
@@ -246,6 +247,53 @@ bool may_show(const Variant& variant, const std::vector<LearnerNode>& nodes,
   return false;
 }
 
+// Counts what the steps say of a variant while they are judged, until it is hopeless.
+struct Trial {
+  const Variant& variant;
+  const Interpretation& plain;
+  std::size_t to_beat;  // wrong cells
+  std::size_t wrong = 0, failing = 0, showing = 0, contradicting = 0;
+  std::size_t open = variant.deciding.size();  // that were not judged yet
+  int moved = 0;                               // the balance of `evidence_of_moved`
+  std::set<std::string> explained = {};
+
+  bool is_hopeless_after(const LearnerNode& node) {
+    constexpr std::size_t most_failing = 3;  // else a whole model is judged for nothing
+    wrong += node.wrong_cells();
+    moved += evidence_of_moved(variant, node, plain);
+    if (contains(variant.deciding, node.name)) {
+      const bool shows_it = shows(variant, &node, plain);
+      --open;
+      showing += shows_it ? 1 : 0;
+      if (shows_it && node.unsettled_cells() == 0) explained.insert(node.name);
+      failing += !shows_it && wrong_in(plain, node.name) > 0 ? 1 : 0;
+    }
+    const auto are_explained = [&](const auto& sides) {
+      return std::ranges::all_of(sides, [&](const auto& names) {
+        return std::ranges::any_of(names, [&](const auto& one) { return explained.contains(one); });
+      });
+    };
+    // An order of columns that a layer confirms is not refuted by one mistake in another layer.
+    const bool is_confirmed = std::ranges::any_of(variant.alike, are_explained);
+    contradicting += contradicts(variant, node, plain) ? 1 : 0;
+    return wrong >= to_beat || contradicting > (is_confirmed ? 1 : 0) ||
+           (showing == 0 && failing >= most_failing) || showing + open < variant.least;
+  }
+};
+
+// True if the wrong steps of the plain interpretation may come from a variant.
+bool may_explain(const Variant& variant, const Interpretation& plain,
+                 const std::vector<bool>& are_in_part) {
+  const auto is_right = [&](const std::string& name) {
+    const LearnerNode* node = node_of(plain, name);
+    return node && node->submitted && node->unsettled_cells() == 0;
+  };
+  if (!variant.others.empty() && std::ranges::any_of(variant.deciding, is_right)) return false;
+  return wrong_among(plain, variant.deciding) + wrong_among(plain, variant.companions) >=
+             variant.least &&
+         may_show(variant, plain.judgement.nodes, are_in_part);
+}
+
 // Returns the accepted variant of a convention that leaves the fewest wrong cells.
 std::optional<Interpretation> by_convention(const Interpreter& interpret,
                                             const Convention& convention,
@@ -257,46 +305,14 @@ std::optional<Interpretation> by_convention(const Interpreter& interpret,
   for (Variant& variant : convention.variants(plain.recipe, *plain.trace)) {
     if (variant.deciding.empty()) variant.deciding = variant.changed;
     const std::size_t to_beat = best ? best->wrong : plain.wrong;
-    const std::size_t wrong_steps =
-        wrong_among(plain, variant.deciding) + wrong_among(plain, variant.companions);
-    const auto is_right = [&](const std::string& name) {
-      const LearnerNode* node = node_of(plain, name);
-      return node && node->submitted && node->unsettled_cells() == 0;
-    };
-    if (!variant.others.empty() && std::ranges::any_of(variant.deciding, is_right)) continue;
-    if (to_beat == 0 || wrong_steps < variant.least ||
-        !may_show(variant, plain.judgement.nodes, are_in_part))
-      continue;
+    if (to_beat == 0 || !may_explain(variant, plain, are_in_part)) continue;
     const auto trace = variant.recipe ? trace_of(*variant.recipe, *plain.trace) : plain.trace;
     if (!is_equivalent(*trace, *plain.trace, variant.changed)) continue;
-    constexpr std::size_t most_failing = 3;  // else a whole model is judged for nothing
-    std::size_t wrong = 0, failing = 0, showing = 0, contradicting = 0;
-    std::size_t open = variant.deciding.size();  // that were not judged yet
-    int told = 0;
-    std::set<std::string> explained;
-    const auto are_explained = [&](const auto& sides) {
-      return std::ranges::all_of(sides, [&](const auto& names) {
-        return std::ranges::any_of(names, [&](const auto& one) { return explained.contains(one); });
-      });
-    };
-    const auto is_hopeless = [&](const LearnerNode& node) {
-      wrong += node.wrong_cells();
-      told += evidence_of_moved(variant, node, plain);
-      if (contains(variant.deciding, node.name)) {
-        const bool shows_it = shows(variant, &node, plain);
-        --open;
-        showing += shows_it ? 1 : 0;
-        if (shows_it && node.unsettled_cells() == 0) explained.insert(node.name);
-        failing += !shows_it && wrong_in(plain, node.name) > 0 ? 1 : 0;
-      }
-      // An order of columns that a layer confirms is not refuted by one mistake in another layer.
-      const bool is_confirmed = std::ranges::any_of(variant.alike, are_explained);
-      contradicting += contradicts(variant, node, plain) ? 1 : 0;
-      return wrong >= to_beat || contradicting > (is_confirmed ? 1 : 0) ||
-             (showing == 0 && failing >= most_failing) || showing + open < variant.least;
-    };
-    Interpretation other = interpret.by_variant(plain, variant, trace, is_hopeless);
-    if (told < 0 || other.wrong >= to_beat ||
+    Trial trial{variant, plain, to_beat};
+    Interpretation other = interpret.by_variant(
+        plain, variant, trace,
+        [&trial](const LearnerNode& node) { return trial.is_hopeless_after(node); });
+    if (trial.moved < 0 || other.wrong >= to_beat ||
         !is_accepted(variant, other, plain, interpret.options.needs_loss))
       continue;
     const std::map<std::string, std::string_view> others = variant.others;
@@ -358,11 +374,10 @@ ColumnsEvidence columns_evidence(const Interpretation& transposed, const Interpr
 
 // Counts the wrong matrices of the forward pass. Gradients may be transposed for other reasons, so
 // they do not count.
-std::size_t wrong_in_forward(const Interpretation& interpretation) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(interpretation.judgement.nodes, [](const LearnerNode& node) {
-        return node.step && !is_gradient(*node.step->operation) && node.unsettled_cells() > 0;
-      }));
+auto wrong_in_forward(const Interpretation& interpretation) {
+  return std::ranges::count_if(interpretation.judgement.nodes, [](const LearnerNode& node) {
+    return node.step && !is_gradient(*node.step->operation) && node.unsettled_cells() > 0;
+  });
 }
 
 // Interprets tokens as columns, in the whole submission. One transposed matrix among others is a
