@@ -53,7 +53,7 @@ class Matcher {
       if (best.empty()) break;
       sort(best);
       const std::size_t known = found.size();
-      for (const Match& fit : best) name(fit, in_full, found);
+      for (const Match& match : best) name(match, in_full, found);
       doubt(best, std::span(found).subspan(known));
       const std::vector<std::size_t> before = open_cells_;
       close(best.front());
@@ -125,18 +125,18 @@ class Matcher {
     return std::isfinite(x) || candidate.evidence.infinities;
   }
 
-  void add_explained(Match& fit, std::size_t i, double gap) const {
-    fit.misfit = std::max(fit.misfit, gap);
-    if (fit.cells++ == 0) fit.first = i;
+  void add_explained(Match& match, std::size_t i, double gap) const {
+    match.misfit = std::max(match.misfit, gap);
+    if (match.cells++ == 0) match.first = i;
     if (!mismatch_.right.empty()) {
       const double off = mismatch_.written[i] - mismatch_.right[i];
-      const double own = mismatch_.written[i] - candidates_[fit.candidate].numbers[i];
-      if (std::isfinite(off) && std::isfinite(own)) fit.nearer += off * off - own * own;
+      const double own = mismatch_.written[i] - candidates_[match.candidate].numbers[i];
+      if (std::isfinite(off) && std::isfinite(own)) match.nearer += off * off - own * own;
     }
-    if (!is_evidence(candidates_[fit.candidate], i)) return;
-    ++fit.telling;
-    if (mismatch_.written[i] == 0) ++fit.zeros;
-    if (!mismatch_.are_shares || mismatch_.written[i] != 1) ++fit.speaking;
+    if (!is_evidence(candidates_[match.candidate], i)) return;
+    ++match.telling;
+    if (mismatch_.written[i] == 0) ++match.zeros;
+    if (!mismatch_.are_shares || mismatch_.written[i] != 1) ++match.speaking;
   }
 
   // Empty if the candidate matches fewer open cells than `at_least`, or contradicts more than
@@ -144,7 +144,7 @@ class Matcher {
   // Open cells go first: most candidates match few of them and are then done.
   std::optional<Match> match_of(std::size_t index, const Patch& part, std::size_t at_least,
                                 std::size_t most, bool all) const {
-    Match fit{.candidate = index, .part = part};
+    Match match{.candidate = index, .part = part};
     const Candidate& candidate = candidates_[index];
     std::size_t missed = 0;
     const std::size_t end = part.end();
@@ -153,28 +153,28 @@ class Matcher {
       if (!part.has(*i)) continue;
       const double gap = distance(candidate, *i);
       if (!std::isinf(gap)) {
-        add_explained(fit, *i, gap);
+        add_explained(match, *i, gap);
       } else if (all || ++missed + at_least > part.open) {
         return {};
       }
     }
-    if (fit.telling < candidate.evidence.least) return {};
+    if (match.telling < candidate.evidence.least) return {};
     if (candidate.evidence.least > 1) most = 0;  // right cells refute a free number
     // Room makes no mistake fit that is farther from what was written than the right numbers are.
-    if (!candidate.room.empty() && fit.nearer < 0) return {};
+    if (!candidate.room.empty() && match.nearer < 0) return {};
     for (std::size_t n = 0; n < part.count; ++n) {
       const std::size_t i = part.cell(n);
       if (open_[i] || std::isnan(mismatch_.written[i])) continue;
       const double gap = distance(candidate, i);
       if (!std::isinf(gap)) {
-        fit.misfit = std::max(fit.misfit, gap);
-      } else if ((all || !mismatch_.wrong[i]) && ++fit.contradicted > most) {
+        match.misfit = std::max(match.misfit, gap);
+      } else if ((all || !mismatch_.wrong[i]) && ++match.contradicted > most) {
         return {};
       }
     }
     // In a matrix of zeros, the matching ones do not outweigh the others.
-    if (fit.contradicted > 0 && fit.zeros == fit.telling) return {};
-    return fit;
+    if (match.contradicted > 0 && match.zeros == match.telling) return {};
+    return match;
   }
 
   static Patch in_a_row(std::size_t start, std::size_t count) {
@@ -253,12 +253,12 @@ class Matcher {
   std::optional<Match> best_part(std::size_t v, std::size_t at_least, bool in_full) const {
     std::optional<Match> best;
     each_part(candidates_[v], at_least, [&](const Patch& part) {
-      const std::optional<Match> fit =
+      const std::optional<Match> match =
           match_of(v, part, at_least, in_full ? 0 : part.open / 2, in_full);
-      if (!fit || 2 * fit->contradicted > fit->cells) return;
+      if (!match || 2 * match->contradicted > match->cells) return;
       const bool is_nearer =
-          in_full && best && fit->cells == best->cells && fit->misfit < best->misfit;
-      if (!best || fit->cells > best->cells || is_nearer) best = fit;
+          in_full && best && match->cells == best->cells && match->misfit < best->misfit;
+      if (!best || match->cells > best->cells || is_nearer) best = match;
     });
     return best;
   }
@@ -267,46 +267,46 @@ class Matcher {
   // affect a whole matrix may do so in part.
   std::vector<Match> most_explained(std::size_t most, bool in_full) const {
     const Shape shape = without_leading_ones(mismatch_.shape);
-    std::vector<Match> fits;
+    std::vector<Match> matches;
     for (std::size_t v = 0; v < candidates_.size(); ++v) {
       if (without_leading_ones(candidates_[v].numbers.shape()) != shape) continue;
       const bool is_whole = in_full || candidates_[v].scope != SlipScope::anything;
-      const auto fit = best_part(v, most, is_whole);
-      if (!fit) continue;
-      if (fit->cells > most) fits.clear();
-      most = fit->cells;
-      fits.push_back(*fit);
+      const auto match = best_part(v, most, is_whole);
+      if (!match) continue;
+      if (match->cells > most) matches.clear();
+      most = match->cells;
+      matches.push_back(*match);
     }
-    return fits;
+    return matches;
   }
 
   // True if the mistake also makes every cell that is right.
-  bool fits_everywhere(const Match& fit) const {
+  bool fits_everywhere(const Match& match) const {
     const std::size_t all = mismatch_.written.size();
     const Patch whole{0, all, all, all, open_cells_.size()};
-    return match_of(fit.candidate, whole, fit.cells, 0, true).has_value();
+    return match_of(match.candidate, whole, match.cells, 0, true).has_value();
   }
 
   // The smallest misfit is best, and all within a unit of it are as good. If a mistake makes all
   // cells, those that right cells contradict come last. Of the others, the more specific comes
   // first, then the nearer, then that of the later step. Differences below a millionth of a unit
   // are ignored: they come from the order of summation.
-  void sort(std::vector<Match>& fits) const {
-    const double best = std::ranges::min(fits, {}, &Match::misfit).misfit;
-    std::erase_if(fits, [&](const Match& fit) { return fit.misfit > best + 1; });
-    const auto is_mistake = [&](const Match& fit) {
-      return candidates_[fit.candidate].kind == CandidateKind::mistake;
+  void sort(std::vector<Match>& matches) const {
+    const double best = std::ranges::min(matches, {}, &Match::misfit).misfit;
+    std::erase_if(matches, [&](const Match& match) { return match.misfit > best + 1; });
+    const auto is_mistake = [&](const Match& match) {
+      return candidates_[match.candidate].kind == CandidateKind::mistake;
     };
-    for (Match& fit : fits) {
-      const bool is_early = candidates_[fit.candidate].step != mismatch_.step;
-      fit.is_refuted = is_mistake(fit) && !fits_everywhere(fit);
-      const bool is_odd = fit.is_refuted || (is_early && !fits_everywhere(fit));
-      fit.is_lone_cell = fit.telling <= 1 && is_odd;
-      fit.is_zeros_only = fit.zeros == fit.telling && is_early && is_odd;
+    for (Match& match : matches) {
+      const bool is_early = candidates_[match.candidate].step != mismatch_.step;
+      match.is_refuted = is_mistake(match) && !fits_everywhere(match);
+      const bool is_odd = match.is_refuted || (is_early && !fits_everywhere(match));
+      match.is_lone_cell = match.telling <= 1 && is_odd;
+      match.is_zeros_only = match.zeros == match.telling && is_early && is_odd;
     }
     if (std::ranges::none_of(
-            fits, [&](const Match& fit) { return is_mistake(fit) && !fit.is_refuted; })) {
-      for (Match& fit : fits) fit.is_refuted = false;
+            matches, [&](const Match& match) { return is_mistake(match) && !match.is_refuted; })) {
+      for (Match& match : matches) match.is_refuted = false;
     }
     constexpr double millionths = 1e6;
     // One wrong cell beside right ones is a slip rather than a mistake that would change them all.
@@ -316,26 +316,28 @@ class Matcher {
     };
     const bool is_slip_likelier =
         open_cells_.size() == 1 && places_where(mismatch_.written.size(), is_right).size() >= 2;
-    const auto place = [&](const Match& fit) {
-      const Candidate& candidate = candidates_[fit.candidate];
+    const auto place = [&](const Match& match) {
+      const Candidate& candidate = candidates_[match.candidate];
       const bool is_late = is_slip_likelier && candidate.kind == CandidateKind::mistake &&
                            !candidate.evidence.infinities;
-      return std::tuple(fit.is_refuted, is_late, candidate.kind,
-                        std::round(fit.misfit * millionths), ~candidate.step);
+      return std::tuple(match.is_refuted, is_late, candidate.kind,
+                        std::round(match.misfit * millionths), ~candidate.step);
     };
-    std::ranges::stable_sort(fits, {}, place);
+    std::ranges::stable_sort(matches, {}, place);
     // What yields does so to slips of its own scope, and to all that may affect a whole matrix.
-    const auto scope = [&](const Match& fit) { return candidates_[fit.candidate].scope; };
-    const auto yields = [&](const Match& fit) {
-      return candidates_[fit.candidate].evidence.yields;
+    const auto scope = [&](const Match& match) { return candidates_[match.candidate].scope; };
+    const auto yields = [&](const Match& match) {
+      return candidates_[match.candidate].evidence.yields;
     };
-    const auto goes_first = [&](const Match& fit) { return !yields(fit) && !fit.is_zeros_only; };
-    const bool over_lines = std::ranges::any_of(fits, goes_first);
-    const bool over_all = std::ranges::any_of(fits, [&](const Match& fit) {
-      return goes_first(fit) && scope(fit) == SlipScope::anything;
+    const auto goes_first = [&](const Match& match) {
+      return !yields(match) && !match.is_zeros_only;
+    };
+    const bool over_lines = std::ranges::any_of(matches, goes_first);
+    const bool over_all = std::ranges::any_of(matches, [&](const Match& match) {
+      return goes_first(match) && scope(match) == SlipScope::anything;
     });
-    std::erase_if(fits, [&](const Match& fit) {
-      return yields(fit) && (scope(fit) == SlipScope::line ? over_lines : over_all);
+    std::erase_if(matches, [&](const Match& match) {
+      return yields(match) && (scope(match) == SlipScope::line ? over_lines : over_all);
     });
   }
 
@@ -353,37 +355,37 @@ class Matcher {
 
   // Right cells that contradict it leave a mistake unsure; so do zeros alone, and what the rounding
   // of missing steps leaves open, unless it explains all.
-  void name(const Match& fit, bool in_full, std::vector<Explanation>& found) const {
-    const Candidate& candidate = candidates_[fit.candidate];
+  void name(const Match& match, bool in_full, std::vector<Explanation>& found) const {
+    const Candidate& candidate = candidates_[match.candidate];
     // In units: a mistake of a missing step is sure within this much of the room for rounding.
-    const double wide = fit.speaking < enough ? 1 : 3;
+    const double wide = match.speaking < enough ? 1 : 3;
     const auto id = [&](const Explanation& known) { return candidates_[known.candidate].id; };
     if (const auto known = std::ranges::find(found, candidate.id, id); known != found.end()) {
       const std::size_t before = candidates_[known->candidate].step;
       const bool is_elsewhere = std::set{before, candidate.step, mismatch_.step}.size() == 3;
-      const bool explains_the_same = known->first == fit.first && known->cells == fit.cells;
+      const bool explains_the_same = known->first == match.first && known->cells == match.cells;
       if (is_elsewhere && explains_the_same && candidate.kind == CandidateKind::mistake &&
-          !fit.is_refuted)
-        known->or_other = fit.candidate;
+          !match.is_refuted)
+        known->or_other = match.candidate;
       // Of one slip in two lines the words are about the first.
-      if (known->cells == fit.cells && fit.cells > 1 && known->first > fit.first &&
+      if (known->cells == match.cells && match.cells > 1 && known->first > match.first &&
           before == candidate.step && candidate.scope == SlipScope::line) {
-        known->candidate = fit.candidate;
-        known->first = fit.first;
+        known->candidate = match.candidate;
+        known->first = match.first;
       }
       return;
     }
     found.push_back(
-        {.candidate = fit.candidate,
-         .cells = fit.cells,
-         .first = fit.first,
-         .sure = !fit.is_refuted && !fit.is_lone_cell && !fit.is_zeros_only &&
-                 fit.contradicted == 0 && (in_full || candidate.room.empty()) &&
-                 fit.misfit <= wide &&
-                 (in_full || fit.zeros < fit.telling || candidate.evidence.infinities) &&
-                 (fit.cells > 1 || !candidate.evidence.yields) &&
-                 !(fit.zeros == fit.cells && may_be_rounded_to_zero()),
-         .is_refuted = fit.is_refuted});
+        {.candidate = match.candidate,
+         .cells = match.cells,
+         .first = match.first,
+         .sure = !match.is_refuted && !match.is_lone_cell && !match.is_zeros_only &&
+                 match.contradicted == 0 && (in_full || candidate.room.empty()) &&
+                 match.misfit <= wide &&
+                 (in_full || match.zeros < match.telling || candidate.evidence.infinities) &&
+                 (match.cells > 1 || !candidate.evidence.yields) &&
+                 !(match.zeros == match.cells && may_be_rounded_to_zero()),
+         .is_refuted = match.is_refuted});
   }
 
   // If several match equally well, few cells of evidence leave the mistake uncertain. So do a
@@ -404,8 +406,8 @@ class Matcher {
 
   // True if the wrong weights of one row are the right ones times one factor, which a slip in one
   // term may explain: any wrong sum divides them all by one number.
-  bool is_one_factor(const Match& fit) const {
-    if (candidates_[fit.candidate].scope != SlipScope::line) return false;
+  bool is_one_factor(const Match& match) const {
+    if (candidates_[match.candidate].scope != SlipScope::line) return false;
     const auto is_open = [](std::size_t open) { return open > 0; };
     if (!mismatch_.are_shares || mismatch_.right.empty() || open_cells_.size() < 2 ||
         std::ranges::count_if(open_in_row_, is_open) != 1)
@@ -421,15 +423,15 @@ class Matcher {
   // True if only one number was written, or is wrong in a program's array, or one factor is wrong,
   // and so many candidates were tried that one of them may well be that near by chance. Of a
   // neighbouring cell, a digit may be the same.
-  bool may_be_chance(const Match& fit) const {
+  bool may_be_chance(const Match& match) const {
     const auto is_number = [](double x) { return !std::isnan(x); };
-    const std::size_t cell = fit.first;
+    const std::size_t cell = match.first;
     const double x = std::abs(mismatch_.written[cell]);
-    const Candidate& candidate = candidates_[fit.candidate];
-    if (fit.cells == 1 && candidate.evidence.copies && x < 10 && x == std::floor(x)) return true;
+    const Candidate& candidate = candidates_[match.candidate];
+    if (match.cells == 1 && candidate.evidence.copies && x < 10 && x == std::floor(x)) return true;
     const bool is_alone = std::ranges::count_if(mismatch_.written, is_number) == 1;
     const bool is_lone = mismatch_.is_of_program && std::ranges::count(mismatch_.wrong, true) == 1;
-    if (!is_alone && !is_lone && !is_one_factor(fit)) return false;
+    if (!is_alone && !is_lone && !is_one_factor(match)) return false;
     const double room = candidate.room.empty() ? 0 : candidate.room[cell];
     const double near = mismatch_.tolerance[cell] + room;
     const double hit = 2 * near * static_cast<double>(candidates_.size());
@@ -437,10 +439,10 @@ class Matcher {
     return x == 0 || std::isinf(x) || hit > likely * x;
   }
 
-  void close(const Match& fit) {
-    for (std::size_t n = 0; n < fit.part.count; ++n) {
-      const std::size_t i = fit.part.cell(n);
-      if (open_[i] && !std::isinf(distance(candidates_[fit.candidate], i))) open_[i] = false;
+  void close(const Match& match) {
+    for (std::size_t n = 0; n < match.part.count; ++n) {
+      const std::size_t i = match.part.cell(n);
+      if (open_[i] && !std::isinf(distance(candidates_[match.candidate], i))) open_[i] = false;
     }
   }
 
