@@ -1,5 +1,7 @@
 #include "check/intake/submission.hpp"
 
+#include <numeric>
+
 #include "check/tolerance/cell_tolerance.hpp"
 
 namespace qkv::inline check {
@@ -22,12 +24,6 @@ NumeralCells shared_cells(const SubmittedFile& file, const SubmittedFile& part,
   const std::size_t start = matrix_index_of(part, tensor) * size;
   if (start + size > cells.size()) return {};
   return cells.runs(1, size, [&](std::size_t) { return start; });
-}
-
-// True if two files of a step agree in their common cells.
-bool agree(const SubmittedFile& one, const SubmittedFile& other, const Tensor& tensor) {
-  return agree(one.written, shared_cells(one, other, tensor), other.written,
-               shared_cells(other, one, tensor));
 }
 
 bool share_cells(const SubmittedFile& one, const SubmittedFile& other) {
@@ -100,6 +96,7 @@ class SubmissionReader {
       : path_(path),
         trace_(trace),
         names_(names),
+        sizes_(mapped(names_in(trace), [&](auto name) { return trace.at(name).values.size(); })),
         submission_{.name = path.string(), .list = read_manifest(path)} {}
 
   Submission read(std::vector<ListedFile> files) {
@@ -221,13 +218,15 @@ class SubmissionReader {
   // don't, neither is.
   void add_matrix(SubmittedFile file) {
     if (disputed_.contains(file.name)) return;
+    const Tensor& step = trace_.at(file.name);
     bool is_there = false;
     for (const SubmittedFile& other : submission_.files) {
       if (!share_cells(other, file)) continue;
       if (is_listed(other.path) && !is_listed(file.path)) {  // of an older export
         return note("{} does not list {}: it was not read", manifest_name, file.file);
       }
-      if (!agree(other, file, trace_.at(file.name))) {
+      if (!agree(other.written, shared_cells(other, file, step), file.written,
+                 shared_cells(file, other, step))) {
         submission_.unreadable.push_back(
             fmt::format("{} have different numbers for {}; keep one of them",
                         other.file == file.file ? "two arrays called " + file.file
@@ -259,8 +258,7 @@ class SubmissionReader {
                                     ? file_size(file.path, ignored)
                                     : 0;
     if (size <= for_everybody) return;
-    std::uintmax_t numbers = 0;
-    for (const std::string_view name : names_in(trace_)) numbers += trace_.at(name).values.size();
+    const std::uintmax_t numbers = std::accumulate(sizes_.begin(), sizes_.end(), std::uintmax_t{0});
     if (size <= for_everybody + for_a_number * numbers) return;
     throw InputError(
         "{}: {} MB is more than all {} numbers of the lesson can take; is it the right file?",
@@ -270,12 +268,9 @@ class SubmissionReader {
   // Returns how many numbers are read of an array: as many times its step's as a wrong shape may
   // have. An array that the lesson does not know may turn out to be any step.
   NumberLimit number_limit(const std::optional<StepName>& own) const {
-    std::size_t largest = 0;
-    for (const std::string_view name : names_in(trace_))
-      largest = std::max(largest, trace_.at(name).values.size());
-    return [this, largest, stem = own ? own->name : ""](const std::string& name) {
+    return [this, stem = own ? own->name : ""](const std::string& name) {
       const Tensor* step = trace_.find(name.empty() ? stem : file_stem(name).name);
-      return surplus_factor * (step ? step->values.size() : largest);
+      return surplus_factor * (step ? step->values.size() : std::ranges::max(sizes_));
     };
   }
 
@@ -459,6 +454,7 @@ class SubmissionReader {
   const fs::path& path_;
   const Trace& trace_;
   const NameOptions& names_;
+  const std::vector<std::size_t> sizes_;  // of all givens and steps
   Submission submission_;
   std::set<std::string> disputed_;                  // steps whose files have different numbers
   std::vector<fs::path> unread_files_;              // of kinds that qkv does not read
