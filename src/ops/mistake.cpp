@@ -76,7 +76,7 @@ struct Maker {
         add();
       }
     }
-    if (other.operation->options.empty() && !is_own) add();
+    if (versions.empty() && !is_own) add();
     return versions;
   }
 
