@@ -33,6 +33,11 @@ CellPosition displayed_position(const Tensor& tensor, TokenLayout token_layout, 
                                                    : CellPosition{row, column};
 }
 
+void append(std::vector<std::string>& lines, std::vector<std::string> more,
+            const char* before = "") {
+  for (const std::string& line : more) lines.push_back(before + line);
+}
+
 /// The original matrix; nullptr if it is unchanged or has another shape.
 const Tensor* baseline_matrix(const Walkthrough& walk, const std::string& name) {
   if (!walk.own()) return nullptr;
@@ -96,10 +101,8 @@ MatrixPane pane_of(const Walkthrough& walk, const MarkedMatrix& one, std::size_t
       fmt::format("{} ({}){}{}{}", one.name, shown_shape(tensor, trace.token_layout),
                   which.empty() ? "" : ", " + which, span_text("row", lines.rows),
                   span_text("column", lines.columns));
-  for (const std::string& line : wrapped(caption, std::max<std::size_t>(columns, 12) - 2)) {
-    block.lines.push_back("  " + line);
-  }
-  for (std::string& line : lines_of(lines.text)) block.lines.push_back(std::move(line));
+  append(block.lines, wrapped(caption, std::max<std::size_t>(columns, 12) - 2), "  ");
+  append(block.lines, lines_of(lines.text));
   return block;
 }
 
@@ -197,10 +200,6 @@ std::string legend(const Walkthrough& walk, bool has_operands) {
   return text;
 }
 
-void append(std::vector<std::string>& lines, std::vector<std::string> more) {
-  std::move(more.begin(), more.end(), std::back_inserter(lines));
-}
-
 // The highlighted numbers by name, if the window is too narrow to show all of them.
 std::vector<std::string> unseen_numbers(const Walkthrough& walk, const MarkedMatrix& one,
                                         const MatrixPane& block, std::size_t columns) {
@@ -219,10 +218,7 @@ std::vector<std::string> unseen_numbers(const Walkthrough& walk, const MarkedMat
                         brief(tensor.at(cell.matrix, cell.row, cell.column), walk.style.digits));
   }
   std::vector<std::string> lines = {""};
-  for (const std::string& line :
-       broken_lines(sanitise(text), std::max<std::size_t>(columns, 12) - 2)) {
-    lines.push_back("  " + line);
-  }
+  append(lines, broken_lines(sanitise(text), std::max<std::size_t>(columns, 12) - 2), "  ");
   return lines;
 }
 

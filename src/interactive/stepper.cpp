@@ -3,7 +3,12 @@
 namespace qkv::inline interactive {
 namespace {
 
-const Key end_of_input{Key::Kind::control, "d"};  // Ctrl-D
+using Kind = Key::Kind;
+
+const Key end_of_input{Kind::control, "d"};  // Ctrl-D
+constexpr long any_width = 1L << 40;         // more columns than any matrix has
+constexpr CellMove next_matrix{.matrices = 1};
+
 std::string common_beginning(const std::vector<std::string>& names) {
   std::string common = names.empty() ? "" : names.front();
   for (const std::string& name : names) {
@@ -27,7 +32,7 @@ void Stepper::resize(WindowSize window) {
 }
 
 void Stepper::press(const Key& key) {
-  if (key.kind == Key::Kind::end_of_input) return quit();
+  if (key.kind == Kind::end_of_input) return quit();
   try {
     handle(key);
   } catch (const InputError& error) {
@@ -152,8 +157,7 @@ void Stepper::ask(Prompt what) {
 
 // Before another cell is typed, the arrows start from the default cell.
 bool Stepper::picks_cell(const Key& key) {
-  constexpr Key::Kind arrows[] = {Key::Kind::up, Key::Kind::down, Key::Kind::left,
-                                  Key::Kind::right};
+  constexpr Kind arrows[] = {Kind::up, Kind::down, Kind::left, Kind::right};
   if (prompt_ != Prompt::cell || !line_.text.empty()) return false;
   if (!contains(arrows, key.kind)) return false;
   show_cell(resolve_cell(walk_, "", last_matrix()));
@@ -166,13 +170,13 @@ bool Stepper::picks_cell(const Key& key) {
 void Stepper::press_in_prompt(const Key& key) {
   if (picks_cell(key)) return;
   switch (key.kind) {
-    case Key::Kind::enter: return finish_prompt();
-    case Key::Kind::tab: return complete();
-    case Key::Kind::page_up: return page_up();
-    case Key::Kind::page_down: return page_down();
-    case Key::Kind::up: return scroll_up();
-    case Key::Kind::down: return scroll_down();
-    case Key::Kind::escape:
+    case Kind::enter: return finish_prompt();
+    case Kind::tab: return complete();
+    case Kind::page_up: return page_up();
+    case Kind::page_down: return page_down();
+    case Kind::up: return scroll_up();
+    case Kind::down: return scroll_down();
+    case Kind::escape:
       if (prompt_ == Prompt::answer && line_.text.empty()) return quit();
       message_.clear();
       if (prompt_ != Prompt::answer) prompt_ = Prompt::nothing;
@@ -224,15 +228,6 @@ void Stepper::finish_answer(const std::string& text) {
   prompt_ = Prompt::nothing;
   if (reply.worked) show_cell(*reply.worked);
 }
-
-namespace {
-
-using Kind = Key::Kind;
-
-constexpr long any_width = 1L << 40;  // more columns than any matrix has
-constexpr CellMove next_matrix{.matrices = 1};
-
-}  // namespace
 
 struct Stepper::Binding {
   Kind kind;                 // a key's, or

@@ -210,9 +210,11 @@ std::vector<std::string> names_of_mark(std::string_view inside) {
   return names;
 }
 
-// Calls `words` for each piece of text and `brace(inside, offset)` for each {…}, marks included.
-template <class Words, class Brace>
-void each_brace(std::string_view prose, Words words, Brace brace) {
+constexpr auto passed_over = [](const std::string&) {};
+
+// Calls `brace(inside, offset)` for each {…}, marks included, and `words` for each piece of text.
+template <class Brace, class Words = decltype(passed_over)>
+void each_brace(std::string_view prose, Brace brace, Words words = passed_over) {
   std::string text;
   const std::size_t last = prose.rfind('}');
   for (std::size_t i = 0; i < prose.size(); ++i) {
@@ -242,14 +244,12 @@ struct ProseStretch {
 std::vector<ProseStretch> stretches_of(std::string_view paragraph, std::string_view& mark) {
   std::vector<ProseStretch> stretches;
   std::size_t start = 0;
-  each_brace(
-      paragraph, [](const std::string&) {},
-      [&](std::string_view inside, std::size_t offset) {
-        if (!is_mark(inside)) return;
-        stretches.push_back({mark, paragraph.substr(start, offset - start)});
-        mark = inside;
-        start = offset + inside.size() + 2;  // its braces
-      });
+  each_brace(paragraph, [&](std::string_view inside, std::size_t offset) {
+    if (!is_mark(inside)) return;
+    stretches.push_back({mark, paragraph.substr(start, offset - start)});
+    mark = inside;
+    start = offset + inside.size() + 2;  // its braces
+  });
   stretches.push_back({mark, paragraph.substr(start)});
   return stretches;
 }
@@ -308,52 +308,47 @@ std::string still_true(std::string_view prose, bool any, const Trace& now,
 
 std::vector<ProsePiece> pieces_of(std::string_view prose, const Trace& trace) {
   std::vector<ProsePiece> pieces;
-  each_brace(
-      prose, [&](const std::string& text) { pieces.push_back({.text = text}); },
-      [&](std::string_view inside, std::size_t) {
-        if (is_mark(inside)) return;
-        try {
-          pieces.push_back(piece_of(inside, trace));
-        } catch (const InputError&) {
-          pieces.push_back({.text = "—"});
-        }
-      });
+  const auto add_piece = [&](std::string_view inside, std::size_t) {
+    if (is_mark(inside)) return;
+    try {
+      pieces.push_back(piece_of(inside, trace));
+    } catch (const InputError&) {
+      pieces.push_back({.text = "—"});
+    }
+  };
+  each_brace(prose, add_piece, [&](const std::string& text) { pieces.push_back({.text = text}); });
   return pieces;
 }
 
 std::vector<std::string> names_in(std::string_view prose) {
   std::vector<std::string> names;
-  each_brace(
-      prose, [](const std::string&) {},
-      [&](std::string_view inside, std::size_t) {
-        if (is_mark(inside)) {
-          std::ranges::move(names_of_mark(inside), std::back_inserter(names));
-        } else {
-          names.emplace_back(name_looked_up(inside));
-        }
-      });
+  each_brace(prose, [&](std::string_view inside, std::size_t) {
+    if (is_mark(inside)) {
+      std::ranges::move(names_of_mark(inside), std::back_inserter(names));
+    } else {
+      names.emplace_back(name_looked_up(inside));
+    }
+  });
   return names;
 }
 
 std::vector<ProseFault> prose_faults(std::string_view prose, const Trace& trace) {
   std::vector<ProseFault> faults;
-  each_brace(
-      prose, [](const std::string&) {},
-      [&](std::string_view inside, std::size_t offset) {
-        try {
-          if (is_mark(inside)) {
-            for (const std::string& name : names_of_mark(inside)) trace.at(name);
-          } else {
-            piece_of(inside, trace);
-          }
-        } catch (const InputError& error) {
-          const std::string_view name = name_looked_up(inside);
-          const std::string_view plain = changes_in(inside).inside;
-          const bool is_of = name != plain.substr(0, plain.find(':'));
-          const bool is_matrix = !is_mark(inside) && is_of && !trace.find(name);
-          faults.push_back({offset, error.what(), std::string(is_matrix ? name : "")});
-        }
-      });
+  each_brace(prose, [&](std::string_view inside, std::size_t offset) {
+    try {
+      if (is_mark(inside)) {
+        for (const std::string& name : names_of_mark(inside)) trace.at(name);
+      } else {
+        piece_of(inside, trace);
+      }
+    } catch (const InputError& error) {
+      const std::string_view name = name_looked_up(inside);
+      const std::string_view plain = changes_in(inside).inside;
+      const bool is_of = name != plain.substr(0, plain.find(':'));
+      const bool is_matrix = !is_mark(inside) && is_of && !trace.find(name);
+      faults.push_back({offset, error.what(), std::string(is_matrix ? name : "")});
+    }
+  });
   return faults;
 }
 

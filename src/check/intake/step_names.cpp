@@ -69,9 +69,10 @@ std::vector<std::size_t> leading_of(const FileStem& stem, const std::string& nam
                                     const Tensor& tensor, const std::string& file) {
   if (stem.places.empty()) return {};
   if (stem.places.size() != tensor.leading_axes()) {
+    const bool is_one = tensor.leading_axes() == 0;
     throw InputError("{}: {} is {}, so its files are named {}{}", file, name,
-                     tensor.leading_axes() == 0 ? "one matrix" : "several matrices",
-                     example_file(name, tensor), tensor.leading_axes() == 0 ? "" : " and so on");
+                     is_one ? "one matrix" : "several matrices", example_file(name, tensor),
+                     is_one ? "" : " and so on");
   }
   std::vector<std::size_t> leading;
   for (std::size_t a = 0; a < tensor.leading_axes(); ++a) {
