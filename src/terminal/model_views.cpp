@@ -158,7 +158,7 @@ std::string parameter_table(const StackCount& count) {
   }
   const StackSizes& sizes = count.sizes;
   lines.push_back(counted("a head", fmt::format("{} matrices", count.matrices.size()), count.head));
-  lines.push_back(counted("a layer", several(sizes.heads, "head"), count.block));
+  lines.push_back(counted("a layer", several(sizes.heads, "head"), count.layer));
   lines.push_back(counted("in all", several(sizes.layers, "layer"), count.all));
   return table(lines);
 }
@@ -346,8 +346,8 @@ StackCount parameters_of(const StackSizes& sizes) {
   };
   for (const MatrixCount& one : count.matrices)
     count.head = plus(count.head, one.count, "parameters");
-  count.block = times(count.head, sizes.heads, "parameters");
-  count.all = times(count.block, sizes.layers, "parameters");
+  count.layer = times(count.head, sizes.heads, "parameters");
+  count.all = times(count.layer, sizes.layers, "parameters");
   return count;
 }
 
@@ -404,7 +404,7 @@ std::string params_json(const StackCount& count, const std::vector<AttentionCell
     json["matrices"].push_back(std::move(matrix));
   }
   json["head"] = counted_json(count.head);
-  json["block"] = counted_json(count.block);
+  json["block"] = counted_json(count.layer);
   json["all"] = counted_json(count.all);
   json["patterns"] = nlohmann::ordered_json::array();
   for (const AttentionCells& one : patterns) {

@@ -32,13 +32,13 @@ std::string heads_text(const Lesson& lesson, const Trace& trace,
 std::string heads_json(const Lesson& lesson, const Trace& trace,
                        const std::vector<HeadStats>& habits);
 
-/// The sizes of a stack of attention blocks. Example: GPT-3 is {12288, 128, 128, 96, 96}.
+/// The sizes of a stack of attention layers. Example: GPT-3 is {12288, 128, 128, 96, 96}.
 struct StackSizes {
   std::uint64_t d_model = 0;
   std::uint64_t d_k = 0;
   std::uint64_t d_v = 0;
-  std::uint64_t heads = 1;   ///< per block
-  std::uint64_t layers = 1;  ///< number of blocks
+  std::uint64_t heads = 1;  ///< per layer
+  std::uint64_t layers = 1;
 };
 
 /// One weight matrix W of a head, used as row of X times W.
@@ -55,7 +55,7 @@ struct StackCount {
   StackSizes sizes;
   std::vector<MatrixCount> matrices;  ///< of one head: W_Q, W_K, W_V, W_O
   std::uint64_t head = 0;
-  std::uint64_t block = 0;
+  std::uint64_t layer = 0;
   std::uint64_t all = 0;
 };
 

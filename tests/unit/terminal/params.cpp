@@ -25,7 +25,7 @@ TEST_CASE("GPT-3's attention, to the last parameter") {
   const StackCount count = parameters_of(gpt3);
   for (const auto& matrix : count.matrices) CHECK(matrix.count == 1'572'864);  // 12,288 · 128
   CHECK(count.head == 6'291'456);                                              // · 4
-  CHECK(count.block == 603'979'776);                                           // · 96
+  CHECK(count.layer == 603'979'776);                                           // · 96
   CHECK(count.all == 57'982'058'496);                                          // · 96
 }
 
@@ -41,7 +41,7 @@ TEST_CASE("values may be wider than keys, and the way up is as large as the way 
   CHECK(count.matrices[3].rows == 3);
   CHECK(count.matrices[3].columns == 4);
   CHECK(count.head == 40);
-  CHECK(count.block == 80);
+  CHECK(count.layer == 80);
   CHECK(count.all == 400);
 }
 
