@@ -91,11 +91,7 @@ constexpr std::size_t max_document_cells = 4096;
 DocumentTable table_of(std::size_t rows, std::size_t columns, std::span<const double> values,
                        const MatrixLabels& labels, const DocumentStyle& look) {
   const auto row_at = [&](std::size_t i) { return values.subspan(i * columns, columns); };
-  DocumentTable table{.title = {},
-                      .row_labels = {},
-                      .columns = {},
-                      .rows = mapped_places(rows, row_at),
-                      .style = style_for(values, look.digits)};
+  DocumentTable table{.rows = mapped_places(rows, row_at), .style = style_for(values, look.digits)};
   if (look.labels) {
     table.row_labels = mapped(labels.rows, sanitise_label);
     table.columns = mapped(labels.columns, sanitise_label);

@@ -16,8 +16,8 @@ struct DocumentStyle {
 /// A matrix of a document, of which another owns the numbers. Its texts are sanitised but not
 /// escaped for a format.
 struct DocumentTable {
-  std::string title;                             ///< "head 2"; empty if there is one matrix
-  std::vector<std::string> row_labels, columns;  ///< empty if labels are off
+  std::string title = {};  ///< "head 2"; empty if there is one matrix
+  std::vector<std::string> row_labels = {}, columns = {};  ///< empty if labels are off
   std::vector<std::span<const double>> rows;
   NumberStyle style = {};
 };

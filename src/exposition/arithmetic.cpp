@@ -349,8 +349,7 @@ CellArithmetic arithmetic_of(const Trace& trace, const CellReference& cell,
                              const ArithmeticStyle& look) {
   const Tensor& tensor = trace.at(cell.name);
   CellArithmetic result{.cell = reference_text(cell, tensor, trace.token_layout),
-                        .value = tensor.at(cell.matrix, cell.row, cell.column),
-                        .lines = {}};
+                        .value = tensor.at(cell.matrix, cell.row, cell.column)};
   if (look.notation == Notation::latex) result.cell = latex_cell(result.cell);
   const Step* step = trace.find_step(cell.name);
   if (!step) {

@@ -25,7 +25,7 @@ std::string_view sign_of(Expression::Kind kind);
 struct CellArithmetic {
   std::string cell;  ///< `scores[cat,fat]`
   double value = 0;
-  std::vector<std::string> lines;            ///< without the cell's name and the sign
+  std::vector<std::string> lines = {};       ///< without the cell's name and the sign
   std::vector<std::string_view> signs = {};  ///< before each line: = or ≈, as the notation has it
   double from_printed = 0;  ///< the result of the numbers that the second line prints
   std::string remark = {};  ///< what the arithmetic cannot show: why the cell is masked

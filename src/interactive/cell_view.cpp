@@ -19,7 +19,7 @@ struct MarkedMatrix {
 
 /// Its lines, to be placed side by side with others, and the rows and columns in them.
 struct MatrixPane {
-  std::vector<std::string> lines;
+  std::vector<std::string> lines = {};
   Selection rows, columns;
 };
 
@@ -95,7 +95,7 @@ MatrixPane pane_of(const Walkthrough& walk, const MarkedMatrix& one, std::size_t
             .focus = GridFocus{one.focus.first, one.focus.second},
             .highlight = highlights_of(walk, one),
             .measure = &one.format});
-  MatrixPane block{.lines = {}, .rows = lines.rows, .columns = lines.columns};
+  MatrixPane block{.rows = lines.rows, .columns = lines.columns};
   const std::string which = matrix_name(tensor, one.matrix);
   const std::string caption =  // "Q (2×7×2), head 1, rows 3–7 of 7"
       fmt::format("{} ({}){}{}{}", one.name, shown_shape(tensor, trace.token_layout),
@@ -107,16 +107,12 @@ MatrixPane pane_of(const Walkthrough& walk, const MarkedMatrix& one, std::size_t
 }
 
 // A matrix that is always too wide leaves room for another one in a wide window.
-std::size_t columns_for(const Walkthrough& walk, const MarkedMatrix& one, std::size_t columns) {
-  if (columns < wide_window) return columns;
-  return pane_of(walk, one, columns, 3).columns.hidden() > 0 ? (columns - gap) / 2 : columns;
-}
-
 std::vector<MatrixPane> panes_of(const Walkthrough& walk, std::span<const MarkedMatrix> matrices,
                                  std::size_t columns, std::size_t rows) {
   return mapped(matrices, [&](const MarkedMatrix& one) {
-    const std::size_t room = columns_for(walk, one, columns);
-    return pane_of(walk, one, room, rows);
+    const bool shares =
+        columns >= wide_window && pane_of(walk, one, columns, 3).columns.hidden() > 0;
+    return pane_of(walk, one, shares ? (columns - gap) / 2 : columns, rows);
   });
 }
 

@@ -38,7 +38,7 @@ struct ModelWords {
 struct StepText {
   Place place;             ///< the step's name; place of faults of the whole step
   std::string title;       ///< empty: the operation's title
-  Prose cell;              ///< the example cell, as `scores[cat,fat]`; empty: a typical one
+  Prose cell = {};         ///< the example cell, as `scores[cat,fat]`; empty: a typical one
   bool works_cell = true;  ///< false: no example cell (cell = "" in the file)
   bool show = true;        ///< false: the walk has the prose without the matrix
   bool largest = false;    ///< show the largest numbers of the last row instead of the matrix
@@ -48,14 +48,14 @@ struct StepText {
   ModelWords otherwise = {};         ///< a model's own prose, if the lesson's no longer holds
   std::optional<double> marks = {};  ///< marks for the step; unset: one per cell
   bool is_made = false;              ///< not in the file: a generated gradient step
-  Prose questions;                   ///< exercises, each with its command, and what comes next
-  Prose answers;                     ///< to the questions: a paragraph each
+  Prose questions = {};              ///< exercises, each with its command, and what comes next
+  Prose answers = {};                ///< to the questions: a paragraph each
 };
 
 /// A published result that the lesson must reproduce to its printed digits.
 struct Expectation {
   std::string of;
-  ParsedArray value;
+  ParsedArray value = {};
   std::string source;
   Place place;
 };

@@ -44,8 +44,7 @@ std::map<std::string, std::string> weight_map(const Path& index, const std::stri
 }
 
 ModelFiles from_index(const Path& index, const std::string& where) {
-  ModelFiles files{
-      .weights = {}, .directory = index.parent_path(), .listed = weight_map(index, where)};
+  ModelFiles files{.directory = index.parent_path(), .listed = weight_map(index, where)};
   std::set<std::string> names;
   for (const auto& [tensor, file] : files.listed) names.insert(file);
   std::vector<std::string> missing;

@@ -15,7 +15,7 @@ inline constexpr std::size_t longest_tensor_name = 120;
 /// The files of a trained model: its weights in one or several files, and the directory with its
 /// configuration.
 struct ModelFiles {
-  std::vector<std::filesystem::path> weights;  ///< sorted by name
+  std::vector<std::filesystem::path> weights = {};  ///< sorted by name
   std::filesystem::path directory;
   std::map<std::string, std::string> listed;  ///< the index: tensor → file; or empty
 };

@@ -27,7 +27,7 @@ struct ModelChoice {
   std::optional<std::string_view> built_in = {};  ///< its bytes, if it is part of the program
   ArchitectureChoice architecture;
   TokeniserChoice tokeniser;
-  std::optional<std::size_t> layers;         ///< only the first layers, without the final steps
+  std::optional<std::size_t> layers = {};    ///< only the first layers, without the final steps
   std::optional<std::size_t> enough_layers;  ///< layers that hold all that is requested
 };
 

@@ -201,7 +201,6 @@ std::string heatmaps(const TensorView& view, TokenLayout token_layout, int digit
               .columns = is_transposed ? view.rows : view.columns,
               .labels = full_labels(tensor, 0, token_layout),
               .tensor = &shown,
-              .matrix = 0,
               .style = style_for(shown.values, digits),
               .is_shaded = !view.is_ids,
               .largest = largest_magnitude(shown.values)};

@@ -33,10 +33,10 @@ void choose_kernels() {
 // Two blocks and their product, which is added to `out` if `adds`; steps are between rows.
 struct Part {
   const double* a;
-  const double* b;
+  const double* b = nullptr;
   double* out;
   std::size_t a_step, b_step, out_step;
-  bool adds;
+  bool adds = false;
 };
 
 // Calls BLAS by what xtensor-blas calls it with, since a block's rows are not contiguous.
@@ -110,13 +110,8 @@ using Lines = std::function<std::span<const double>(std::size_t first, std::size
 void multiply_large(const double* a, const Lines& lines_of_b, double* out, ProductSize size,
                     RightSide right) {
   initialise_blas();
-  Part part{.a = a,
-            .b = nullptr,
-            .out = out,
-            .a_step = size.inner,
-            .b_step = size.columns,
-            .out_step = size.columns,
-            .adds = false};
+  Part part{
+      .a = a, .out = out, .a_step = size.inner, .b_step = size.columns, .out_step = size.columns};
   if (right == RightSide::transposed) {  // each thread reads what it multiplies
     part.b_step = size.inner;
     constexpr std::size_t in_cache = std::size_t{1} << 18;

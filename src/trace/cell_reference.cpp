@@ -175,7 +175,6 @@ CellReference find_cell(std::string_view text, const Trace& trace) {
     const Tensor& tensor = trace.at(name);  // throws, with a suggestion, if there is none
     if (tensor.values.empty()) return resolve(parse_reference(text), trace);
     const CellReference cell{.name = std::string(name),
-                             .matrix = 0,
                              .row = std::min<std::size_t>(2, tensor.rows() - 1),
                              .column = std::min<std::size_t>(1, tensor.columns() - 1)};
     throw InputError("{} is {}; write one of its cells: '{}'", name,

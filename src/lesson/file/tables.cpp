@@ -357,7 +357,6 @@ std::optional<Expectation> read_expectation(const toml::table& table, const Less
     return {};
   }
   Expectation expectation{.of = *of,
-                          .value = {},
                           .source = reader.text(table, "source").value_or(""),
                           .place = TomlReader::place(*value)};
   try {

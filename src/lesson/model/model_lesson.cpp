@@ -100,13 +100,10 @@ void add_step(Lesson& lesson, StepRecipe step, bool is_llama, Place place = {}) 
   lesson.recipe.steps.push_back(std::move(step));
   lesson.texts.push_back({.place = place,
                           .title = std::string(words.title),
-                          .cell = {},
                           .general = true,
                           .say = {std::string(words.say), place},
                           .notice = {std::string(words.notice), place},
-                          .otherwise = words,
-                          .questions = {},
-                          .answers = {}});
+                          .otherwise = words});
 }
 
 // Returns a user's ids with their tokens. `option` is the prefix of messages. Throws InputError for
@@ -260,7 +257,6 @@ Lesson lesson_of_model(const std::string& path, const ModelInput& input,
                      .where = path,
                      .architecture = {settings.family, settings.heads},
                      .tokeniser = {settings.vocabulary, settings.tokenizer},
-                     .layers = {},
                      .enough_layers = layers_needed(wanted)};
   if (settings.targets) choice.enough_layers.reset();  // the loss comes after all layers
   Model model = read_model(choice);
