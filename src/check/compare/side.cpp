@@ -310,12 +310,11 @@ ComparedSide compared_side(const std::string& name, ArrayCollection dump) {
           {matrix.name, fmt::format("{}, {} has no numbers", name, matrix.name)});
       continue;
     }
-    ComparedMatrix& one = side.matrices.emplace_back();
-    one.name = std::move(matrix.name);
-    one.tensor = tensor_of_written(matrix.written);
-    one.precision = matrix.written.precision;
-    one.decimals = decimals_of(matrix.written);
-    one.written = std::move(matrix.written);
+    side.matrices.push_back({.name = std::move(matrix.name),
+                             .tensor = tensor_of_written(matrix.written),
+                             .precision = matrix.written.precision,
+                             .decimals = decimals_of(matrix.written),
+                             .written = std::move(matrix.written)});
   }
   return side;
 }

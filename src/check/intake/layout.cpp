@@ -406,9 +406,9 @@ std::set<std::string, std::less<>> nearer_with_heads_inside(
   bool is_shown = false;  // by an array whose sizes tell its axes apart
   for (const SubmittedArray& one : submitted) {
     const Tensor& truth = trace.at(one.name);
-    const bool is_told = one.heads_inside || one.is_arranged;
-    is_shown = is_shown || is_told;
-    if (!one.fits || is_told || !one.in_one_file || !may_have_heads_inside(truth)) continue;
+    const bool sizes_tell = one.heads_inside || one.is_arranged;
+    is_shown = is_shown || sizes_tell;
+    if (!one.fits || sizes_tell || !one.in_one_file || !may_have_heads_inside(truth)) continue;
     if (std::ranges::any_of(one.cells, &Numeral::is_blank)) continue;  // the last row alone, say
     // Scores often have their heads first, and so have their products with V (llama.cpp's kqv).
     const Step* const step = trace.find_step(one.name);

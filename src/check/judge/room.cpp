@@ -69,10 +69,6 @@ struct Mover {
   }
 };
 
-bool is_complete(const LearnerNode& node) {
-  return node.submitted && std::ranges::all_of(node.submitted->cells, &Numeral::is_number);
-}
-
 // Bounds through many steps allow everything, and cost more than all trials.
 constexpr std::size_t most_bounded_cells = std::size_t{1} << 14;
 
@@ -183,7 +179,8 @@ class Room::Stretch {
 
   bool is_missing(std::size_t index) {
     const LearnerNode& node = node_at(index);
-    if (!node.step || node.inputs.empty() || is_complete(node) || cuts_.contains(index))
+    if (!node.step || node.inputs.empty() || cuts_.contains(index) ||
+        (node.submitted && std::ranges::all_of(node.submitted->cells, &Numeral::is_number)))
       return false;
     const std::span<const Decimal> cells = exact(index);
     return cells.empty() ||
