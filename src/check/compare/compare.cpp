@@ -32,6 +32,12 @@ Submission program_submission(ComparedSide& program, const Trace& trace,
   return submission;
 }
 
+// True if a side has the last row alone: the other rows may differ.
+bool has_last_row_only(const ComparedStep& step) {
+  const auto has = [](const ComparedMatrix* matrix) { return matrix && matrix->last_row_only; };
+  return has(step.actual) || has(step.desired);
+}
+
 // True if the numbers are within the tolerance only because it grew with the sums, to more than
 // half of a typical number: zeros would be within it, too.
 bool is_within_too_wide(const ComparedStep& step) {
@@ -82,7 +88,7 @@ void take_verdict(CheckReport& checked, ComparedStep& step) {
     return;
   }
   StepReport& report = *found;
-  const bool last_row_only = step.actual->last_row_only || step.desired->last_row_only;
+  const bool last_row_only = has_last_row_only(step);
   step.agreement = agreement_of(report, step);
   step.tolerance = {.relative = 0, .absolute = report.tolerance};
   step.difference.mismatched = report.cells.wrong;
@@ -503,8 +509,7 @@ std::optional<Bisection> bisect(const Comparison& comparison, const Trace& trace
   std::set<std::string_view> agreeing, undecided;
   for (const ComparedStep& step : comparison.steps) {
     if (is_missing(step.agreement)) continue;
-    const bool is_sure = step.agreement != Agreement::undecided && !step.actual->last_row_only &&
-                         !step.desired->last_row_only;  // the other rows may differ
+    const bool is_sure = step.agreement != Agreement::undecided && !has_last_row_only(step);
     (is_sure ? agreeing : undecided).insert(step.name);
   }
   Bisection result{.differs = first.name};
