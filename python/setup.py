@@ -1,4 +1,5 @@
-"""Puts the program into the package: build/release/qkv of the repository, built first if it is not there."""
+"""Puts the program into the package: build/release/qkv of the repository, built first if it is not there; outside of the
+repository, the one that is in qkv/bin."""
 
 import shutil
 import subprocess
@@ -16,13 +17,17 @@ class WithProgram(build_py):
     """Copies the program beside the modules."""
 
     def run(self):
-        if not PROGRAM.is_file():
+        inside = HERE / "qkv" / "bin"
+        is_in_repository = (HERE.parent / "CMakePresets.json").is_file()
+        if is_in_repository and not PROGRAM.is_file():
             for command in (["cmake", "--preset", "release"],
                             ["cmake", "--build", "--preset", "release", "--target", "qkv"]):
                 subprocess.run(command, cwd=HERE.parent, check=True)
-        inside = HERE / "qkv" / "bin"
-        inside.mkdir(exist_ok=True)
-        shutil.copy2(PROGRAM, inside / "qkv")
+        if is_in_repository:
+            inside.mkdir(exist_ok=True)
+            shutil.copy2(PROGRAM, inside / "qkv")
+        if not (inside / "qkv").is_file():
+            raise SystemExit("the program is missing: install from the repository, or put it at qkv/bin/qkv")
         super().run()
 
 

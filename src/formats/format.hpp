@@ -126,8 +126,9 @@ struct NamedArray {
   ParsedArray written;
 };
 
-/// The separator between a number's integer part and its decimals.
-enum class DecimalMark { point, comma };
+/// The separator between a number's integer part and its decimals; `thousands`: a point, and commas
+/// stand between thousands.
+enum class DecimalMark { point, comma, thousands };
 
 enum class NumeralError { none, not_a_number, too_large, rounded };
 

@@ -55,8 +55,8 @@ constexpr std::size_t max_characters_side_by_side = 7;
 constexpr std::string_view reading_help =
     "<p class=\"how\" hidden>Point at a number, tap it, or go to it with Tab and the arrow keys: "
     "its arithmetic appears, and the numbers that it is made of are framed. Esc clears them."
-    "<span class=\"changeable\" hidden> A given number has a field beside its arithmetic (Enter "
-    "leads there): change it, and all that follows is worked out again.</span></p>\n"
+    "<span class=\"changeable\" hidden> Where a given number has a field beside its arithmetic "
+    "(Enter leads there), change it: all that follows is worked out again.</span></p>\n"
     "<p class=\"legend\">The stronger a cell's colour, the further it is from zero; a number below "
     "zero is brown and has its minus sign.</p>\n";
 

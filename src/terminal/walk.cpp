@@ -336,10 +336,7 @@ struct WalkWriter {
 
   // How to see the whole matrix: the command, or the key.
   std::string full_matrix_hint(const MatrixBlock& matrix_block) const {
-    if (look.reader == InputMode::keys) {
-      return matrix_block.step ? "press e, then the arrows and Tab"
-                               : "press x to write it to a file";
-    }
+    if (look.reader == InputMode::keys) return "press x to write it to a file";
     const std::string lesson = sanitise(asked);
     return matrix_block.step
                ? fmt::format("qkv export {} --step {} -o -", lesson, matrix_block.step->name)

@@ -234,6 +234,7 @@ struct CellReader {
   const Table& table;
   const std::string& where;
   std::string joined = {};
+  bool has_thousands = false;  ///< a cell such as 1,572,864 shows what all commas are
 
   /// Returns the numbers. `on_bad_cell` says what to do with a cell that is not one; without it,
   /// nothing is returned then, or if there are two decimal marks. Throws InputError.
@@ -251,8 +252,13 @@ struct CellReader {
           cells.push_back({.value = std::nan("")});
           continue;
         }
-        const DecimalMark mark = decimal_mark_of(text);
+        const DecimalMark mark = has_thousands ? DecimalMark::thousands : decimal_mark_of(text);
         NumeralResult result = parse_cell(text, mark);
+        const bool has_commas = mark == DecimalMark::comma && text.find(',') != text.rfind(',');
+        if (has_commas && result.fault == NumeralError::none && text.find('/') == text.npos) {
+          has_thousands = true;
+          return read(layout, on_bad_cell);
+        }
         comma_seen = comma_seen || mark == DecimalMark::comma;
         point_seen = point_seen || text.find('.') != text.npos;
         const bool is_bad = result.fault != NumeralError::none;

@@ -208,14 +208,15 @@ bool is_control(std::string_view character) {
   return first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0;
 }
 
-// True for "1,572,864": several commas can only separate thousands.
-bool has_grouped_digits(std::string_view text) {
+// True for "1,572,864": several commas can only separate thousands. One can, as `mark` says.
+bool has_grouped_digits(std::string_view text, DecimalMark mark) {
   if (!take(text, "-")) take(text, typeset_minus);
   for (std::size_t i = 0; i < text.size(); ++i) {
     const bool is_between = (text.size() - i) % 4 == 0;
     if (is_between ? text[i] != ',' : !is_digit(text[i])) return false;
   }
-  return text.size() >= std::string_view("1,572,864").size() && text.size() % 4 != 0;
+  const std::string_view shortest = mark == DecimalMark::thousands ? "1,572" : "1,572,864";
+  return text.size() >= shortest.size() && text.size() % 4 != 0;
 }
 
 }  // namespace
@@ -229,7 +230,7 @@ NumeralResult parse_cell(std::string_view text, DecimalMark mark) {
   const NumeralResult result = read_in_any_way(text, mark);
   if (result.fault != NumeralError::not_a_number) return result;
   const std::string plain = in_plain_characters(text);
-  if (has_grouped_digits(plain))
+  if (has_grouped_digits(plain, mark))
     return read_in_any_way(replace_all(plain, ",", ""), DecimalMark::point);
   return plain == text ? result : read_in_any_way(plain, mark);
 }

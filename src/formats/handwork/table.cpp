@@ -168,8 +168,11 @@ struct Splitter {
   void add_words(std::string_view line) {
     while (!line.empty()) {
       std::size_t stop = std::min(line.find(' '), line.size());
+      const bool is_fraction =
+          line.substr(stop).starts_with(" / ") && stop > 0 && is_digit(line[stop - 1]);
       const bool is_percentage = line.substr(stop).starts_with(" %");
-      if (is_percentage) stop = std::min(line.find(' ', stop + 1), line.size());
+      if (is_fraction || is_percentage)
+        stop = std::min(line.find(' ', stop + (is_fraction ? 3 : 1)), line.size());
       const std::string_view word = line.substr(0, stop);
       const bool is_quoted = word.size() > 1 && word.starts_with('"') && word.ends_with('"');
       if (is_quoted) add_field({.text = word.substr(1, stop - 2), .quoted = true});

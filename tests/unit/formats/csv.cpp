@@ -77,6 +77,15 @@ TEST_CASE("decimal commas are read between semicolons, tabs or quotes") {
   CHECK(read("1,5;2,25\n").cells[1].decimals == 2);
 }
 
+TEST_CASE("a cell with several commas shows that all commas of the matrix separate thousands") {
+  CHECK(values(read("\"54,000\",\"1,200,400\"\n\"-2,500\",7.5\n")) ==
+        Values{54000, 1200400, -2500, 7.5});
+  CHECK(values(read("1,5/2,5;2,5\n")) == Values{0.6, 2.5});
+  CHECK(refusal_of("\"1,200,400\",\"2,5\"\n") ==
+        "scores.csv: row 1, column 2: \"2,5\" is not a number: write it like 0.25 or 2.5e-3, or "
+        "leave the cell empty");
+}
+
 TEST_CASE("a column of decimal commas is told from two columns by the expected size") {
   CHECK(values(read_csv("0,5\n0,25\n", "x", {.expected = Size{2, 1}})) == Values{0.5, 0.25});
   CHECK(read_csv("0,5\n0,25\n", "x", {.expected = Size{2, 1}}).remark ==
@@ -457,6 +466,8 @@ TEST_CASE("of one column blanks are no separators where the rows would differ in
   CHECK(unsure.shape == Shape{3, 1});
   CHECK(unsure.bad_texts == Texts{"don't know"});
   CHECK(values(read_as("5\n4 / 2\n6\n", {3, 1})) == Values{5, 2, 6});
+  CHECK(values(read_as("1 / 5\n-2 / 5\n", {2, 1})) == Values{0.2, -0.4});
+  CHECK(values(read_as("/ 5\n. 6\n", {2, 1})) == Values{5, 6});
   CHECK(values(read_as("head 1\n5\n2\nhead 2\n3\n1\n", {2, 1}, 2)) == Values{5, 2, 3, 1});
   CHECK(values(read_as("the 5\ncat 2\n", {2, 1})) == Values{5, 2});
   CHECK(values(read_as("weight\nthe 0.5\ncat 0.25\n", {2, 1})) == Values{0.5, 0.25});
