@@ -213,6 +213,7 @@ struct Environment {
   bool batch = false;  ///< the texts were written as a list
   std::vector<std::string> vocabulary;
   std::optional<TokenisedText> cut = {};  ///< used instead of `texts`
+  bool stores_out_in = false;             ///< the file of a model holds its weights out × in
 };
 
 /// A step to be evaluated: its inputs by position, their names and its options.

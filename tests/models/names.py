@@ -490,9 +490,10 @@ def weights_pass_as_pytorch_stores_them(folder):
                 equal(done.returncode, 1, f"{kind} {name}: {done.stdout}")
                 equal(len(re.findall(r"DIFFERS|OTHER SHAPE", done.stdout)), 1, f"{kind} {name}: {done.stdout}")
                 equal(qkv(*check).returncode, 1, f"{kind} {name}, checked")
-        if layout == "out-in":  # alone, a square one may be transposed by mistake
-            equal(compared({square: weights[square]}, place, options).returncode, 1)
-            equal(compared({other: weights[other]}, place, options).returncode, 0)
+        if layout:  # alone, too, a square one stands as its model stores it
+            equal(compared({square: weights[square]}, place, options).returncode, 0, kind)
+            equal(compared({square: weights[square].T}, place, options).returncode, 1, kind)
+            equal(compared({other: weights[other]}, place, options).returncode, 0, kind)
         if not layout:
             config = llama.config_of(kind, hidden_size=16, head_dim=4, num_attention_heads=4)
             weights = llama.random_weights(config)

@@ -93,7 +93,7 @@ int out_in_evidence(const Tensor& wanted, const Tensor& weight) {
 }
 
 // Transposes a side's weights, or their gradients, if most of them stand out × in. A lone square
-// one is no evidence, but where its name says it: LLaMA's kind always stores them so.
+// one is no evidence; of a program whose model stores them so, it stands so.
 void transpose_weights(bool gradients, const ComparedSideIndex& index, ComparedSide& side) {
   std::vector<ComparedMatrix*> weights;
   int evidence = 0;
@@ -106,7 +106,8 @@ void transpose_weights(bool gradients, const ComparedSideIndex& index, ComparedS
     evidence += shown;
     if (shown != 0 || matrix.written.shape == transposed(flat)) weights.push_back(&matrix);
   }
-  if (evidence < (side.scheme.starts_with("llama:") ? 1 : 2)) return;
+  const bool is_known = !side.scheme.empty() && index.side().stores_out_in;
+  if (evidence < (is_known ? -1 : 2)) return;
   for (ComparedMatrix* matrix : weights) {
     Shape& shape = matrix->written.shape;
     matrix->written.cells = with_axes_swapped(matrix->written.cells, shape[0], shape[1], 1);
@@ -277,7 +278,10 @@ const ComparedMatrix* ComparedSideIndex::find(std::string_view matrix) const {
 }
 
 ComparedSide compared_side(const std::string& name, const Trace& trace) {
-  ComparedSide side{.name = name, .whole = true, .is_lesson = true};
+  ComparedSide side{.name = name,
+                    .whole = true,
+                    .is_lesson = true,
+                    .stores_out_in = trace.environment.stores_out_in};
   const std::set<std::string> weight_gradients = gradients_of_in_out_weights(trace);
   for (const Given& given : trace.givens) {
     side.matrices.push_back({.name = given.name,

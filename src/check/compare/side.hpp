@@ -28,6 +28,7 @@ struct ComparedSide {
   /// True if it should have every matrix; a dump may hold any part of a lesson.
   bool whole = false;
   bool is_lesson = false;               ///< or a model: computed here, not read
+  bool stores_out_in = false;           ///< a model, whose file holds its weights out × in
   bool incomplete_export = false;       ///< an export's files without its manifest
   std::vector<std::string> order = {};  ///< the steps in the lesson's order, if known
   bool is_sorted_by_name = false;       ///< a dump's arrays, as a directory's files: no order

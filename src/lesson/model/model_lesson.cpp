@@ -249,6 +249,8 @@ void add_model(Lesson& lesson, Model model, Place place) {
   }
   lesson.recipe.omitted_steps = model.recipe.omitted_steps;
   lesson.recipe.environment.vocabulary = std::move(model.recipe.environment.vocabulary);
+  lesson.recipe.environment.stores_out_in =
+      model.architecture.family->storage == Family::Storage::out_in;
 }
 
 Lesson lesson_of_model(const std::string& path, const ModelInput& input,
