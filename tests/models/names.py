@@ -499,6 +499,7 @@ def weights_pass_as_pytorch_stores_them(folder):
             weights = llama.random_weights(config)
             llama.write(place, config, weights)
             equal(compared({square: weights[square]}, place, options).returncode, 0, kind)
+            equal(compared({square: weights[square].T}, place, options).returncode, 1, kind)
             equal(compared({square: weights[square] * 1.01}, place, options).returncode, 1, kind)
             config = llama.config_of(kind, hidden_size=16, head_dim=16)  # as high as heads one below the other
             weights = llama.random_weights(config)
