@@ -174,6 +174,18 @@ std::string on_one_line(std::string_view name) {
   return replace_all(replace_all(name, "\n", "\\n"), std::string_view("\0", 1), "\\0");
 }
 
+std::string sort_key(std::string_view name) {
+  std::string key;
+  while (!name.empty()) {
+    const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
+    if (digits > 0) key += static_cast<char>('0' + std::min<std::size_t>(digits, 9));
+    const std::size_t size = std::max<std::size_t>(digits, 1);
+    key += name.substr(0, size);
+    name.remove_prefix(size);
+  }
+  return key;
+}
+
 void refuse(std::string where, std::string_view why) {
   throw InputError((where + ": ").append(why));
 }

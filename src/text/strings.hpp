@@ -24,6 +24,10 @@ class InputError : public std::runtime_error {
 /// own, and its zero bytes as \0.
 std::string on_one_line(std::string_view name);
 
+/// Returns a key that sorts names as people do, layer 2 before layer 10: each number has its length
+/// before it.
+std::string sort_key(std::string_view name);
+
 /// Throws InputError: `where`, a file or a place in it, then why it is refused.
 [[noreturn]] void refuse(std::string where, std::string_view why);
 

@@ -114,19 +114,6 @@ int order_knowledge(const ComparedSide& side) {
   return !side.order.empty() ? 2 : side.is_sorted_by_name ? 0 : 1;
 }
 
-// A name by which layer 2 stands before layer 10: each number has its length before it.
-std::string sort_key(std::string_view name) {
-  std::string key;
-  while (!name.empty()) {
-    const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
-    if (digits > 0) key += static_cast<char>('0' + std::min<std::size_t>(digits, 9));
-    const std::size_t size = std::max<std::size_t>(digits, 1);
-    key += name.substr(0, size);
-    name.remove_prefix(size);
-  }
-  return key;
-}
-
 // Returns the names of both sides in the order that a side knows, or sorted.
 std::vector<std::string> names_of(const ComparedSideIndex& actual,
                                   const ComparedSideIndex& desired) {

@@ -266,6 +266,18 @@ void spread_last_row(const Tensor& last, std::size_t rows, ComparedMatrix& matri
   matrix.last_row_only = true;
 }
 
+// True if arrays stand in the order of their names, which then tells no other: those of a
+// directory, or of each type of number, as the library of .safetensors writes them.
+bool are_sorted_by_name(const std::vector<NamedArray>& arrays) {
+  const auto are_sorted = [&](auto&& key) {
+    return std::ranges::adjacent_find(arrays, [&](const NamedArray& one, const NamedArray& next) {
+             return one.written.precision == next.written.precision &&
+                    key(next.name) < key(one.name);
+           }) == arrays.end();
+  };
+  return are_sorted(std::identity()) || are_sorted(sort_key);
+}
+
 }  // namespace
 
 ComparedSideIndex::ComparedSideIndex(const ComparedSide& side) : side_(&side) {
@@ -300,14 +312,13 @@ ComparedSide compared_side(const std::string& name, const Trace& trace) {
 }
 
 ComparedSide compared_side(const std::string& name, ArrayCollection dump) {
-  ComparedSide side{
-      .name = name,
-      .whole = dump.whole_lesson,
-      .incomplete_export = dump.incomplete_export,
-      .order = std::move(dump.listed),
-      .is_sorted_by_name = std::ranges::is_sorted(dump.matrices, {}, &NamedArray::name),
-      .notes = std::move(dump.notes),
-      .unreadable_files = std::move(dump.unreadable_files)};
+  ComparedSide side{.name = name,
+                    .whole = dump.whole_lesson,
+                    .incomplete_export = dump.incomplete_export,
+                    .order = std::move(dump.listed),
+                    .is_sorted_by_name = are_sorted_by_name(dump.matrices),
+                    .notes = std::move(dump.notes),
+                    .unreadable_files = std::move(dump.unreadable_files)};
   for (NamedArray& matrix : dump.matrices) {
     if (contains(matrix.written.shape, 0U)) {
       side.unreadable_files.push_back(
@@ -336,12 +347,7 @@ void adopt_names(const ComparedSide& other, ComparedSide& side) {
   }
 }
 
-void adopt_scheme(const std::optional<std::string>& wanted, ComparedSide& one,
-                  ComparedSide& other) {
-  const auto is_known = [index = ComparedSideIndex(one)](const ComparedMatrix& matrix) {
-    return index.find(matrix.name) != nullptr;
-  };
-  if (!wanted && std::ranges::any_of(other.matrices, is_known)) return;
+void adopt_scheme(ComparedSide& one, ComparedSide& other) {
   for (auto [from, to] : {std::pair(&one, &other), std::pair(&other, &one)}) {
     Trace known;
     for (const ComparedMatrix& matrix : from->matrices) {
@@ -354,14 +360,7 @@ void adopt_scheme(const std::optional<std::string>& wanted, ComparedSide& one,
         {}, known, [](std::string_view) { return false; }, arrays);
     if (to->scheme.empty()) continue;
     to->matrices = compared_side(to->name, ArrayCollection{.matrices = std::move(arrays)}).matrices;
-    break;
-  }
-  if (wanted && !one.scheme.starts_with(*wanted) && !other.scheme.starts_with(*wanted)) {
-    throw InputError(
-        "--names {}: no array of either side has such a name for an array of the other; compare "
-        "each "
-        "with the lesson or the model",
-        *wanted);
+    return;
   }
 }
 

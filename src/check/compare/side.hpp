@@ -60,9 +60,9 @@ ComparedSide compared_side(const std::string& name, ArrayCollection dump);
 /// other name is as near.
 void adopt_names(const ComparedSide& other, ComparedSide& side);
 
-/// Gives the arrays of one of two dumps that share no name the names of the other, if they are
-/// those of a known scheme. Throws InputError if a scheme is named and no array has its name.
-void adopt_scheme(const std::optional<std::string>& wanted, ComparedSide& one, ComparedSide& other);
+/// Gives the arrays of one of two dumps the names of the other, if they are those of a known
+/// scheme.
+void adopt_scheme(ComparedSide& one, ComparedSide& other);
 
 /// Renames each matrix by the first map that matches it. Throws InputError if a map matches no
 /// matrix or leads to no name of the other side.

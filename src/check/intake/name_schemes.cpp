@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "tensor/matmul.hpp"
 #include "text/number.hpp"
 
 namespace qkv::inline check {
@@ -200,32 +201,36 @@ std::string with_layer(std::string_view ours, std::string_view layer) {
 }
 
 // How far an array is from a step's numbers, or from those of its last row; the nearest sentence of
-// a batch counts. Infinity if it has another size, NaN if its numbers are not read. Heads may be
-// laid out otherwise: there both are sorted.
+// a batch counts, and the nearer order of heads and rows. Infinity if it has its rows in another
+// size; NaN if it has other rows (another output of the module), or its numbers are not read.
 double distance_from(const Tensor& step, const ParsedArray& array) {
   const std::size_t count = array.cells.size();
   if (count == 0 || step.values.empty()) return std::numeric_limits<double>::quiet_NaN();
   const bool is_whole = count % step.values.size() == 0;
-  const Tensor tensor = is_whole ? step : last_rows(step);
-  const std::size_t size = tensor.values.size();
-  if (count % size != 0) return infinity;
-  const auto in_order = [&](std::span<const double> numbers) {
-    std::vector<double> order(numbers.begin(), numbers.end());
-    const auto is_less = [](double x, double y) { return std::strong_order(x, y) < 0; };
-    if (step.matrices() > 1) std::ranges::sort(order, is_less);
-    return order;
-  };
-  const std::vector<double> right = in_order(tensor.values);
+  const Tensor right = is_whole ? step : last_rows(step);
+  const std::size_t size = right.values.size();
+  if (count % size != 0) {
+    const Shape shape = without_leading_ones(array.shape);
+    const bool has_rows = shape.size() == 2 && shape.front() == right.rows();
+    return has_rows ? infinity : std::numeric_limits<double>::quiet_NaN();
+  }
   const Values written = array.cells.values();
+  const std::size_t heads = right.matrices(), rows = right.rows(), width = right.columns();
   double nearest = infinity;
   for (std::size_t start = 0; start < count; start += size) {
-    const std::vector<double> theirs = in_order(written.part(start, size));
-    double farthest = 0;
-    for (std::size_t i = 0; i < size; ++i) {
-      const double gap = theirs[i] == right[i] ? 0 : std::abs(theirs[i] - right[i]);
-      farthest = std::max(farthest, std::isnan(gap) ? infinity : gap);
+    const std::vector<double> theirs(written.part(start, size).begin(),
+                                     written.part(start, size).end());
+    for (const bool are_inside : {false, true}) {
+      double farthest = 0;
+      for (std::size_t i = 0; i < size; ++i) {
+        const std::size_t row = i / width;
+        const std::size_t place = are_inside ? row % rows * heads + row / rows : row;
+        const double x = theirs[place * width + i % width], y = right.values[i];
+        const double gap = x == y ? 0 : std::abs(x - y);
+        farthest = std::max(farthest, std::isnan(gap) ? infinity : gap);
+      }
+      nearest = std::min(nearest, farthest);
     }
-    nearest = std::min(nearest, farthest);
   }
   return nearest;
 }
@@ -266,6 +271,13 @@ std::vector<std::string> ours_of(const NameScheme& scheme, const NamedArray& arr
     name.remove_prefix(found->size());
   const bool is_weight = name.ends_with(".weight"), is_bias = name.ends_with(".bias");
   if (is_weight || is_bias) name = name.substr(0, name.rfind('.'));
+  // A dump, unlike a lesson, may lack the step that is meant: then the numbers have to tell.
+  bool is_sure = true;
+  const auto is_meant = [&](const std::vector<std::string>& names) {
+    const Tensor& step = trace.at(names.front());
+    return is_sure || !trace.steps.empty() ||
+           distance_from(step, array.written) <= 1e-3 * largest_magnitude(step.values);
+  };
   for (const NameRule& rule : scheme.rules) {
     const auto stars = matched(rule.theirs, name);
     if (!stars) continue;
@@ -273,8 +285,10 @@ std::vector<std::string> ours_of(const NameScheme& scheme, const NamedArray& arr
     if (!layer.empty() && !parse_number<std::size_t>(layer)) continue;
     const std::string beside = with_layer(rule.beside, layer);
     if (!beside.empty() && trace.find(beside) == nullptr &&
-        !all.contains(fmt::format("{}{}{}", before, beside, after)))
+        !all.contains(fmt::format("{}{}{}", before, beside, after))) {
+      is_sure = false;
       continue;
+    }
     std::vector<std::string> first;
     for (const std::string_view choice : split(is_weight ? rule.weight
                                                : is_bias ? rule.bias
@@ -284,8 +298,12 @@ std::vector<std::string> ours_of(const NameScheme& scheme, const NamedArray& arr
       for (const std::string_view part : split(choice, '+')) {
         names.push_back(nearest_of(part, layer, is_gradient, array.written, trace));
       }
-      if (!std::ranges::all_of(names, [&](const auto& one) { return trace.find(one) != nullptr; }))
+      if (!std::ranges::all_of(names,
+                               [&](const auto& one) { return trace.find(one) != nullptr; })) {
+        is_sure = false;
         continue;
+      }
+      if (!is_meant(names)) continue;
       if (trace.at(names.front()).values.size() == size) return names;
       if (first.empty()) first = std::move(names);
     }
@@ -331,11 +349,47 @@ std::vector<ParsedArray> cut_into(const std::vector<std::string>& names, const T
   return is_out_in ? cut(whole, 0, sizes) : std::vector<ParsedArray>();
 }
 
-// What each array of a program stands for by a scheme; empty for those that keep their names.
+// What each array of a program stands for by a scheme, or by its own name; empty if that is
+// unknown.
 using Names = std::vector<std::vector<std::string>>;
 
-auto explained(const Names& names) {
-  return std::ranges::count_if(names, [](const auto& ours) { return !ours.empty(); });
+// An array under a name of ours, and what it is called if another one is taken.
+struct NamedPart {
+  NamedArray array;
+  std::string otherwise;
+};
+
+// Returns an array under its names: one part for each. What cannot be cut is a wrong step.
+std::vector<NamedPart> parts_of(NamedArray array, const std::vector<std::string>& ours,
+                                const Trace& trace) {
+  std::string_view name = array.name;
+  if (name.ends_with(".grad")) name.remove_suffix(5);
+  array.written.heads_inside |= std::ranges::any_of(
+      heads_inside_endings, [&](std::string_view end) { return name.ends_with(end); });
+  std::vector<NamedPart> parts;
+  if (ours.size() > 1) {
+    for (ParsedArray& part : cut_into(ours, trace, array.written)) {
+      const std::string& own = ours[parts.size()];
+      parts.push_back({{own, std::move(part)}, fmt::format("{}: {}", array.name, own)});
+    }
+  }
+  if (!parts.empty()) return parts;
+  const auto distance = [&](const std::string& one) {
+    return distance_from(trace.at(one), array.written);
+  };
+  const std::string own = *std::ranges::max_element(ours, {}, distance);
+  const std::string_view another = own == array.name ? "another " : "";
+  parts.push_back({{own, std::move(array.written)}, fmt::format("{}{}", another, array.name)});
+  return parts;
+}
+
+// True if two arrays have the same numbers, or are equally far from the right ones: one of them has
+// its heads elsewhere.
+bool have_same_numbers(const ParsedArray& one, const ParsedArray& other, const Tensor& right) {
+  if (one.cells.empty() || one.cells.size() != other.cells.size()) return false;
+  if (difference_of(one.cells.values(), other.cells.values(), {}).identical) return true;
+  const double distance = distance_from(right, one);
+  return std::isfinite(distance) && distance == distance_from(right, other);
 }
 
 // Renames the arrays, and cuts those that stand for several steps. Of several arrays of one step
@@ -343,45 +397,27 @@ auto explained(const Names& names) {
 // taken, so that a wrong one is found; the others stay, if they differ. Without known distances the
 // first is taken.
 void rename(const Names& names, const Trace& trace, std::vector<NamedArray>& arrays) {
-  std::map<std::string, std::pair<std::size_t, std::string>> places;  // in `named`; the old name
+  std::map<std::string, std::pair<std::size_t, std::string>> taken;  // in `named`; its other name
   std::vector<NamedArray> named;
   for (std::size_t a = 0; a < arrays.size(); ++a) {
-    const bool is_own = trace.find(arrays[a].name) != nullptr;
-    std::vector<std::string> ours = is_own ? std::vector{arrays[a].name} : names[a];
-    const auto first = ours.empty() ? places.end() : places.find(ours.front());
-    if (first != places.end()) {
-      auto& [place, old_name] = first->second;
-      ParsedArray& taken = named[place].written;
-      const Values theirs = arrays[a].written.cells.values();
-      const bool may_be_same = !taken.cells.empty() && taken.cells.size() == theirs.size();
-      if (may_be_same && difference_of(taken.cells.values(), theirs, {}).identical) continue;
-      const Tensor& right = trace.at(ours.front());
-      if (distance_from(right, arrays[a].written) > distance_from(right, taken)) {
-        std::swap(taken, arrays[a].written);
-        std::swap(old_name, arrays[a].name);
+    if (names[a].empty()) {
+      named.push_back(std::move(arrays[a]));
+      continue;
+    }
+    for (auto& [array, otherwise] : parts_of(std::move(arrays[a]), names[a], trace)) {
+      const auto [found, is_free] = taken.try_emplace(array.name, named.size(), otherwise);
+      if (!is_free) {
+        auto& [place, other_name] = found->second;
+        const Tensor& right = trace.at(array.name);
+        ParsedArray& before = named[place].written;
+        if (have_same_numbers(before, array.written, right)) continue;
+        if (distance_from(right, array.written) > distance_from(right, before)) {
+          std::swap(before, array.written);
+          std::swap(other_name, otherwise);
+        }
+        array.name = otherwise;
       }
-    }
-    const bool is_free =
-        std::ranges::none_of(ours, [&](const std::string& name) { return places.contains(name); });
-    std::vector<ParsedArray> parts;
-    if (ours.size() > 1 && is_free) parts = cut_into(ours, trace, arrays[a].written);
-    if (is_free && !ours.empty() && parts.empty()) {  // what cannot be cut is a wrong step
-      const auto distance = [&](const std::string& name) {
-        return distance_from(trace.at(name), arrays[a].written);
-      };
-      ours = {*std::ranges::max_element(ours, {}, distance)};
-      parts.push_back(std::move(arrays[a].written));
-    }
-    std::string_view own_name = arrays[a].name;
-    if (own_name.ends_with(".grad")) own_name.remove_suffix(5);
-    for (ParsedArray& part : parts)
-      part.heads_inside |= std::ranges::any_of(
-          heads_inside_endings, [&](std::string_view end) { return own_name.ends_with(end); });
-    if (parts.empty() && trace.find(arrays[a].name)) arrays[a].name.insert(0, "another ");
-    if (parts.empty()) named.push_back(std::move(arrays[a]));
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      places[ours[i]] = {named.size(), arrays[a].name};
-      named.push_back({ours[i], std::move(parts[i])});
+      named.push_back(std::move(array));
     }
   }
   arrays = std::move(named);
@@ -421,9 +457,17 @@ std::string adopt_scheme(const std::optional<std::string>& wanted, const Trace& 
   for (const NamedArray& array : arrays) all.insert(array.name);
   const auto names_by = [&](const NameScheme& scheme) {
     return mapped(arrays, [&](const NamedArray& array) {
-      const bool keeps = trace.find(array.name) != nullptr || is_mapped(array.name);
-      return keeps ? std::vector<std::string>() : ours_of(scheme, array, all, trace);
+      if (is_mapped(array.name)) return std::vector<std::string>();
+      const bool is_own = trace.find(array.name) != nullptr;
+      return is_own ? std::vector{array.name} : ours_of(scheme, array, all, trace);
     });
+  };
+  const auto explained = [&](const Names& names) {
+    return places_where(names.size(),
+                        [&](std::size_t a) {
+                          return !names[a].empty() && names[a].front() != arrays[a].name;
+                        })
+        .size();
   };
   Names names = best != nullptr ? names_by(*best) : Names();
   for (const NameScheme& scheme : schemes) {
@@ -441,8 +485,10 @@ std::string adopt_scheme(const std::optional<std::string>& wanted, const Trace& 
   const bool are_all_theirs = std::ranges::none_of(arrays, [&](const NamedArray& array) {
     return trace.find(array.name) != nullptr && !is_not_ours(array);
   });
-  for (NamedArray& array : arrays) {
-    if (are_all_theirs && is_not_ours(array)) array.name += fmt::format(" of {}", best->name);
+  for (std::size_t a = 0; a < arrays.size(); ++a) {
+    if (!are_all_theirs || !is_not_ours(arrays[a])) continue;
+    arrays[a].name += fmt::format(" of {}", best->name);
+    names[a].clear();
   }
   rename(names, trace, arrays);
   return fmt::format("{}: names of {}", best->name, best->title);

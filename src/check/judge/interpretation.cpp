@@ -381,17 +381,18 @@ auto wrong_in_forward(const Interpretation& interpretation) {
 }
 
 // Interprets tokens as columns, in the whole submission. One transposed matrix among others is a
-// slip, and so is a square one alone. Programs with names of a known scheme never have them so.
+// slip, and so is a square one alone. One array of a program may hold several matrices, so that a
+// whole one shows nothing.
 std::optional<Interpretation> as_columns(const Interpreter& interpret,
                                          const Interpretation& plain) {
   const auto& nodes = plain.judgement.nodes;
-  const bool is_of_program = !interpret.submission.scheme.empty();
-  if (!interpret.options.allow_columns || is_of_program || !may_be_transposed(nodes)) return {};
+  if (!interpret.options.allow_columns || !may_be_transposed(nodes)) return {};
   Interpretation transposed = interpret.in_layout({.transposed = true}, plain.wrong);
   if (transposed.wrong >= plain.wrong || wrong_in_forward(transposed) > wrong_in_forward(plain))
     return {};
   const ColumnsEvidence evidence = columns_evidence(transposed, plain);
-  const bool is_enough = 2 * transposed.wrong <= plain.wrong || evidence.is_whole;
+  const bool is_whole = evidence.is_whole && interpret.submission.scheme.empty();
+  const bool is_enough = 2 * transposed.wrong <= plain.wrong || is_whole;
   if (!is_enough || !evidence.is_sure || evidence.against >= evidence.for_it) return {};
   return transposed;
 }

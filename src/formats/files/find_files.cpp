@@ -168,7 +168,9 @@ std::vector<fs::path> list_files(const fs::path& directory, const std::optional<
     }
   }
   if (error) throw InputError("{} can't be read: {}", directory.string(), error.message());
-  std::ranges::sort(files, {}, [](const fs::path& file) { return std::pair(file.stem(), file); });
+  std::ranges::sort(files, {}, [](const fs::path& file) {
+    return std::pair(sort_key(file.stem().string()), file);
+  });
   return files;
 }
 

@@ -234,7 +234,8 @@ struct CellReader {
   const Table& table;
   const std::string& where;
   std::string joined = {};
-  bool has_thousands = false;  ///< a cell such as 1,572,864 shows what all commas are
+  /// A cell such as 1,572,864 may show what all commas are; unset: there was none.
+  std::optional<bool> has_thousands = {};
 
   /// Returns the numbers. `on_bad_cell` says what to do with a cell that is not one; without it,
   /// nothing is returned then, or if there are two decimal marks. Throws InputError.
@@ -252,11 +253,18 @@ struct CellReader {
           cells.push_back({.value = std::nan("")});
           continue;
         }
-        const DecimalMark mark = has_thousands ? DecimalMark::thousands : decimal_mark_of(text);
+        const DecimalMark mark =
+            has_thousands.value_or(false) ? DecimalMark::thousands : decimal_mark_of(text);
         NumeralResult result = parse_cell(text, mark);
-        const bool has_commas = mark == DecimalMark::comma && text.find(',') != text.rfind(',');
-        if (has_commas && result.fault == NumeralError::none && text.find('/') == text.npos) {
+        const std::size_t comma = text.find(',');
+        const bool is_number = result.fault == NumeralError::none;
+        const bool has_commas = comma != text.rfind(',') && text.find('/') == text.npos;
+        if (!has_thousands && has_commas && is_number) {
           has_thousands = true;
+          return read(layout, on_bad_cell);
+        }
+        if (has_thousands == true && comma != text.npos && !is_number) {
+          has_thousands = false;
           return read(layout, on_bad_cell);
         }
         comma_seen = comma_seen || mark == DecimalMark::comma;

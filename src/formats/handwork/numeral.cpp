@@ -216,7 +216,7 @@ bool has_grouped_digits(std::string_view text, DecimalMark mark) {
     if (is_between ? text[i] != ',' : !is_digit(text[i])) return false;
   }
   const std::string_view shortest = mark == DecimalMark::thousands ? "1,572" : "1,572,864";
-  return text.size() >= shortest.size() && text.size() % 4 != 0;
+  return text.size() >= shortest.size() && text.size() % 4 != 0 && text.front() != '0';
 }
 
 }  // namespace
