@@ -36,36 +36,29 @@ std::optional<std::size_t> bound_size(const Trace& trace, std::string_view axis)
   return {};
 }
 
-struct Word {
-  std::string_view name;
+struct Convention {
   std::string_view axes;
+  std::string_view names;
 };
 
-constexpr Word known_words[] = {
-    {"token_ids", "1 token"},
-    {"token_embeddings", "token d_model"},
-    {"position_embeddings", "token d_model"},
-    {"X", "token d_model"},
-    {"W_Q", "d_model d_k"},
-    {"W_K", "d_model d_k"},
-    {"W_V", "d_model d_v"},
-    {"W_O", "h·d_v d_model"},
-    {"Q", "token d_k"},
-    {"K", "token d_k"},
-    {"V", "token d_v"},
-    {"scores", "query key"},
-    {"scaled_scores", "query key"},
-    {"masked_scores", "query key"},
-    {"attention_weights", "query key"},
-    {"context", "token d_v"},
-    {"concat", "token h·d_v"},
-    {"output", "token d_model"},
+constexpr Convention conventions[] = {
+    {"1 token", "token_ids"},
+    {"token d_model", "token_embeddings position_embeddings X output"},
+    {"d_model d_k", "W_Q W_K"},
+    {"d_model d_v", "W_V"},
+    {"h·d_v d_model", "W_O"},
+    {"token d_k", "Q K"},
+    {"token d_v", "V context"},
+    {"query key", "scores scaled_scores masked_scores attention_weights"},
+    {"token h·d_v", "concat"},
 };
 
 /// Returns the axes of a conventional name: "W_Q" → "d_model d_k"; empty for other names.
 std::string_view known_axes(std::string_view name) {
-  const Word* word = find_by(known_words, name, &Word::name);
-  return word ? word->axes : std::string_view();
+  for (const Convention& one : conventions) {
+    if (contains(text::split(one.names, ' '), name)) return one.axes;
+  }
+  return {};
 }
 
 /// True for names of weights: W, W_Q, Wq, W1, w_out.
