@@ -171,22 +171,18 @@ class BackwardBuilder {
   std::vector<StepRecipe> steps_;
 };
 
-void refuse_taken_names(const Recipe& recipe, const std::vector<StepRecipe>& steps) {
-  for (const StepRecipe& step : steps) {
-    if (!given_in(recipe, step.name) && !step_in(recipe, step.name)) continue;
-    throw InputError(
-        "{} is the name of a gradient here; call the given or the step that has it something else",
-        step.name);
-  }
-}
-
 }  // namespace
 
 std::string gradient_name(std::string_view name) { return fmt::format("d_{}", name); }
 
 std::vector<StepRecipe> backward_steps(const Recipe& recipe, const BackwardSpec& backward) {
   std::vector<StepRecipe> steps = BackwardBuilder(recipe, backward).steps();
-  refuse_taken_names(recipe, steps);
+  for (const StepRecipe& step : steps) {
+    if (!given_in(recipe, step.name) && !step_in(recipe, step.name)) continue;
+    throw InputError(
+        "{} is the name of a gradient here; call the given or the step that has it something else",
+        step.name);
+  }
   return steps;
 }
 

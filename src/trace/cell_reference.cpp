@@ -59,12 +59,10 @@ std::optional<std::size_t> made_up_place(std::string_view label, const Axis& axi
 
 // Returns the label behind a displayed one: "␣cat" is " cat", "␊" a line break.
 std::string as_written(std::string_view shown) {
-  struct Picture {
-    std::string_view shown, written;
-  };
-  constexpr Picture pictures[] = {{"␣", " "}, {"␊", "\n"}, {"␉", "\t"}};
   std::string text(shown);
-  for (const Picture& one : pictures) text = replace_all(text, one.shown, one.written);
+  for (const auto& [sign, written] : {std::pair{"␣", " "}, {"␊", "\n"}, {"␉", "\t"}}) {
+    text = replace_all(text, sign, written);
+  }
   return text;
 }
 

@@ -71,17 +71,18 @@ bool is_nan_cell(double value) { return std::isnan(value); }
 
 // Explains a NaN in a result: a NaN in an operand, infinities, an undefined case or an overflow.
 std::string nan_cause(const Operation& operation, const Call& call) {
-  for (std::size_t k = 0; k < call.inputs.size(); ++k) {
-    if (const auto place = first_place(*call.inputs[k], is_nan_cell)) {
-      return fmt::format("{} of {} is nan; look where it comes from", *place, call.names[k]);
+  const auto operand_with = [&](bool (*is_such)(double)) -> std::string {
+    for (std::size_t k = 0; k < call.inputs.size(); ++k) {
+      const auto place = first_place(*call.inputs[k], is_such);
+      if (place) return fmt::format("{} of {} is", *place, call.names[k]);
     }
-  }
-  for (std::size_t k = 0; k < call.inputs.size(); ++k) {
-    if (const auto place =
-            first_place(*call.inputs[k], [](double value) { return std::isinf(value); })) {
-      return fmt::format("infinities met (inf − inf or 0 · inf); {} of {} is infinite", *place,
-                         call.names[k]);
-    }
+    return {};
+  };
+  const std::string nan = operand_with(is_nan_cell);
+  if (!nan.empty()) return nan + " nan; look where it comes from";
+  const std::string infinite = operand_with([](double value) { return std::isinf(value); });
+  if (!infinite.empty()) {
+    return fmt::format("infinities met (inf − inf or 0 · inf); {} infinite", infinite);
   }
   const bool is_small = std::ranges::all_of(call.inputs, [](const Tensor* input) {
     constexpr double no_overflow = 1e100;  // of squares and sums
