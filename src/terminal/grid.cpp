@@ -53,12 +53,6 @@ struct GridLayout {
   double value(std::size_t row, std::size_t column) const { return row_at(row)[column]; }
 };
 
-/// The columns that fit, from both ends inwards.
-struct FittingColumns {
-  Selection selection;
-  std::vector<const GridColumn*> columns;  // owned by the layout
-};
-
 struct GridRowLabels {
   std::vector<std::string> texts;
   std::string hidden = "⋮";
@@ -139,24 +133,19 @@ std::size_t room_for_row_labels(const GridLayout& sheet) {
   return std::clamp(room, narrowest_row_label, max_row_label_width);
 }
 
-FittingColumns columns_at(const GridLayout& sheet, Selection selection) {
-  auto columns = mapped(selection, [&](std::size_t index) { return &column_of(sheet, index); });
-  return {std::move(selection), std::move(columns)};
-}
-
 /// The first and last column, and as many as fit from both ends.
-FittingColumns fitting_columns(const GridLayout& sheet, std::size_t room) {
+Selection fitting_columns(const GridLayout& sheet, std::size_t room) {
   std::size_t shown = 0;
   for (std::size_t used = 0; shown < sheet.columns; ++shown) {
     const std::size_t next = shown % 2 == 0 ? shown / 2 : sheet.columns - 1 - shown / 2;
     used += grid_gap + column_of(sheet, next).width;
     if (shown >= 2 && used + room_for_hidden(shown + 1, sheet.columns) > room) break;
   }
-  return columns_at(sheet, selected(shown, sheet.columns));
+  return selected(shown, sheet.columns);
 }
 
 /// As many columns on both sides of the focus as fit.
-FittingColumns columns_around(const GridLayout& sheet, std::size_t focus, std::size_t room) {
+Selection columns_around(const GridLayout& sheet, std::size_t focus, std::size_t room) {
   std::size_t first = focus, last = focus;
   std::size_t used = grid_gap + column_of(sheet, focus).width;
   const auto fits = [&](std::size_t index) {
@@ -171,7 +160,7 @@ FittingColumns columns_around(const GridLayout& sheet, std::size_t focus, std::s
     more_left = more_left && first > 0 && fits(first - 1);
     if (more_left) --first;
   }
-  return columns_at(sheet, contiguous_selection(first, last + 1 - first, sheet.columns));
+  return contiguous_selection(first, last + 1 - first, sheet.columns);
 }
 
 /// Row labels: words left-aligned, indices right-aligned. If not every column fits beside them,
@@ -202,13 +191,12 @@ constexpr Signs signs_of(Highlight highlight) {
   constexpr Signs signs[] = {{' ', ' '}, {'*', ' '}, {'(', ')'}, {'[', ']'}};
   return signs[static_cast<std::size_t>(highlight)];
 }
-static_assert(grid_gap ==
-              2);  // one column for the sign after a number, one for that before the next
+static_assert(grid_gap == 2);  // the sign after a number, and that before the next one
 
 struct Writer {
   const GridLayout& sheet;
   const GridRowLabels& labels;
-  const FittingColumns& fitting;
+  const Selection& columns;
   std::string written = {};
 
   std::string text() && {
@@ -222,9 +210,9 @@ struct Writer {
 
   void header() {
     begin({});
-    for (std::size_t place = 0; place < fitting.columns.size(); ++place) {
+    for (std::size_t place = 0; place < columns.shown(); ++place) {
       between(place, "…");
-      const GridColumn& column = *fitting.columns[place];
+      const GridColumn& column = column_of(sheet, columns[place]);
       const std::size_t blanks = column.width - width(column.header);
       written.append(blanks, ' ').append(emphasised(column.header));
     }
@@ -235,12 +223,13 @@ struct Writer {
     begin(labels.texts[place]);
     const std::size_t row = sheet.shown_rows[place];
     Signs before = signs_of(Highlight::none);
-    for (std::size_t i = 0; i < fitting.columns.size(); ++i) {
-      const Highlight highlight = highlight_at(row, fitting.selection[i]);
+    for (std::size_t i = 0; i < columns.shown(); ++i) {
+      const Highlight highlight = highlight_at(row, columns[i]);
       written += before.close;
-      if (fitting.selection.follows_gap(i)) written += " … ";
+      if (columns.follows_gap(i)) written += " … ";
       before = signs_of(highlight);
-      number(fitting.columns[i]->cells[place], sheet.value(row, fitting.selection[i]), highlight);
+      const std::string& cell = column_of(sheet, columns[i]).cells[place];
+      number(cell, sheet.value(row, columns[i]), highlight);
     }
     written += before.close;
     end();
@@ -268,9 +257,9 @@ struct Writer {
   /// The ⋮ is aligned with the units of the numbers.
   void hidden_rows() {
     begin(labels.hidden);
-    for (std::size_t i = 0; i < fitting.columns.size(); ++i) {
+    for (std::size_t i = 0; i < columns.shown(); ++i) {
       between(i, "⋱");
-      const GridColumn& column = *fitting.columns[i];
+      const GridColumn& column = column_of(sheet, columns[i]);
       written += padded_left("⋮", column.width - column.tail);
       written.append(column.tail, ' ');
     }
@@ -284,7 +273,7 @@ struct Writer {
 
   void between(std::size_t place, std::string_view gap_sign) {
     written.append(grid_gap, ' ');
-    if (!fitting.selection.follows_gap(place)) return;
+    if (!columns.follows_gap(place)) return;
     written.append(gap_sign).append(grid_gap, ' ');
   }
 
@@ -300,18 +289,32 @@ struct Writer {
   }
 };
 
+/// The number format of a matrix of which the rows `shown` are displayed.
+NumberFormat format_of_rows(std::size_t rows, std::size_t columns, const RowAt& row_at,
+                            const Selection& shown, int digits) {
+  const bool all = rows * columns <= small_tensor_limit;
+  const std::size_t count = all ? rows : shown.shown();
+  std::vector<double> numbers;
+  numbers.reserve(count * columns);
+  for (std::size_t place = 0; place < count; ++place) {
+    const std::span<const double> row = row_at(all ? place : shown[place]);
+    numbers.insert(numbers.end(), row.begin(), row.end());
+  }
+  return number_format_of(numbers, digits);
+}
+
 GridLayout sheet_of(std::size_t rows, std::size_t columns, const RowAt& row_at,
                     const MatrixLabels& labels, const GridStyle& look) {
   const Selection shown_rows = look.focus ? rows_around(look.focus->row, rows, look.max_rows)
                                           : selected_rows(rows, look.max_rows);
-  GridLayout sheet{
-      .columns = columns,
-      .row_at = row_at,
-      .labels = labels,
-      .look = look,
-      .measure = look.measure ? *look.measure
-                              : number_format_of(rows, columns, row_at, shown_rows, look.digits),
-      .shown_rows = shown_rows};
+  GridLayout sheet{.columns = columns,
+                   .row_at = row_at,
+                   .labels = labels,
+                   .look = look,
+                   .measure = look.measure
+                                  ? *look.measure
+                                  : format_of_rows(rows, columns, row_at, shown_rows, look.digits),
+                   .shown_rows = shown_rows};
   // Long integers show all digits if they all fit.
   NumberStyle& style = sheet.measure.style;
   if (style.kind == NumberStyle::Kind::grouped && spare_width(sheet) == 0) {
@@ -412,19 +415,6 @@ NumberFormat number_format_of(std::span<const double> values, int digits) {
           .has_negative = std::any_of(values.begin(), values.end(), is_negative)};
 }
 
-NumberFormat number_format_of(std::size_t rows, std::size_t columns, const RowAt& row_at,
-                              const Selection& shown, int digits) {
-  const bool all = rows * columns <= small_tensor_limit;
-  const std::size_t count = all ? rows : shown.shown();
-  std::vector<double> numbers;
-  numbers.reserve(count * columns);
-  for (std::size_t place = 0; place < count; ++place) {
-    const std::span<const double> row = row_at(all ? place : shown[place]);
-    numbers.insert(numbers.end(), row.begin(), row.end());
-  }
-  return number_format_of(numbers, digits);
-}
-
 std::string fitted_label(const std::vector<std::string>& labels, std::size_t index,
                          std::size_t columns) {
   return has_label(labels, index) ? shortened(sanitise_label(labels[index]), columns)
@@ -449,11 +439,11 @@ Grid grid(std::size_t rows, std::size_t columns, const RowAt& row_at, const Matr
   const std::size_t taken =
       grid_indent + row_labels.width + (look.highlight ? 1 : 0);  // the last sign
   const std::size_t room = look.width - std::min(look.width, taken);
-  const FittingColumns fitting =
+  const Selection fitting =
       focus ? columns_around(sheet, focus->column, room) : fitting_columns(sheet, room);
   return {.text = Writer{sheet, row_labels, fitting}.text(),
           .rows = sheet.shown_rows,
-          .columns = fitting.selection};
+          .columns = fitting};
 }
 
 }  // namespace qkv::inline terminal

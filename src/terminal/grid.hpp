@@ -82,10 +82,6 @@ struct NumberFormat {
 };
 NumberFormat number_format_of(std::span<const double> values, int digits);
 
-/// Returns the number format of a matrix of which the rows `shown` are displayed.
-NumberFormat number_format_of(std::size_t rows, std::size_t columns, const RowAt& row_at,
-                              const Selection& shown, int digits);
-
 /// Returns text on a number's shade: white to blue from zero to the largest; with negative numbers,
 /// blue below and brown above zero. Infinities are dim.
 std::string shaded(std::string_view text, double value, const NumberFormat& format);
