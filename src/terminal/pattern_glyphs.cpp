@@ -66,16 +66,12 @@ std::string first_letter(const std::string& label) {
 
 // Letters identify columns if different words have different letters: "t t t t" and "<" do not.
 bool are_distinguishable(const std::vector<std::string>& labels) {
-  for (const std::string& label : labels) {
+  std::map<std::string, std::string> words;  // by their first letters
+  return std::ranges::all_of(labels, [&](const std::string& label) {
     const std::string letter = first_letter(label);
     const bool is_mark = letter.size() == 1 && std::ispunct(static_cast<unsigned char>(letter[0]));
-    if (letter.empty() || is_mark) return false;
-    const bool shared = std::any_of(labels.begin(), labels.end(), [&](const std::string& other) {
-      return other != label && first_letter(other) == letter;
-    });
-    if (shared) return false;
-  }
-  return true;
+    return !letter.empty() && !is_mark && words.try_emplace(letter, label).first->second == label;
+  });
 }
 
 // The columns' first letters or, if they do not identify columns, the last digits of their numbers.
@@ -93,6 +89,7 @@ std::string header_of(const std::vector<std::string>& labels, std::size_t column
 template <class GlyphOf>
 PatternGlyphs drawn_glyphs(std::size_t rows, std::size_t columns, std::span<const double> values,
                            const std::vector<std::string>& column_labels, GlyphOf glyph) {
+  if (rows > most || columns > most || values.empty()) return {};
   PatternGlyphs result{.header = header_of(column_labels, columns), .rows = {}};
   for (std::size_t i = 0; i < rows; ++i) {
     std::string row = "│";
@@ -120,7 +117,6 @@ std::string shaded(std::string_view text, double value, const NumberFormat& form
 
 PatternGlyphs glyphs(std::size_t rows, std::size_t columns, std::span<const double> weights,
                      const std::vector<std::string>& column_labels) {
-  if (rows > most || columns > most || weights.empty()) return {};
   const auto is_weight = [](double w) { return w >= 0 && w <= 1 + slack; };
   if (!std::ranges::all_of(weights, is_weight)) return {};
   return drawn_glyphs(rows, columns, weights, column_labels, glyph_of);
@@ -128,7 +124,6 @@ PatternGlyphs glyphs(std::size_t rows, std::size_t columns, std::span<const doub
 
 PatternGlyphs signed_glyphs(std::size_t rows, std::size_t columns, std::span<const double> values,
                             const std::vector<std::string>& column_labels) {
-  if (rows > most || columns > most || values.empty()) return {};
   const double largest = largest_magnitude(values);
   return drawn_glyphs(rows, columns, values, column_labels,
                       [largest](double x) { return signed_glyph_of(x, largest); });
