@@ -56,22 +56,15 @@ std::vector<std::string> Stepper::body(std::size_t rows) {
   return lines;
 }
 
-// The cell in question, which the page always names.
-std::string Stepper::answer_label() const {
-  const std::string label = sanitise(quiz_->prompt(walk_));
-  return width(label) + room_to_type <= window_.columns ? label : "answer: ";
-}
-
+// In a quiz the cell in question, where it leaves room; the page always names it.
 std::string Stepper::prompt_label() const {
-  switch (prompt_) {
-    case Prompt::step: return "go to step: ";
-    case Prompt::cell: return "cell: ";
-    case Prompt::change: return "set: ";
-    case Prompt::directory: return "export to directory: ";
-    case Prompt::answer: return answer_label();
-    case Prompt::nothing: break;
+  constexpr std::string_view labels[] = {
+      "", "go to step: ", "cell: ", "set: ", "export to directory: ", "answer: "};
+  if (prompt_ == Prompt::answer) {
+    const std::string cell = sanitise(quiz_->prompt(walk_));
+    if (width(cell) + room_to_type <= window_.columns) return cell;
   }
-  return {};
+  return std::string(labels[static_cast<std::size_t>(prompt_)]);
 }
 
 // Help for filling in the prompt.
@@ -212,23 +205,19 @@ std::string truncated_line(std::string_view line, std::size_t columns) {
   if (display_width(line) <= columns) return std::string(line);
   if (line.find('\x1b') == std::string_view::npos) return shortened(line, columns);
   std::string text;
-  std::size_t used = 0;
   for (std::size_t at = 0; at < line.size();) {
-    if (line[at] == '\x1b') {
-      const std::size_t end = end_of_escape(line, at);
-      text += line.substr(at, end - at);
-      at = end;
-      continue;
-    }
-    const std::size_t end = std::min(line.find('\x1b', at), line.size());
-    const std::string_view words = line.substr(at, end - at);
-    if (used + width(words) >= columns) {
+    const bool is_colour = line[at] == '\x1b';
+    const std::size_t end =
+        is_colour ? end_of_escape(line, at) : std::min(line.find('\x1b', at), line.size());
+    const std::string_view piece = line.substr(at, end - at);
+    const std::size_t used = is_colour ? 0 : width(piece);
+    if (!is_colour && used >= columns) {
       // Keep room for the …: the line is truncated in any case.
-      text += shortened(std::string(words) + "……", columns - used);
+      text += shortened(std::string(piece) + "……", columns);
       break;
     }
-    text += words;
-    used += width(words);
+    text += piece;
+    columns -= used;
     at = end;
   }
   return text.append(sgr::reset);

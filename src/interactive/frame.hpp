@@ -33,9 +33,6 @@ struct Key {
   bool operator==(const Key&) const = default;
 };
 
-/// Returns the key of one character: `key('b')`.
-inline Key key(char letter) { return {Key::Kind::text, std::string(1, letter)}; }
-
 /// Decodes a terminal's bytes into keys; the bytes may arrive in any pieces. A lone Esc looks like
 /// the start of an arrow key, so it becomes a key only on `flush`. A bracketed paste is one key, so
 /// that pasted text cannot press keys.

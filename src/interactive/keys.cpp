@@ -83,7 +83,7 @@ constexpr std::size_t max_sequence_bytes = 32;
 constexpr std::size_t max_paste_bytes = std::size_t{1} << 20;
 
 struct Known {
-  std::string_view sequence;  // after Esc
+  std::string_view bytes;  // after Esc, or alone
   Kind kind;
 };
 
@@ -97,15 +97,11 @@ constexpr Known known[] = {
     {"OM", Kind::enter},
 };
 
-struct Control {
-  char byte;
-  Kind kind;
-};
-constexpr Control controls[] = {{'\r', Kind::enter},
-                                {'\n', Kind::enter},
-                                {'\t', Kind::tab},
-                                {'\b', Kind::backspace},
-                                {'\x7f', Kind::backspace}};
+constexpr Known controls[] = {{"\r", Kind::enter},
+                              {"\n", Kind::enter},
+                              {"\t", Kind::tab},
+                              {"\b", Kind::backspace},
+                              {"\x7f", Kind::backspace}};
 
 // The length of the sequence after Esc; 0 if it is incomplete.
 std::size_t sequence_length(std::string_view after) {
@@ -177,7 +173,7 @@ std::optional<Key> KeyDecoder::sequence() {
   const std::size_t length = sequence_length(after);
   if (length == 0) return {};
   const std::string plain = without_modifiers(after.substr(0, length));
-  const Known* found = find_by(known, plain, &Known::sequence);
+  const Known* found = find_by(known, plain, &Known::bytes);
   return taken(1 + length, {found ? found->kind : Kind::unknown});
 }
 
@@ -193,7 +189,7 @@ std::optional<Key> KeyDecoder::pasted() {
 
 std::optional<Key> KeyDecoder::character() {
   const char first = waiting_.front();
-  const Control* control = find_by(controls, first, &Control::byte);
+  const Known* control = find_by(controls, std::string_view(&first, 1), &Known::bytes);
   if (control) return taken(1, {control->kind});
   if (static_cast<unsigned char>(first) < ' ') {
     return taken(1, {Kind::control, std::string(1, static_cast<char>(first + 'a' - 1))});

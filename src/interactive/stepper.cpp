@@ -319,11 +319,7 @@ Stepper::Action Stepper::action_of(const Key& key, bool in_cell) {
 std::string Stepper::help() const {
   const std::size_t columns = window_.columns;
   constexpr std::size_t widest = 14;
-  struct Section {
-    std::string_view title;
-    std::span<const Binding> rows;
-  };
-  const Section parts[] = {
+  const std::pair<std::string_view, std::span<const Binding>> parts[] = {
       {"Keys", step_keys()},
       {"", common_keys()},
       {"While a cell is explained", cell_keys()},
@@ -333,12 +329,12 @@ std::string Stepper::help() const {
   const std::size_t margin = narrow ? 4 : widest + 4;
   const std::size_t room = std::max(columns, margin + 8) - margin;
   std::string text;
-  for (const Section& part : parts) {
-    if (!part.title.empty()) {
+  for (const auto& [title, rows] : parts) {
+    if (!title.empty()) {
       text += text.empty() ? "" : "\n";
-      text += indented_lines(wrapped(part.title, std::max<std::size_t>(columns, 8)), 0);
+      text += indented_lines(wrapped(title, std::max<std::size_t>(columns, 8)), 0);
     }
-    for (const Binding& row : part.rows) {
+    for (const Binding& row : rows) {
       if (row.keys.empty()) continue;
       const std::string start = "  " + padded_right(row.keys, widest) + "  ";
       if (narrow) text += fmt::format("  {}\n", row.keys);

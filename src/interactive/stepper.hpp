@@ -104,7 +104,6 @@ class Stepper : public SteppingSession {
   std::string position_and_keys(std::size_t hidden) const;
   std::string_view at_end() const;
   std::string prompt_label() const;
-  std::string answer_label() const;
   void add_prompt(Frame& frame) const;
 
   WindowSize window_;

@@ -10,6 +10,8 @@ using Kind = Key::Kind;
 
 namespace {
 
+Key key(char letter) { return {Kind::text, std::string(1, letter)}; }
+
 std::vector<Key> keys_of(std::string_view bytes) {
   KeyDecoder decoder;
   decoder.feed(bytes);
