@@ -17,12 +17,6 @@ struct MarkedMatrix {
   NumberFormat format = {};  ///< of the matrix
 };
 
-/// Its lines, to be placed side by side with others, and the rows and columns in them.
-struct MatrixPane {
-  std::vector<std::string> lines = {};
-  Selection rows, columns;
-};
-
 constexpr std::size_t gap = 3;
 constexpr std::size_t most_block_rows = 40;
 constexpr std::size_t wide_window = 120;  // two large matrices fit side by side
@@ -33,9 +27,8 @@ CellPosition displayed_position(const Tensor& tensor, TokenLayout token_layout, 
                                                    : CellPosition{row, column};
 }
 
-void append(std::vector<std::string>& lines, std::vector<std::string> more,
-            const char* before = "") {
-  for (const std::string& line : more) lines.push_back(before + line);
+void append(std::vector<std::string>& lines, const std::vector<std::string>& more) {
+  lines.insert(lines.end(), more.begin(), more.end());
 }
 
 /// The original matrix; nullptr if it is unchanged or has another shape.
@@ -81,34 +74,31 @@ void prepare(const Walkthrough& walk, std::vector<MarkedMatrix>& matrices) {
 }
 
 /// A matrix with its caption, in at most `columns` and `rows` of the window.
-MatrixPane pane_of(const Walkthrough& walk, const MarkedMatrix& one, std::size_t columns,
-                   std::size_t rows) {
+Grid pane_of(const Walkthrough& walk, const MarkedMatrix& one, std::size_t columns,
+             std::size_t rows) {
   const Trace& trace = walk.trace();
   const Tensor& tensor = trace.at(one.name);
   const MatrixLabels labels = own_labels(tensor, one.matrix, trace.token_layout);
-  const Grid lines =
-      grid(one.shown.rows(), one.shown.columns(), one.shown.cells(one.matrix), labels,
-           {.width = columns,
-            .digits = walk.style.digits,
-            .colour = walk.style.colour && walk.style.picture != Picture::numbers,
-            .max_rows = rows,
-            .focus = GridFocus{one.focus.first, one.focus.second},
-            .highlight = highlights_of(walk, one),
-            .measure = &one.format});
-  MatrixPane block{.rows = lines.rows, .columns = lines.columns};
+  Grid pane = grid(one.shown.rows(), one.shown.columns(), one.shown.cells(one.matrix), labels,
+                   {.width = columns,
+                    .digits = walk.style.digits,
+                    .colour = walk.style.colour && walk.style.picture != Picture::numbers,
+                    .max_rows = rows,
+                    .focus = GridFocus{one.focus.first, one.focus.second},
+                    .highlight = highlights_of(walk, one),
+                    .measure = &one.format});
   const std::string which = matrix_name(tensor, one.matrix);
   const std::string caption =  // "Q (2×7×2), head 1, rows 3–7 of 7"
       fmt::format("{} ({}){}{}{}", one.name, shown_shape(tensor, trace.token_layout),
-                  which.empty() ? "" : ", " + which, span_text("row", lines.rows),
-                  span_text("column", lines.columns));
-  append(block.lines, wrapped(caption, std::max<std::size_t>(columns, 12) - 2), "  ");
-  append(block.lines, lines_of(lines.text));
-  return block;
+                  which.empty() ? "" : ", " + which, span_text("row", pane.rows),
+                  span_text("column", pane.columns));
+  pane.text.insert(0, indented_lines(wrapped(caption, std::max<std::size_t>(columns, 12) - 2)));
+  return pane;
 }
 
 // A matrix that is always too wide leaves room for another one in a wide window.
-std::vector<MatrixPane> panes_of(const Walkthrough& walk, std::span<const MarkedMatrix> matrices,
-                                 std::size_t columns, std::size_t rows) {
+std::vector<Grid> panes_of(const Walkthrough& walk, std::span<const MarkedMatrix> matrices,
+                           std::size_t columns, std::size_t rows) {
   return mapped(matrices, [&](const MarkedMatrix& one) {
     const bool shares =
         columns >= wide_window && pane_of(walk, one, columns, 3).columns.hidden() > 0;
@@ -116,9 +106,9 @@ std::vector<MatrixPane> panes_of(const Walkthrough& walk, std::span<const Marked
   });
 }
 
-std::vector<std::string> panes_side_by_side(const std::vector<MatrixPane>& blocks,
-                                            std::size_t columns) {
-  return side_by_side(mapped(blocks, &MatrixPane::lines), gap, columns);
+std::vector<std::string> panes_side_by_side(const std::vector<Grid>& panes, std::size_t columns) {
+  const auto lines = [](const Grid& pane) { return lines_of(pane.text); };
+  return side_by_side(mapped(panes, lines), gap, columns);
 }
 
 /// The matrices with as many rows as fit; empty if even a few do not fit.
@@ -198,7 +188,7 @@ std::string legend(const Walkthrough& walk, bool has_operands) {
 
 // The highlighted numbers by name, if the window is too narrow to show all of them.
 std::vector<std::string> unseen_numbers(const Walkthrough& walk, const MarkedMatrix& one,
-                                        const MatrixPane& block, std::size_t columns) {
+                                        const Grid& block, std::size_t columns) {
   const auto shows = [&](const CellPosition& spot) {
     return contains(block.rows, spot.first) && contains(block.columns, spot.second);
   };
@@ -213,9 +203,8 @@ std::vector<std::string> unseen_numbers(const Walkthrough& walk, const MarkedMat
                         reference_text(cell, tensor, walk.trace().token_layout),
                         brief(tensor.at(cell.matrix, cell.row, cell.column), walk.style.digits));
   }
-  std::vector<std::string> lines = {""};
-  append(lines, broken_lines(sanitise(text), std::max<std::size_t>(columns, 12) - 2), "  ");
-  return lines;
+  return lines_of(
+      "\n" + indented_lines(broken_lines(sanitise(text), std::max<std::size_t>(columns, 12) - 2)));
 }
 
 }  // namespace
@@ -242,12 +231,12 @@ std::vector<std::string> cell_view(const Walkthrough& walk, const CellReference&
   const std::size_t room = window.rows - std::min(window.rows, worked.size());
   std::vector<std::string> lines = fit_matrices(walk, all, {room, window.columns});
   if (!lines.empty()) {
-    append(lines, std::move(worked));
+    append(lines, worked);
     return lines;
   }
   const std::size_t rows = std::clamp<std::size_t>(room, 5, max_rows) - 2;
-  lines = pane_of(walk, all.front(), window.columns, rows).lines;
-  append(lines, std::move(worked));
+  lines = lines_of(pane_of(walk, all.front(), window.columns, rows).text);
+  append(lines, worked);
   lines.emplace_back();
   append(lines, panes_side_by_side(panes_of(walk, operands, window.columns, max_rows_below),
                                    window.columns));
@@ -264,7 +253,7 @@ std::vector<std::string> operands_view(const Walkthrough& walk, const CellRefere
   std::vector<MarkedMatrix> unmarked = used;
   for (MarkedMatrix& operand : unmarked) operand.marked.clear();
   prepare(walk, unmarked);
-  const std::vector<MatrixPane> blocks = panes_of(walk, unmarked, window.columns, max_rows_below);
+  const std::vector<Grid> blocks = panes_of(walk, unmarked, window.columns, max_rows_below);
   std::vector<std::string> lines = panes_side_by_side(blocks, window.columns);
   for (std::size_t i = 0; i < used.size(); ++i) {
     append(lines, unseen_numbers(walk, used[i], blocks[i], window.columns));
