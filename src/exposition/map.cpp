@@ -356,9 +356,7 @@ std::string map_text(const LessonMap& map, std::size_t columns) {
     lines.push_back(fmt::format("  {} stands for {} layers, one after the other: × {}", map.layer,
                                 map.layers, map.layers));
   }
-  std::string text;
-  for (const std::string& line : lines) text += line + "\n";
-  return text;
+  return fmt::format("{}{}", fmt::join(lines, "\n"), lines.empty() ? "" : "\n");
 }
 
 std::string map_line(const LessonMap& map, std::string_view step, std::size_t columns) {

@@ -6,15 +6,6 @@
 namespace qkv::inline exposition {
 namespace {
 
-constexpr double hidden = -std::numeric_limits<double>::infinity();
-
-// True if this step hides the cell: its first operand has a number there.
-bool hides(const Trace& trace, const Step& step, std::size_t i) {
-  if (!step.operation->masks_cells || step.output.values[i] != hidden) return false;
-  const Tensor& before = trace.at(step.of.front());
-  return before.shape() == step.output.shape() && std::isfinite(before.values[i]);
-}
-
 // The first cell that the step hides; else the third row's largest number.
 CellReference representative_cell(const Trace& trace, const Step& step) {
   const Tensor& tensor = step.output;
@@ -236,6 +227,12 @@ bool needs_numbers(const Trace& trace, const Step& step, std::size_t k) {
   });
 }
 
+bool hides(const Trace& trace, const Step& step, std::size_t i) {
+  if (!step.operation->masks_cells || step.output.values[i] != -infinity) return false;
+  const Tensor& before = trace.at(step.of.front());
+  return before.shape() == step.output.shape() && std::isfinite(before.values[i]);
+}
+
 CellReference cell_of(const Lesson& lesson, const Trace& trace, const Step& step) {
   const std::string& chosen = lesson.texts[step.number - 1].cell.text;
   if (chosen.empty()) return representative_cell(trace, step);
@@ -249,11 +246,11 @@ CellReference cell_of(const Lesson& lesson, const Trace& trace, const Step& step
 
 bool is_masked_cell(const Trace& trace, const Step& step, const CellReference& cell) {
   const std::size_t place = step.output.index(cell.matrix, cell.row, cell.column);
-  if (step.output.values[place] == hidden) return !hides(trace, step, place);
+  if (step.output.values[place] == -infinity) return !hides(trace, step, place);
   return std::ranges::any_of(step.of, [&](const std::string& name) {
     const Tensor& operand = trace.at(name);
     return operand.shape() == step.output.shape() &&
-           operand.at(cell.matrix, cell.row, cell.column) == hidden;
+           operand.at(cell.matrix, cell.row, cell.column) == -infinity;
   });
 }
 

@@ -41,6 +41,9 @@ Selection rows_around(std::size_t focus, std::size_t rows, std::size_t most);
 /// Returns the cell that explains a step: the lesson's choice, or else a representative one.
 CellReference cell_of(const Lesson& lesson, const Trace& trace, const Step& step);
 
+/// True if the step is a mask and hides cell `i`: its first operand has a number there.
+bool hides(const Trace& trace, const Step& step, std::size_t i);
+
 /// True if a mask of an earlier step hides the cell, or the score behind it.
 bool is_masked_cell(const Trace& trace, const Step& step, const CellReference& cell);
 

@@ -24,18 +24,9 @@ void collect(const Expression& term, CellSet& cells) {
   }
 }
 
-// True if this step hides the cell, which its first operand still shows.
-bool hides(const Trace& trace, const Step& step, const CellReference& cell) {
-  if (step.of.empty()) return false;
-  const Tensor& before = trace.at(step.of.front());
-  return before.shape() == step.output.shape() &&
-         std::isinf(step.output.at(cell.matrix, cell.row, cell.column)) &&
-         std::isfinite(before.at(cell.matrix, cell.row, cell.column));
-}
-
 bool hides_some(const Trace& trace, const Step& step) {
   for (std::size_t i = 0; i < step.output.values.size(); ++i) {
-    if (hides(trace, step, cell_at(step.name, step.output, i))) return true;
+    if (hides(trace, step, i)) return true;
   }
   return false;
 }
@@ -43,8 +34,9 @@ bool hides_some(const Trace& trace, const Step& step) {
 // A copied number is worth asking for where a mask may hide it, or where heads are joined.
 bool is_good_question(const Trace& trace, const Step& step, const CellReference& cell,
                       bool is_mask) {
-  if (is_mask && hides(trace, step, cell)) return true;
-  const double value = step.output.at(cell.matrix, cell.row, cell.column);
+  const std::size_t place = step.output.index(cell.matrix, cell.row, cell.column);
+  if (is_mask && hides(trace, step, place)) return true;
+  const double value = step.output.values[place];
   const bool is_hidden_0_or_1 =
       !std::isfinite(value) || std::abs(value) < 1e-9 || std::abs(value - 1) < 1e-9;
   if (is_hidden_0_or_1) return false;
