@@ -107,25 +107,21 @@ std::string put(const std::string& prose, std::size_t indent, std::size_t column
                        indent == 0 ? 0 : indent + 4);
 }
 
-[[noreturn]] void refuse_overflow(std::uint64_t a, std::string_view sign, std::uint64_t b,
-                                  std::string_view what) {
+// The product or the sum, or an error that names what was counted.
+std::uint64_t counted_by(std::uint64_t a, std::string_view sign, std::uint64_t b,
+                         std::string_view what) {
+  std::uint64_t count = 0;
+  const bool is_too_large =
+      sign == "×" ? __builtin_mul_overflow(a, b, &count) : __builtin_add_overflow(a, b, &count);
+  if (!is_too_large) return count;
   throw InputError(
       "{} {} {} {} are more than {}, the most that qkv params counts to; use smaller sizes",
       group_digits(a), sign, group_digits(b), what,
       group_digits(std::numeric_limits<std::uint64_t>::max()));
 }
 
-// The product, or an error that names what was counted.
 std::uint64_t times(std::uint64_t a, std::uint64_t b, std::string_view what) {
-  std::uint64_t product = 0;
-  if (__builtin_mul_overflow(a, b, &product)) refuse_overflow(a, "×", b, what);
-  return product;
-}
-
-std::uint64_t plus(std::uint64_t a, std::uint64_t b, std::string_view what) {
-  std::uint64_t total = 0;
-  if (__builtin_add_overflow(a, b, &total)) refuse_overflow(a, "+", b, what);
-  return total;
+  return counted_by(a, "×", b, what);
 }
 
 MatrixCount matrix(std::string name, std::string also, std::uint64_t rows, std::uint64_t columns) {
@@ -345,7 +341,7 @@ StackCount parameters_of(const StackSizes& sizes) {
       matrix("W_O", "value-up", sizes.d_v, sizes.d_model),
   };
   for (const MatrixCount& one : count.matrices)
-    count.head = plus(count.head, one.count, "parameters");
+    count.head = counted_by(count.head, "+", one.count, "parameters");
   count.layer = times(count.head, sizes.heads, "parameters");
   count.all = times(count.layer, sizes.layers, "parameters");
   return count;
