@@ -209,12 +209,6 @@ struct GradShared : CellwiseGradient<"{0} / {2}",
       "Back to the dividend",
       "The number was divided, so its gradient is divided by the same number.",
       "The sums are those of the forward pass."};
-
-  static Form form(const Call& call) {
-    return {{"row column", "row column", axes_that_repeat(*call.inputs[saved_other])},
-            "row column",
-            "{0} / {2}"};
-  }
 };
 
 struct GradSums {
@@ -226,7 +220,7 @@ struct GradSums {
   static constexpr Role needs[] = {Role::output};
 
   static Form form(const Call& call) {
-    return along_lines(call, {{"row column", axes_that_repeat(*call.inputs[self]), "row column"},
+    return along_lines(call, {{"row column", axes_that_repeat(call, self), "row column"},
                               "row column",
                               "−row sums of {0} ∘ {2} / {1}"});
   }

@@ -42,9 +42,12 @@ N repeated(const OperandMatrix<N>& operand, const CellBase& c) {
   return operand(operand.rows == 1 ? 0 : c.row, operand.columns == 1 ? 0 : c.column);
 }
 
-/// Returns the form of a cell-by-cell operation on two operands. The second has the size of the
-/// first, or is one row, one column or one number, which repeats.
-Form pairwise_form(const Call& call, std::string_view formula);
+/// Returns the axes of operand `k`, which has the size of the first one, or is one row, one column
+/// or one number, which repeats.
+std::string_view axes_that_repeat(const Call& call, std::size_t k);
+
+/// Returns the form of a step whose cells each depend on the operands' cells in the same place.
+Form cellwise_form(const Call& call, std::string formula);
 
 /// The maths of a function of two operands' cells. `of_same` is its interval if both operands are
 /// one matrix, whose number is then the same twice.
@@ -53,7 +56,7 @@ template <FormulaText formula, auto function, auto of_same = nullptr>
 struct Pairwise {
   static constexpr std::size_t operations = 1;
 
-  static Form form(const Call& call) { return pairwise_form(call, formula.letters); }
+  static Form form(const Call& call) { return cellwise_form(call, formula.letters); }
 
   template <class N>
   static N cell(const Cell<N>& c) {
@@ -80,12 +83,6 @@ Versions other_factor(const StepView& step);
 inline constexpr Mistake other_factor_taken{
     "swiglu.swapped", "The function was applied to what the gate is multiplied by.",
     "Apply it to the gate.", Operand{0, other_factor}};
-
-/// Returns the axes of an operand that may be one row, one column or one number.
-std::string_view axes_that_repeat(const Tensor& operand);
-
-/// Returns the form of a gradient whose cells each depend on the cell in the same place.
-Form cellwise_form(const Call& call, std::string formula);
 
 /// A row of an operand, or its one number that stands for all of a row.
 struct RepeatedRow {
