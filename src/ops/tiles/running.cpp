@@ -250,38 +250,32 @@ Tensor tile_of(const StepView& step, const Tensor& weights) {
   return step.operation->compute(call);
 }
 
-// A wrong formula of a cell: from the result before, both maxima and what the tile adds.
-using Combination = double (*)(double before, double then, double now, double tile);
+// What a cell is made of: the result before, both maxima and what the tile adds.
+struct Update {
+  double before, then, now, tile;
+};
 
-double right(double before, double then, double now, double tile) {
-  return power(then, now) * before + tile;
-}
-
-double not_rescaled(double before, double, double, double tile) { return before + tile; }
-
-double rescaled_twice(double before, double then, double now, double tile) {
-  return power(then, now) * power(then, now) * before + tile;
-}
-
-double rescaled_backwards(double before, double then, double now, double tile) {
-  return right(before, now, then, tile);
-}
-
-double tile_rescaled(double before, double then, double now, double tile) {
-  return right(tile, then, now, before);
-}
+// The right formula of a cell, and wrong ones.
+double right(Update u) { return power(u.then, u.now) * u.before + u.tile; }
+double not_rescaled(Update u) { return u.before + u.tile; }
+double rescaled_twice(Update u) { return squared(power(u.then, u.now)) * u.before + u.tile; }
+double rescaled_backwards(Update u) { return right({u.before, u.now, u.then, u.tile}); }
+double tile_rescaled(Update u) { return right({u.tile, u.then, u.now, u.before}); }
 
 // The step's result from what `tile` adds; empty for the first tile.
-Versions combined(const StepView& step, const Tensor& tile, Combination formula) {
+Versions combined(const StepView& step, const Tensor& tile, double (*formula)(Update)) {
   Call call = call_of(step);
   if (call.inputs.size() < 4) return {};
   call.inputs = {call.inputs[0], call.inputs[1], call.inputs[2], &tile};
   return {by_operands(call, *step.tensor, [&](const Operands& of) -> Matrix {
-    return xt::vectorize(formula)(of(0), of(1), of(2), of(3));
+    const auto cell = [&](double before, double then, double now, double added) {
+      return formula({before, then, now, added});
+    };
+    return xt::vectorize(cell)(of(0), of(1), of(2), of(3));
   })};
 }
 
-template <Combination formula>
+template <double (*formula)(Update)>
 Versions with_tile(const StepView& step) {
   return combined(step, tile_of(step, *weights_of(step).tensor), formula);
 }
