@@ -146,34 +146,28 @@ struct RepeatKv {
   }
 };
 
-// `heads` heads of fewer, dealt out wrongly; empty if they are not shared.
-Versions dealt(HeadSharing dealing, const Tensor& shared, std::size_t heads) {
+// The shared heads, those of a product's second operand or of repeat_kv, dealt out wrongly; empty
+// if they are not shared.
+template <HeadSharing dealing>
+Versions dealt(const StepView& step) {
+  const bool repeats = step.operation == &repeat_kv_operation;
+  const Tensor& shared = step.operand(repeats ? 0 : 1);
   const std::size_t few = head_count(shared);
+  const std::size_t heads = repeats ? few * times_of(call_of(step)) : head_count(step.operand());
   if (few < 2 || heads <= few || heads % few != 0) return {};
   return {dealing(shared, heads)};
 }
 
-template <HeadSharing dealing>
-Versions groups_by(const StepView& step) {
-  return dealt(dealing, step.operand(1), head_count(step.operand(0)));
-}
-
-template <HeadSharing dealing>
-Versions repeated_by(const StepView& step) {
-  return dealt(dealing, step.operand(), head_count(step.operand()) * times_of(call_of(step)));
-}
-
 Versions tokens_repeated(const StepView& step) {
-  Versions results = repeated_by<reshaped_tokens>(step);
+  Versions results = dealt<reshaped_tokens>(step);
   const std::size_t times = times_of(call_of(step));
   if (times > 1) results.push_back(with_tokens_repeated(step.operand(), times));
   return results;
 }
 
 constexpr Mistake repeat_mistakes[] = {
-    {"gqa.tiled", tiled_heads.says, tiled_heads.hint, repeated_by<tile_heads>},
-    {"gqa.first-only", first_head_only.says, first_head_only.hint,
-     repeated_by<first_head_repeated>},
+    {"gqa.tiled", tiled_heads.says, tiled_heads.hint, tiled_groups},
+    {"gqa.first-only", first_head_only.says, first_head_only.hint, first_head_of_groups},
     {"gqa.tokens-repeated", repeated_tokens.says, repeated_tokens.hint, tokens_repeated},
     other_heads,
 };
@@ -318,15 +312,11 @@ Versions with_other_heads(const StepView& step) {
 }
 
 Versions transposed_side_by_side(const Tensor& heads) {
-  const std::size_t size = heads.rows(), width = heads.columns();
-  if (heads.matrices() < 2 || heads.matrices() * width != size) return {};
-  Tensor result = heads;
-  const std::span<double> cells = result.values.mutable_span();
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const std::size_t row = i / width % size;
-    const std::size_t column = i / width / size * width + i % width;  // among those of all heads
-    cells[i] = heads.values[(row / width * size + column) * width + row % width];
-  }
+  const std::size_t count = heads.matrices(), width = heads.columns();
+  if (count < 2 || count * width != heads.rows()) return {};
+  Tensor result = uninitialised_like(heads);
+  const auto blocks = view_as<4>(heads.values, {count, count, width, width});
+  put(xt::transpose(blocks, {1, 0, 3, 2}), result.values.mutable_span());
   return {std::move(result)};
 }
 
@@ -358,8 +348,8 @@ Tensor repeat_interleaved(const Tensor& shared, std::size_t heads) {
   return with_heads(shared, heads, [&](std::size_t head) { return head / times; });
 }
 
-Versions tiled_groups(const StepView& step) { return groups_by<tile_heads>(step); }
-Versions first_head_of_groups(const StepView& step) { return groups_by<first_head_repeated>(step); }
-Versions tokens_of_groups(const StepView& step) { return groups_by<reshaped_tokens>(step); }
+Versions tiled_groups(const StepView& step) { return dealt<tile_heads>(step); }
+Versions first_head_of_groups(const StepView& step) { return dealt<first_head_repeated>(step); }
+Versions tokens_of_groups(const StepView& step) { return dealt<reshaped_tokens>(step); }
 
 }  // namespace qkv::inline ops
