@@ -211,8 +211,7 @@ constexpr Mistake mask_mistakes[] = {
 };
 
 // Hidden cells get 0. The masked scores show which those are, whatever the kind of mask.
-struct GradMasked
-    : FixedForm<"{0}, 0 where {2} is -inf", "query key", "query key", "query key", "query key"> {
+struct GradMasked : FixedForm<"{0}, 0 where {2} is -inf", "query key"> {
   static constexpr GradientWords words{"Back through the mask",
                                        "A hidden score does not change the loss, so its gradient "
                                        "is 0. The other gradients stay as they are.",

@@ -198,13 +198,8 @@ Versions over_heads(const StepView& step) {
   const std::size_t heads =
       scores.leading_axes() == 0 ? 1 : scores.axes[scores.leading_axes() - 1].size;
   return by_heads(scores, heads, [](const Matrix& s) -> Matrix {
-    const Matrix lines = xt::transpose(s);
-    Matrix weights = lines;
-    const std::size_t width = lines.shape(1);
-    for (std::size_t i = 0; i < lines.shape(0); ++i) {
-      softmax_of_line({&lines(i, 0), width}, {&weights(i, 0), width});
-    }
-    return xt::transpose(weights);
+    const auto powers = xt::vectorize(static_cast<double (*)(double, double)>(power));
+    return shares(powers(s, maxima(s, Along::columns)), Along::columns);
   });
 }
 

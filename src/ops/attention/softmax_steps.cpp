@@ -97,10 +97,7 @@ struct GradShifted {
     const std::size_t i = index_in_line(c);
     const N all = sum<N>(change.size(), change);
     if constexpr (std::is_same_v<N, Interval>) {
-      const Interval others = largest_of_others(own)[i];
-      if (own(i).high < others.low) return change(i);
-      if (own(i).low > others.high) return change(i) - all;
-      return hull(change(i), change(i) - all);
+      return change(i) - line_max_backward(all, own, i);
     } else {
       const Line<double> numbers = line_of(Cell<double>{c}, self);  // NOLINT: the place alone
       const double top = largest(numbers);
@@ -259,10 +256,8 @@ Versions shares_without_exp(const StepView& step) {
 
 // Each cell is divided by the sum of that cell in all heads.
 Versions shares_over_heads(const StepView& step) {
-  return by_heads(step.operand(), head_count(step.operand()), [](const Matrix& x) -> Matrix {
-    const Matrix totals = sums(x, Along::columns);
-    return xt::where(xt::equal(totals, 0.0), 0.0, x / totals);
-  });
+  return by_heads(step.operand(), head_count(step.operand()),
+                  [](const Matrix& x) { return shares(x, Along::columns); });
 }
 
 // A causal mask where the lesson has none.

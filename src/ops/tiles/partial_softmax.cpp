@@ -281,7 +281,7 @@ constexpr Mistake merge_mistakes[] = {
 
 // O = s·O_1 + (1 − s)·O_2: dO_1 = s · dO.
 struct GradPart : FixedForm<"{0} ∘ e^({2} − L), L = ln(e^{2} + e^{3})", "query d_v", "query d_v",
-                            "query d_v", "query 1", "query 1"> {
+                            "query d_v", "query 1"> {
   static constexpr GradientWords words{
       "Back to a part's output",
       "Each part makes up a fraction of the merged output, and gets that fraction of its gradient.",
