@@ -82,8 +82,10 @@ Tensor with_weight(const StepView& step, const Tensor& weight, const Tensor* bia
   return Project::compute(call);
 }
 
-// Every other weight of the lesson that has the same size, with this step's bias.
-void add_other_weights(const StepView& step, Versions& results) {
+// Every other weight of the lesson that has the same size, with this step's bias; then the weight
+// and the bias of every other projection; then those of another head.
+Versions wrong_weight(const StepView& step) {
+  Versions results;
   const StepView& own = *step.inputs[1];
   for (const StepView& other : step.all) {
     const bool is_weight = !other.operation && other.tensor->rank() >= 2 &&
@@ -91,36 +93,23 @@ void add_other_weights(const StepView& step, Versions& results) {
     if (!is_weight || other.tensor->shape() != own.tensor->shape()) continue;
     results.push_back(with_weight(step, *other.tensor));
   }
-}
-
-void add_other_projections(const StepView& step, Versions& results) {
+  const bool has_bias = step.inputs.size() == 3;
   for (const StepView& other : step.all) {
     if (other.operation != step.operation || other.name == step.name) continue;
-    if (step.inputs.size() < 3 || other.inputs.size() < 3) continue;
+    if (!has_bias || other.inputs.size() < 3) continue;
     const auto is_alike = [&](std::size_t k) {
       return other.operand(k).shape() == step.operand(k).shape();
     };
-    if (is_alike(1) && is_alike(2)) {
-      results.push_back(with_weight(step, other.operand(1), &other.operand(2)));
-    }
+    if (!is_alike(1) || !is_alike(2)) continue;
+    results.push_back(with_weight(step, other.operand(1), &other.operand(2)));
   }
-}
-
-void add_wrong_heads(const StepView& step, Versions& results) {
   const Versions weights = one_head_in_all(step.operand(1));
-  const Versions biases = step.inputs.size() < 3 ? Versions() : one_head_in_all(step.operand(2));
+  const Versions biases = has_bias ? one_head_in_all(step.operand(2)) : Versions();
   for (std::size_t head = 0; head < weights.size(); ++head) {
     results.push_back(with_weight(step, weights[head]));
     if (biases.size() != weights.size()) continue;
     results.push_back(with_weight(step, weights[head], &biases[head]));
   }
-}
-
-Versions wrong_weight(const StepView& step) {
-  Versions results;
-  add_other_weights(step, results);
-  add_other_projections(step, results);
-  add_wrong_heads(step, results);
   return results;
 }
 
