@@ -39,35 +39,16 @@ class Values::Lazy {
   void drop_cache() const {
     const std::lock_guard lock(mutex_);
     for (std::atomic<bool>& one : is_there_) one = false;
-    const std::lock_guard spare_lock(spare.mutex);
-    const bool is_kept = numbers_.size() <= most_spare && numbers_.size() > spare.numbers.size();
-    if (is_kept) std::swap(numbers_, spare.numbers);
     numbers_ = Vector();
   }
 
  private:
   static constexpr std::size_t numbers_a_block = std::size_t{1} << 16;
-  static constexpr std::size_t most_spare = std::size_t{1} << 22;  // it counts against the limit
-
-  // The memory of the largest cache that was dropped, for the next one: pages that the system has
-  // to clear cost more than the numbers.
-  struct Spare {
-    std::mutex mutex;
-    Vector numbers;
-  };
-  static inline Spare spare;
-
-  // Makes room for all numbers.
-  void allocate() const {
-    const std::lock_guard lock(spare.mutex);
-    std::swap(numbers_, spare.numbers);
-    if (numbers_.size() < size_) numbers_ = Vector::from_shape({size_});
-  }
 
   // Computes the missing blocks of [begin, end).
   const double* make(std::size_t begin, std::size_t end) const {
     const std::lock_guard lock(mutex_);
-    if (numbers_.size() == 0) allocate();
+    if (numbers_.size() == 0) numbers_ = Vector::from_shape({size_});
     const std::size_t block = lines_a_block_ * width_;
     parallel_for(end - begin, 1, 2 * block, [&](std::size_t from, std::size_t to) {
       for (std::size_t b = begin + from; b < begin + to; ++b) {

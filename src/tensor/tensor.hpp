@@ -69,7 +69,6 @@ class Values {
   const double* begin() const { return data(); }
   const double* end() const { return data() + size_; }
   double operator[](std::size_t i) const { return lazy_ ? recomputed(i) : data_[i]; }
-  double front() const { return (*this)[0]; }
 
   /// Returns the numbers to write to. Copies them first if they are shared or lazy.
   std::span<double> mutable_span();
