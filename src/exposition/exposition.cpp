@@ -88,7 +88,11 @@ class StepDescriber {
 
   void describe(Topic topic) {
     switch (topic) {
-      case Topic::title: return title();
+      case Topic::title:
+        return add(StepTitle{.number = step_.number,
+                             .of = trace_.length,
+                             .name = step_.name,
+                             .title = title_of(lesson_, step_.number)});
       case Topic::formula: return add(formula_of(trace_, step_));
       case Topic::explanation: return words(ProseBlock::Role::explanation, &StepText::say);
       case Topic::code: return code();
@@ -100,7 +104,9 @@ class StepDescriber {
       case Topic::result: return result();
       case Topic::changes: return changes();
       case Topic::cell: return cell();
-      case Topic::notice: return notice();
+      case Topic::notice:  // if the matrix is hidden, only the lesson's own
+        if (!view_ && lesson_.texts[step_.number - 1].notice.text.empty()) return;
+        return words(ProseBlock::Role::notice, &StepText::notice);
       case Topic::questions:
         words(ProseBlock::Role::questions, &StepText::questions);
         if (outline_.answers) words(ProseBlock::Role::answers, &StepText::answers);
@@ -118,13 +124,6 @@ class StepDescriber {
     words(role, prose_of(lesson_, trace_, step_, text, outline_.digits));
   }
 
-  void title() {
-    add(StepTitle{.number = step_.number,
-                  .of = trace_.length,
-                  .name = step_.name,
-                  .title = title_of(lesson_, step_.number)});
-  }
-
   // Each statement has a line of its own.
   void code() {
     const Call call = trace_.call(step_);
@@ -138,12 +137,6 @@ class StepDescriber {
       }
     }
     add(ProseBlock{ProseBlock::Role::explanation, {std::move(lines)}});
-  }
-
-  // If the matrix is hidden, only the lesson's own notice applies.
-  void notice() {
-    if (!view_ && lesson_.texts[step_.number - 1].notice.text.empty()) return;
-    words(ProseBlock::Role::notice, &StepText::notice);
   }
 
   // Hidden givens are only named, unless all are requested.

@@ -174,20 +174,16 @@ std::string more_digits(Walkthrough& walk, int more) {
 }
 
 std::string next_picture(Walkthrough& walk) {
-  struct PictureChange {
-    Picture next;
-    std::string_view message;
-  };
-  constexpr PictureChange changes[] = {
+  constexpr std::pair<Picture, std::string_view> changes[] = {
       {Picture::glyphs,
        "dots: the larger the number, the larger the dot; ○ is below 0, blank is 0"},
       {Picture::numbers, "numbers only"},
       {Picture::heatmap, "heatmap: the larger the number, the darker"}};
-  const PictureChange& change = changes[static_cast<std::size_t>(walk.style.picture)];
-  walk.style.picture = change.next;
+  const auto& [next, message] = changes[static_cast<std::size_t>(walk.style.picture)];
+  walk.style.picture = next;
   const bool shaded = walk.style.picture == Picture::heatmap && !walk.style.colour;
   return shaded ? "numbers, with dots beside weights (a heatmap needs colour)"
-                : std::string(change.message);
+                : std::string(message);
 }
 
 std::string answers(const Walkthrough& walk) {

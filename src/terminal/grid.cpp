@@ -224,7 +224,8 @@ struct Writer {
     const std::size_t row = sheet.shown_rows[place];
     Signs before = signs_of(Highlight::none);
     for (std::size_t i = 0; i < columns.shown(); ++i) {
-      const Highlight highlight = highlight_at(row, columns[i]);
+      const Highlight highlight =
+          sheet.look.highlight ? sheet.look.highlight(row, columns[i]) : Highlight::none;
       written += before.close;
       if (columns.follows_gap(i)) written += " … ";
       before = signs_of(highlight);
@@ -233,10 +234,6 @@ struct Writer {
     }
     written += before.close;
     end();
-  }
-
-  Highlight highlight_at(std::size_t row, std::size_t column) const {
-    return sheet.look.highlight ? sheet.look.highlight(row, column) : Highlight::none;
   }
 
   /// Writes a number with its opening sign, which replaces a blank.
