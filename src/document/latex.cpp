@@ -94,12 +94,9 @@ std::string beyond_ascii(std::string_view character) {
 template <class OfAscii>
 std::string replaced(std::string_view text, OfAscii of_ascii) {
   std::string result;
-  while (!text.empty()) {
-    const std::size_t length = std::max<std::size_t>(1, utf8_length(text));
-    const std::string_view character = text.substr(0, length);
-    result += length == 1 ? std::string(of_ascii(character)) : beyond_ascii(character);
-    text.remove_prefix(length);
-  }
+  each_code_point(text, [&](CodePoint, std::string_view character) {
+    result += character.size() == 1 ? std::string(of_ascii(character)) : beyond_ascii(character);
+  });
   return result;
 }
 

@@ -44,14 +44,11 @@ std::string escaped(std::string_view word) {
 
 /// Returns lower-case code points. Bytes that are not UTF-8 stand for themselves.
 std::u32string small_letters(std::string_view name) {
-  const std::string text = lowercase(name);
   std::u32string letters;
-  for (std::size_t at = 0; at < text.size();) {
-    const auto [code, bytes] = decode_code_point(text, at);
+  each_code_point(lowercase(name), [&](CodePoint code, std::string_view bytes) {
     letters +=
-        code == bad_byte ? static_cast<unsigned char>(text[at]) : static_cast<char32_t>(code);
-    at += bytes;
-  }
+        code == bad_byte ? static_cast<unsigned char>(bytes[0]) : static_cast<char32_t>(code);
+  });
   return letters;
 }
 

@@ -38,7 +38,7 @@ class Visible {
     } else if (code == bad_byte || is_invisible(code)) {
       out_ += stand_in(code);
       has_base_ = in_emoji_ = false;
-    } else if (is_mark(code)) {
+    } else if (category_group(code) == 'M') {
       append_mark(code);
     } else {
       append_base(code);
@@ -129,6 +129,14 @@ std::size_t utf8_length(std::string_view text) {
   return code == bad_byte ? 0 : bytes;
 }
 
+std::size_t first_bad_byte(std::string_view text) {
+  for (std::size_t at = 0, length = 0; at < text.size(); at += length) {
+    length = utf8_length(text.substr(at));
+    if (length == 0) return at;
+  }
+  return text.npos;
+}
+
 std::string elide_middle(std::string_view line) {
   constexpr std::size_t longest = 1200;
   if (line.size() <= longest) return std::string(line);
@@ -146,15 +154,13 @@ std::string ascii_lowercase(std::string text) {
 
 std::string lowercase(std::string_view text) {
   std::string result;
-  for (std::size_t at = 0; at < text.size();) {
-    const auto [code, bytes] = decode_code_point(text, at);
+  each_code_point(text, [&](CodePoint code, std::string_view bytes) {
     if (code == bad_byte) {
-      result += text[at];
+      result += bytes;
     } else {
       append_code(result, utf8proc_tolower(code));
     }
-    at += bytes;
-  }
+  });
   return result;
 }
 
@@ -216,18 +222,16 @@ std::string sanitise(std::string_view text) { return made_visible(text, Layout::
 
 std::string sanitise_json(std::string_view json) {
   std::string out;
-  for (std::size_t at = 0; at < json.size();) {
-    const auto [code, bytes] = decode_code_point(json, at);
+  each_code_point(json, [&](CodePoint code, std::string_view bytes) {
     if (code == bad_byte || code < 0x7F || !is_invisible(code)) {
-      out += code == bad_byte ? std::string_view("\uFFFD") : json.substr(at, bytes);
+      out += code == bad_byte ? std::string_view("\uFFFD") : bytes;
     } else if (code < 0x10000) {
       out += fmt::format("\\u{:04X}", code);
     } else {  // JSON writes larger code points as a surrogate pair
       out += fmt::format("\\u{:04X}\\u{:04X}", 0xD800 + ((code - 0x10000) >> 10),
                          0xDC00 + ((code - 0x10000) & 0x3FF));
     }
-    at += bytes;
-  }
+  });
   return out;
 }
 

@@ -19,14 +19,22 @@ struct DecodedCodePoint {
 /// Decodes the code point that starts at `at`. A byte that starts none is a `bad_byte` by itself.
 DecodedCodePoint decode_code_point(std::string_view text, std::size_t at);
 
+/// Calls `visit` with each code point and its bytes.
+template <class Visit>
+void each_code_point(std::string_view text, const Visit& visit) {
+  for (std::size_t at = 0; at < text.size();) {
+    const auto [code, bytes] = decode_code_point(text, at);
+    visit(code, text.substr(at, bytes));
+    at += bytes;
+  }
+}
+
 /// Appends a code point as UTF-8.
 void append_code(std::string& out, CodePoint code);
 
 /// Returns the first letter of the general category: L letter, N number, M mark, Z separator, C
 /// control or unassigned, P punctuation, S symbol.
 inline char category_group(CodePoint code) { return *utf8proc_category_string(code); }
-
-inline bool is_mark(CodePoint code) { return category_group(code) == 'M'; }
 
 bool is_pictograph(CodePoint code);
 
@@ -48,6 +56,9 @@ constexpr bool is_continuation_byte(char c) {
 
 /// Returns the length in bytes of the first UTF-8 character; 0 if there is none.
 std::size_t utf8_length(std::string_view text);
+
+/// Returns the position of the first byte that is not UTF-8; npos if there is none.
+std::size_t first_bad_byte(std::string_view text);
 
 constexpr std::size_t code_point_count(std::string_view text) {
   std::size_t characters = 0;

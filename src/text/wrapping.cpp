@@ -23,14 +23,12 @@ std::size_t grapheme_width(std::string_view cluster) {
   if (first == bad_byte) return 1;
   std::size_t sum = 0, widest = 0, codes = 0;
   bool coloured = false;
-  for (std::size_t at = 0; at < cluster.size(); ++codes) {
-    const auto [code, bytes] = decode_code_point(cluster, at);
-    const std::size_t added = added_width(code, at == 0);
+  each_code_point(cluster, [&](CodePoint code, std::string_view) {
+    const std::size_t added = added_width(code, codes++ == 0);
     sum += added;
     widest = std::max(widest, added);
     coloured = coloured || code == emoji_selector;
-    at += bytes;
-  }
+  });
   const bool is_flag = codes == 2 && utf8proc_get_property(first)->boundclass ==
                                          UTF8PROC_BOUNDCLASS_REGIONAL_INDICATOR;
   if (coloured || is_flag) return 2;

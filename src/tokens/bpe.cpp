@@ -59,12 +59,10 @@ std::string letters_to_bytes(std::string_view letters) {
 /// written as <0xF0>.
 std::string written_bytes(std::string_view bytes) {
   std::string text;
-  for (std::size_t at = 0; at < bytes.size();) {
-    const auto [code, length] = decode_code_point(bytes, at);
-    text += code == bad_byte ? byte_token(static_cast<unsigned char>(bytes[at]))
-                             : std::string(bytes.substr(at, length));
-    at += length;
-  }
+  each_code_point(bytes, [&](CodePoint code, std::string_view character) {
+    text += code == bad_byte ? byte_token(static_cast<unsigned char>(character[0]))
+                             : std::string(character);
+  });
   return text;
 }
 

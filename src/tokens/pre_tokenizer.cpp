@@ -16,15 +16,6 @@ bool is_white_space(CodePoint code) {
   return (code >= 0x09 && code <= 0x0d) || code == 0x85 || category_group(code) == 'Z';
 }
 
-template <class Visit>
-void each_code_point(std::string_view text, const Visit& visit) {
-  for (std::size_t at = 0; at < text.size();) {
-    const auto [code, bytes] = text_character(text, at);
-    visit(code, text.substr(at, bytes));
-    at += bytes;
-  }
-}
-
 enum class TokenKind { word, joined, mark, unseen };
 
 TokenKind token_kind(CodePoint code) {
@@ -200,6 +191,7 @@ std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words;
   bool in_word = false;
   bool after_token = false;  // a combining mark belongs to the token before it
+  require_utf8(text);
   each_code_point(text, [&](CodePoint code, std::string_view bytes) {
     const TokenKind kind = token_kind(code);
     const bool joins =
@@ -217,6 +209,7 @@ std::vector<std::string> words_of(std::string_view text) {
 
 std::vector<std::string> characters_of(std::string_view text) {
   std::vector<std::string> characters;
+  require_utf8(text);
   CodePoint before = 0;
   CodePoint state = 0;
   each_code_point(text, [&](CodePoint code, std::string_view bytes) {

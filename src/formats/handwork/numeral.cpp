@@ -119,8 +119,7 @@ NumeralResult fraction_or_root(std::string_view text, DecimalMark mark) {
 std::string in_plain_characters(std::string_view text) {
   std::string plain;
   bool blank = false;
-  for (std::size_t at = 0; at < text.size();) {
-    const auto [code, bytes] = decode_code_point(text, at);
+  each_code_point(text, [&](CodePoint code, std::string_view bytes) {
     const bool is_dash = code >= 0x2010 && code <= 0x2013;
     const char group = code == bad_byte ? 'S' : category_group(code);
     if (group == 'Z' || group == 'C') {
@@ -128,10 +127,9 @@ std::string in_plain_characters(std::string_view text) {
     } else {
       if (blank) plain += ' ';
       blank = false;
-      plain += is_dash ? "-" : text.substr(at, bytes);
+      plain += is_dash ? "-" : bytes;
     }
-    at += bytes;
-  }
+  });
   return plain;
 }
 

@@ -270,15 +270,11 @@ void refuse_broken_utf8(std::string_view text, const std::string& where) {
   unsigned char all = 0;
   for (const char c : text) all |= static_cast<unsigned char>(c);
   if (all < 0x80) return;
-  for (std::size_t i = 0; i < text.size();) {
-    const std::size_t length = utf8_length(text.substr(i));
-    if (length == 0) {
-      const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<long>(i), '\n');
-      throw InputError("{}: line {}: byte 0x{:02x} is not UTF-8 text: save the file as UTF-8",
-                       where, line, static_cast<unsigned char>(text[i]));
-    }
-    i += length;
-  }
+  const std::size_t bad = first_bad_byte(text);
+  if (bad == text.npos) return;
+  throw InputError("{}: line {}: byte 0x{:02x} is not UTF-8 text: save the file as UTF-8", where,
+                   1 + std::ranges::count(text.substr(0, bad), '\n'),
+                   static_cast<unsigned char>(text[bad]));
 }
 
 }  // namespace

@@ -6,8 +6,6 @@
 namespace qkv::inline lesson {
 namespace {
 
-constexpr std::size_t deepest_key = 16;
-
 // Returns the end of the string or comment that starts at `at`; otherwise `at` + 1. An unclosed
 // string ends with its line, or with the file if it may span lines. Each character is read once,
 // since a file may be one line of megabytes.
@@ -34,35 +32,6 @@ Place place_of(std::string_view toml, std::size_t at) {
   const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
   return {.line = 1 + static_cast<std::size_t>(std::ranges::count(before, '\n')),
           .column = 1 + code_point_count(before.substr(line_start))};
-}
-
-std::optional<Fault> bad_byte_in(std::string_view toml) {
-  Place place;
-  for (std::size_t at = 0; at < toml.size();) {
-    const std::size_t length = utf8_length(toml.substr(at));
-    if (length == 0) {
-      return Fault{place, fmt::format("byte 0x{:02x} is not UTF-8; save the file as UTF-8",
-                                      static_cast<unsigned char>(toml[at]))};
-    }
-    place = toml[at] == '\n' ? Place{place.line + 1, 1} : Place{place.line, place.column + 1};
-    at += length;
-  }
-  return {};
-}
-
-std::optional<Fault> too_deep_key_in(std::string_view toml) {
-  constexpr std::string_view ends_a_key = "=,[]{}\n";
-  std::size_t dots = 0;
-  for (std::size_t at = 0; at < toml.size(); at = end_of_token(toml, at)) {
-    if (toml[at] == '.' && ++dots == deepest_key) {
-      return Fault{place_of(toml, at),
-                   fmt::format("this key has more than {} parts; a lesson's keys have one, as in "
-                               "name = \"Q\"",
-                               deepest_key)};
-    }
-    if (ends_a_key.find(toml[at]) != ends_a_key.npos) dots = 0;
-  }
-  return {};
 }
 
 constexpr std::string_view keys_of_all_steps[] = {"name", "op",     "of",      "title",
@@ -149,8 +118,23 @@ bool read_show(const toml::table& table, TomlReader& reader) {
 }  // namespace
 
 std::optional<Fault> prescreen_toml(std::string_view toml) {
-  const auto bad = bad_byte_in(toml);
-  return bad ? bad : too_deep_key_in(toml);
+  if (const std::size_t bad = first_bad_byte(toml); bad != toml.npos) {
+    return Fault{place_of(toml, bad),
+                 fmt::format("byte 0x{:02x} is not UTF-8; save the file as UTF-8",
+                             static_cast<unsigned char>(toml[bad]))};
+  }
+  constexpr std::size_t deepest_key = 16;
+  std::size_t dots = 0;
+  for (std::size_t at = 0; at < toml.size(); at = end_of_token(toml, at)) {
+    if (toml[at] == '.' && ++dots == deepest_key) {
+      return Fault{place_of(toml, at),
+                   fmt::format("this key has more than {} parts; a lesson's keys have one, as in "
+                               "name = \"Q\"",
+                               deepest_key)};
+    }
+    if (contains(std::string_view("=,[]{}\n"), toml[at])) dots = 0;  // the key ends
+  }
+  return {};
 }
 
 Place TomlReader::place(const toml::node& node) {
