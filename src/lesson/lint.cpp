@@ -1,5 +1,3 @@
-#include <sstream>
-
 #include "lesson/file/tables.hpp"
 #include "lesson/library.hpp"
 #include "lesson/prose.hpp"
@@ -33,12 +31,11 @@ void lint_prose(const Prose& prose, const Trace& trace, bool whole, const NameIn
 // Commands and tables are not wrapped, so they must fit a terminal of 80 columns.
 void lint_width(const Prose& prose, std::vector<Fault>& faults) {
   constexpr std::size_t widest = 78;  // the walk indents prose by two
-  std::size_t line = prose.place.line;
-  std::istringstream lines(prose.text);
-  for (std::string text; std::getline(lines, text); ++line) {
+  std::size_t line = prose.place.line - 1;
+  for (const std::string_view text : split(prose.text, '\n')) {
     const std::size_t characters = code_point_count(text);
-    const bool has_live_numbers = text.find('{') != std::string::npos;
-    if (!text.starts_with("    ") || has_live_numbers || characters <= widest) continue;
+    ++line;
+    if (!text.starts_with("    ") || contains(text, '{') || characters <= widest) continue;
     faults.push_back({{line, 1},
                       fmt::format("this line is {} characters long and can't be broken; with more "
                                   "than {} it doesn't fit into 80 columns",

@@ -1,7 +1,6 @@
 #include "lesson/file/tables.hpp"
 
 #include <atomic>
-#include <cctype>
 
 #include "text/unicode.hpp"
 
@@ -230,26 +229,16 @@ fs::path file_of_lesson(const fs::path& directory, const std::string& file) {
 void allow_outside_files() { any_file_will_do = true; }
 
 bool is_name(std::string_view name) {
-  const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
-  bool starts = true;  // of the name, or of a part after a dot
-  for (const char c : name) {
-    if (starts && !is_letter(c)) return false;
-    starts = c == '.';
-    if (!is_letter(c) && !std::isdigit(static_cast<unsigned char>(c)) && c != '_' && c != '.') {
-      return false;
-    }
-  }
-  return !starts;
+  return std::ranges::all_of(split(name, '.'), [](std::string_view part) {
+    constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    const auto may_follow = [&](char c) { return contains(letters, c) || is_digit(c) || c == '_'; };
+    return !part.empty() && contains(letters, part[0]) && std::ranges::all_of(part, may_follow);
+  });
 }
 
 void read_random(const toml::table& document, GivenContext& context, TomlReader& reader) {
-  const toml::node* node = document.get("random");
-  if (!node) return;
-  const toml::table* random = node->as_table();
-  if (!random) {
-    reader.fault(*node, "write [random] with generator and seed below it");
-    return;
-  }
+  const toml::table* random = reader.table(document, "random", "generator and seed");
+  if (!random) return;
   constexpr std::string_view keys_of_random[] = {"generator", "seed"};
   reader.refuse_unknown_keys(*random, keys_of_random, "[random]");
   const std::string generator = reader.text(*random, "generator").value_or("numpy");
@@ -264,7 +253,7 @@ void read_random(const toml::table& document, GivenContext& context, TomlReader&
     context.generator = generator == "torch" ? Generator::torch : Generator::numpy;
     context.stream.emplace(*context.generator, static_cast<std::uint64_t>(seed));
   } catch (const InputError& error) {
-    reader.fault(random->contains("seed") ? *random->get("seed") : *node, error.what());
+    reader.fault(random->contains("seed") ? *random->get("seed") : *random, error.what());
     context.generator.reset();
   }
 }

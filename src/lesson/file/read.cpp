@@ -85,21 +85,16 @@ class LessonFile {
   }
 
   void read_model() {
-    const toml::node* node = document_.get("model");
-    if (!node) return;
-    if (!node->is_table()) {
-      reader_.fault(*node, "write [model] with file = \"model.safetensors\" below it");
-      return;
-    }
+    const toml::table* table = reader_.table(document_, "model", "file = \"model.safetensors\"");
+    if (!table) return;
     if (lesson_.recipe.environment.batch) {
       reader_.fault(*document_.get("text"), "a model reads one text: write text = \"…\"");
       return;
     }
-    auto model =
-        read_model_table(*node->as_table(), files_, lesson_.recipe.environment.vocabulary, reader_);
+    auto model = read_model_table(*table, files_, lesson_.recipe.environment.vocabulary, reader_);
     if (!model) return;
     if (lesson_.source.empty()) lesson_.source = model->source;
-    add_model(lesson_, std::move(*model), TomlReader::place(*node));
+    add_model(lesson_, std::move(*model), TomlReader::place(*table));
     for (const Given& given : lesson_.recipe.givens) names_.add(given.name);
     for (const StepRecipe& step : lesson_.recipe.steps) {
       names_.add(step.name);
@@ -190,13 +185,10 @@ class LessonFile {
 
   // Gradients come after the steps that do not use them.
   void build_backward() {
-    const toml::node* node = std::exchange(backward_, nullptr);
-    if (!node) return;
-    if (!node->is_table()) {
-      reader_.fault(*node, "write [backward] with of = \"loss\" below it");
-      return;
-    }
-    const auto backward = read_backward(*node->as_table(), reader_);
+    if (std::exchange(is_backward_built_, true)) return;
+    const toml::table* table = reader_.table(document_, "backward", "of = \"loss\"");
+    if (!table) return;
+    const auto backward = read_backward(*table, reader_);
     const bool is_whole = std::ranges::all_of(lesson_.recipe.steps, &StepRecipe::operation);
     if (!backward || !is_whole) return;
     try {
@@ -205,11 +197,11 @@ class LessonFile {
         made_.insert(step.name);
         lesson_.recipe.steps.push_back(std::move(step));
         StepText& text = lesson_.texts.emplace_back();
-        text.place = TomlReader::place(*node);
+        text.place = TomlReader::place(*table);
         text.is_made = true;
       }
     } catch (const InputError& error) {
-      reader_.fault(*node, error.what());
+      reader_.fault(*table, error.what());
     }
   }
 
@@ -277,9 +269,9 @@ class LessonFile {
   TomlReader reader_;
   GivenContext context_;
   LessonNames names_;
-  std::size_t model_steps_ = 0;                             // number of steps from a model
-  std::set<std::string, std::less<>> made_;                 // steps that the file does not define
-  const toml::node* backward_ = document_.get("backward");  // nullptr once it is built
+  std::size_t model_steps_ = 0;              // number of steps from a model
+  std::set<std::string, std::less<>> made_;  // steps that the file does not define
+  bool is_backward_built_ = false;
 };
 
 // What to write instead of what TOML's parser does not understand: the first whose words are in its

@@ -160,6 +160,13 @@ void TomlReader::refuse_unknown_keys(const toml::table& table,
   }
 }
 
+const toml::table* TomlReader::table(const toml::table& document, std::string_view key,
+                                     std::string_view example) {
+  const toml::node* node = document.get(key);
+  if (node && !node->is_table()) fault(*node, "write [{}] with {} below it", key, example);
+  return node ? node->as_table() : nullptr;
+}
+
 std::nullopt_t TomlReader::mismatch(const toml::table& table, std::string_view key,
                                     std::string_view wanted) {
   return fault(*table.get(key), "{} must be {}", key, wanted);
@@ -206,13 +213,9 @@ std::optional<Shape> TomlReader::shape(const toml::table& table, std::string_vie
     shape.push_back(static_cast<std::size_t>(whole->get()));
     return true;
   };
-  bool good = true;
-  if (const toml::array* sizes = node->as_array()) {
-    for (const toml::node& size : *sizes) good = good && add(size);
-    good = good && !sizes->empty();
-  } else {
-    good = add(*node);
-  }
+  const toml::array* sizes = node->as_array();
+  const bool good =
+      sizes ? !sizes->empty() && std::all_of(sizes->begin(), sizes->end(), add) : add(*node);
   if (!good) return mismatch(table, key, "a size or a list of sizes: [4, 3]");
   try {
     element_count(shape, key);

@@ -62,6 +62,11 @@ class TomlReader {
   std::optional<Shape> shape(const toml::table& table, std::string_view key);
   Prose prose(const toml::table& table, std::string_view key);
 
+  /// Returns the table [key]; nullptr if absent, and a fault if it is none, with an `example` of
+  /// what is in it.
+  const toml::table* table(const toml::table& document, std::string_view key,
+                           std::string_view example);
+
   /// Returns the numbers of a `value`: nested arrays, each number with its shortest digits, or a
   /// pasted text. Adds a fault if rows differ in length or a value is not a number. Throws
   /// InputError for a text without a matrix.
