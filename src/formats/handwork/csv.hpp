@@ -36,8 +36,7 @@ struct CsvOptions {
 };
 
 /// Returns the matrix as CSV: an empty cell and the column labels, then each row after its label.
-/// Without labels, numbers only. Infinity is inf, a blank is nan. Throws std::logic_error if the
-/// sizes do not match.
+/// Without labels, numbers only. Infinity is inf, a blank is nan.
 std::string to_csv(const CsvMatrix& matrix, const CsvOptions& options = {});
 
 /// The same, written to `sink` in pieces, for large matrices.

@@ -1,5 +1,3 @@
-#include <stdexcept>
-
 #include "formats/handwork/csv.hpp"
 #include "tensor/resources.hpp"
 #include "text/number.hpp"
@@ -30,31 +28,12 @@ bool needs_guard(std::string_view label) {
   return !label.empty();
 }
 
-void refuse_mismatched_sizes(const CsvMatrix& matrix, const CsvOptions& options) {
-  const auto fits = [](const auto& labels, std::size_t size) {
-    return labels.empty() || labels.size() == size;
-  };
-  if (matrix.values.size() != matrix.rows * matrix.columns ||
-      !fits(matrix.row_labels, matrix.rows) || !fits(matrix.column_labels, matrix.columns)) {
-    throw std::logic_error("to_csv: values or labels do not fit the size");
-  }
-  if (options.digits && *options.digits < 0) throw std::logic_error("to_csv: digits below 0");
-}
-
 /// A number as a label is quoted, unless it is its own index, so that it is not taken for a cell.
 std::string label_at(std::string_view label, std::size_t place) {
   const bool is_number = parse_cell(label, decimal_mark_of(label)).fault == NumeralError::none;
   if (!is_number || label == std::to_string(place + 1)) return csv::label_cell(label);
   const std::string text = csv::label_cell(label);
   return text.starts_with('"') || text.starts_with('\'') ? text : '"' + text + '"';
-}
-
-void append_column_labels(std::string& text, const CsvMatrix& matrix) {
-  for (std::size_t j = 0; j < matrix.columns; ++j) {
-    text += ',';
-    if (!matrix.column_labels.empty()) text += label_at(matrix.column_labels[j], j);
-  }
-  text += '\n';
 }
 
 bool is_labelled(const CsvMatrix& matrix, const CsvOptions& options) {
@@ -110,11 +89,13 @@ std::string label_of(std::string_view cell) {
 
 // Pieces of rows are formatted in parallel, and written in order.
 void write_csv(const CsvMatrix& matrix, const CsvOptions& options, const Sink& sink) {
-  refuse_mismatched_sizes(matrix, options);
   if (is_labelled(matrix, options)) {
     std::string labels;
-    append_column_labels(labels, matrix);
-    sink(labels);
+    for (std::size_t j = 0; j < matrix.columns; ++j) {
+      labels += ',';
+      if (!matrix.column_labels.empty()) labels += label_at(matrix.column_labels[j], j);
+    }
+    sink(labels += '\n');
   }
   constexpr std::size_t numbers_in_piece = 1 << 14;
   constexpr std::size_t operations = 64;  // per number, to format its digits

@@ -32,8 +32,7 @@ using CountHidden = std::function<std::size_t(const Trace&)>;
 /// Returns a lesson file with small integers and all steps of its style. Numbers are drawn until
 /// none is too large, no softmax goes to one key alone, and `hidden` counts no avoidable mistake;
 /// otherwise the best of many draws is used. Equal settings give the same text on every machine.
-/// Throws std::logic_error for sizes beyond the limits above, or if the key heads do not divide the
-/// heads.
+/// Sizes must be within the limits above, and the key heads divide the heads.
 std::string new_lesson(const NewLesson& request, const CountHidden& hidden);
 
 }  // namespace qkv::inline lesson
