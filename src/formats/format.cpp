@@ -11,18 +11,12 @@ namespace {
 namespace fs = std::filesystem;
 using Matrices = std::vector<NamedArray>;
 
-Matrices unnamed(ParsedArray written) {
-  Matrices matrices;
-  matrices.push_back({.name = {}, .written = std::move(written)});
-  return matrices;
-}
-
 Matrices from_csv(std::string_view bytes, const std::string& where, const ReadOptions& wanted) {
-  return unnamed(read_csv(bytes, where, wanted));
+  return {{"", read_csv(bytes, where, wanted)}};
 }
 
 Matrices from_text(std::string_view bytes, const std::string& where, const ReadOptions& wanted) {
-  if (!is_eval_callback(bytes)) return unnamed(read_printed_text(bytes, where, wanted));
+  if (!is_eval_callback(bytes)) return {{"", read_printed_text(bytes, where, wanted)}};
   if (wanted.parts) return read_eval_callback(bytes, where);
   refuse(where,
          "llama-eval-callback prints a part of each tensor: only `qkv compare` reads it, against a "
@@ -30,7 +24,7 @@ Matrices from_text(std::string_view bytes, const std::string& where, const ReadO
 }
 
 Matrices from_npy(std::string_view bytes, const std::string& where, const ReadOptions& wanted) {
-  return unnamed(read_npy(bytes, where, wanted.most_of({})));
+  return {{"", read_npy(bytes, where, wanted.most_of({}))}};
 }
 
 // Those that can be read come first.

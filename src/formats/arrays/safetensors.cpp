@@ -16,16 +16,12 @@ constexpr std::size_t length_size = 8;  // of the header's length, with which th
 constexpr std::string_view metadata_key = "__metadata__";  // of the entry that is not a tensor
 constexpr std::size_t max_header_bytes = 100'000'000;      // as in the format's own reader
 
-struct Kind {
-  std::string_view beginning;
-  std::string_view hint;
-};
-
 constexpr std::string_view as_a_page =
     "this is a web page, not the file itself: download the file (on Hugging Face the address with "
     "/resolve/ in it, not /blob/)";
 
-constexpr Kind kinds[] = {
+/// How files of other kinds begin, and what they are.
+constexpr std::pair<std::string_view, std::string_view> kinds[] = {
     {"PK\x03\x04",
      "this is a zip, as torch.save and np.savez write it; write the tensors out with "
      "safetensors.torch.save_file"},
@@ -54,8 +50,8 @@ std::string_view safetensors_signature_hint(std::string_view bytes) {
   if (bytes.size() >= 8 && bytes.substr(4, 4) == "\0\0\0\0"sv) return {};  // a header's length
   constexpr std::size_t enough = 64;
   const std::string_view start = trimmed(bytes.substr(0, enough));
-  for (const Kind& kind : kinds) {
-    if (start.starts_with(kind.beginning)) return kind.hint;
+  for (const auto& [beginning, hint] : kinds) {
+    if (start.starts_with(beginning)) return hint;
   }
   return {};
 }

@@ -2,8 +2,6 @@
 
 #include <fast_float/fast_float.h>
 
-#include <charconv>
-
 #include "text/number.hpp"
 #include "text/strings.hpp"
 #include "text/unicode.hpp"
@@ -145,7 +143,7 @@ bool is_fraction_or_root(const Numeral& cell) {
 }
 
 constexpr std::string_view infinity_sign = "\u221e";
-constexpr long max_exponent = 1'000'000;  // far beyond doubles, far within int
+constexpr int max_exponent = 1'000'000;  // far beyond doubles, far within int
 
 /// Removes a sign from the front of `text`; true if it was a minus.
 bool take_sign(std::string_view& text) {
@@ -171,8 +169,7 @@ std::optional<double> word_value(std::string_view text) {
 /// The exponent after "e", as far as it matters to the decimals.
 long exponent_in(std::string_view text) {
   const bool minus = take_sign(text);
-  long exponent = 0;
-  for (const char c : text) exponent = std::min(exponent * 10 + (c - '0'), max_exponent);
+  const long exponent = parse_number<int>(text).value_or(max_exponent);
   return minus ? -exponent : exponent;
 }
 
@@ -180,11 +177,8 @@ constexpr std::size_t min_rounded_digits = 16;  // as many as 2^53 has
 
 /// The shortest digits that identify an integer's double, without trailing zeros.
 std::string short_digits(double value) {
-  std::array<char, 32> text;
-  const auto end =
-      std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::scientific)
-          .ptr;
-  std::string digits(text.data(), std::find(text.data(), end, 'e'));
+  std::string digits = fmt::to_string(value);
+  digits.resize(std::min(digits.find('e'), digits.size()));
   std::erase(digits, '.');
   return digits.substr(0, digits.find_last_not_of('0') + 1);
 }

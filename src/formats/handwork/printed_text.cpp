@@ -187,13 +187,10 @@ struct BracketReader {
   }
 
   static std::size_t numbers_in(std::string_view line) {
+    constexpr std::string_view breaks = " \t\r\n,";
     std::size_t count = 0;
-    bool inside = false;
-    for (const char c : line) {
-      const bool separator = white.find(c) != npos || c == ',';
-      if (!separator && !inside) ++count;
-      inside = !separator;
-    }
+    for (std::size_t at = 0; (at = line.find_first_not_of(breaks, at)) != npos; ++count)
+      at = std::min(line.find_first_of(breaks, at), line.size());
     return count;
   }
 
