@@ -286,24 +286,19 @@ std::vector<BpeToken> BytePairEncoder::encode(std::string_view text) const {
 
 std::shared_ptr<const BytePairEncoder> byte_pair_encoder(
     std::string_view vocab_or_tokenizer_json, std::optional<std::string_view> merges_txt) {
-  struct Entry {
-    std::string json;
-    std::optional<std::string> merges;
-    std::shared_ptr<const BytePairEncoder> encoder;
-  };
+  using Files = std::pair<std::string, std::optional<std::string>>;
+  using Entry = std::pair<Files, std::shared_ptr<const BytePairEncoder>>;
   static std::mutex mutex;
   static std::vector<Entry> entries;
   const std::scoped_lock lock(mutex);
-  for (const Entry& entry : entries) {
-    if (entry.json == vocab_or_tokenizer_json && entry.merges == merges_txt) return entry.encoder;
-  }
+  Files files(vocab_or_tokenizer_json, merges_txt);
+  if (const Entry* known = find_by(entries, files, &Entry::first)) return known->second;
   auto encoder = std::make_shared<const BytePairEncoder>(
       merges_txt ? bpe_files(vocab_or_tokenizer_json, *merges_txt)
                  : bpe_files(vocab_or_tokenizer_json));
   constexpr std::size_t kept = 2;  // compare has two lessons, other commands one
   if (entries.size() == kept) entries.erase(entries.begin());
-  entries.push_back({std::string(vocab_or_tokenizer_json), std::nullopt, encoder});
-  if (merges_txt) entries.back().merges = std::string(*merges_txt);
+  entries.emplace_back(std::move(files), encoder);
   return encoder;
 }
 

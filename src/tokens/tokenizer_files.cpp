@@ -151,11 +151,9 @@ std::unordered_map<std::string, double> ids_from(const Json& vocab) {
 }
 
 std::pair<std::string, std::string> merge_of(std::string_view line) {
-  const std::size_t blank = line.find(' ');
-  if (blank == std::string_view::npos || line.find(' ', blank + 1) != std::string_view::npos) {
-    throw InputError("merges: \"{}\" is not two pieces with a blank between them", line);
-  }
-  return {std::string(line.substr(0, blank)), std::string(line.substr(blank + 1))};
+  const std::vector<std::string_view> pieces = split(line, ' ');
+  if (pieces.size() == 2) return {std::string(pieces[0]), std::string(pieces[1])};
+  throw InputError("merges: \"{}\" is not two pieces with a blank between them", line);
 }
 
 // Older files write a merge as "Ġ t", newer ones as ["Ġ", "t"].
