@@ -151,12 +151,9 @@ class LlamaRecipe {
         traits_(*size_.family->traits) {}
 
   void embeddings() {
-    writer_.table("token_table", size_.token_table, Axis{"id", size_.vocabulary}, true);
-    writer_.step("token_embeddings", embed_operation, {"token_ids", "token_table"});
     Options by = Options::of("by", 1.0);
     if (traits_.scales_embeddings) by = Options::of("by", fmt::format("1/sqrt({})", size_.d_model));
     writer_.step("X", scale_operation, {"token_embeddings"}, by);
-    writer_.advance_stream("X");
   }
 
   void layer(std::size_t number) {
@@ -249,14 +246,11 @@ class GptRecipe {
   explicit GptRecipe(RecipeWriter& writer) : writer_(writer), size_(writer.size()) {}
 
   void embeddings() {
-    writer_.table("token_table", size_.token_table, Axis{"id", size_.vocabulary}, true);
     writer_.table("position_table", size_.prefix + "wpe.weight", Axis{"position", size_.positions},
                   false);
-    writer_.step("token_embeddings", embed_operation, {"token_ids", "token_table"});
     writer_.step("position_embeddings", positions_operation, {"token_embeddings", "position_table"},
                  Options::of("method", "learned"));
     writer_.step("X", add_operation, {"token_embeddings", "position_embeddings"});
-    writer_.advance_stream("X");
   }
 
   void layer(std::size_t number) {
@@ -333,7 +327,11 @@ void read_out(RecipeWriter& writer) {
 template <class Kind>
 void build_recipe_as(RecipeWriter& writer, Model& model, std::size_t layers, std::size_t enough) {
   Kind kind(writer);
+  const Architecture& size = model.architecture;
+  writer.table("token_table", size.token_table, Axis{"id", size.vocabulary}, true);
+  writer.step("token_embeddings", embed_operation, {"token_ids", "token_table"});
   kind.embeddings();
+  writer.advance_stream("X");
   const std::size_t begun = model.recipe.steps.size();
   for (std::size_t layer = 0; layer < enough; ++layer) {
     writer.set_layer(fmt::format("h{}.", layer));

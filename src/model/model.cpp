@@ -26,19 +26,13 @@ void set_file(Options& options, std::string_view option, const Path& path) {
   options.set_contents(std::string(option), read_bytes(path, largest_tokenizer));
 }
 
-Tokeniser byte_pairs() {
-  Tokeniser tokeniser;
-  tokeniser.options.set("method", std::string("bpe"));
-  return tokeniser;
-}
-
 std::optional<Tokeniser> from_directory(const Path& directory) {
   for (const std::span<const TokeniserFile> set : file_sets) {
     const bool whole = std::ranges::all_of(set, [&](const TokeniserFile& part) {
       return std::filesystem::is_regular_file(status_at(directory / part.file));
     });
     if (!whole) continue;
-    Tokeniser tokeniser = byte_pairs();
+    Tokeniser tokeniser{.options = Options::of("method", "bpe"), .vocabulary = {}};
     for (const auto& [option, file] : set) {
       set_file(tokeniser.options, option, directory / file);
     }
@@ -53,7 +47,7 @@ Tokeniser from_path(const Path& path) {
     throw InputError("{}: there is neither tokenizer.json nor vocab.json with merges.txt in it",
                      printable(path.string()));
   }
-  Tokeniser tokeniser = byte_pairs();
+  Tokeniser tokeniser{.options = Options::of("method", "bpe"), .vocabulary = {}};
   set_file(tokeniser.options, "tokenizer", path);
   return tokeniser;
 }
