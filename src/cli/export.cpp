@@ -81,7 +81,8 @@ CLI::Validator format_list() {
       return error.what();
     }
   };
-  return {check, fmt::format("{{{}}}", fmt::join(export_format_names(), ","))};
+  return {check,
+          fmt::format("{{{}}}", fmt::join(NameViews(export_formats(), &ExportFormat::name), ","))};
 }
 
 void declare(CLI::App& app, ExportCommandOptions& options) {

@@ -178,8 +178,9 @@ std::vector<ExportEntry> wanted_entries(const Trace& trace, const std::vector<st
 }
 
 PlannedFile planned(const std::string& stem, const ExportFormat& format, FileContext job) {
-  PlannedFile file{.name = stem + std::string(format_named(format.name).extension), .content = {}};
-  file.escape_for_terminal = format.escape_for_terminal;
+  PlannedFile file{.name = stem + std::string(format_named(format.name).extension),
+                   .content = {},
+                   .escape_for_terminal = format.escape_for_terminal};
   for (const ExportEntry& entry : job.entries) {
     if (!format.is_document) file.holds.push_back(entry.name);
     const std::size_t parts =
@@ -279,10 +280,6 @@ Json list_of(const Lesson& lesson, const Trace& trace,
 
 std::span<const ExportFormat> export_formats() { return known_formats; }
 
-std::vector<std::string_view> export_format_names() {
-  return NameViews(known_formats, &ExportFormat::name);
-}
-
 std::vector<const ExportFormat*> find_export_formats(std::span<const std::string> names) {
   std::vector<const ExportFormat*> found;
   for (const std::string& list : names) {
@@ -290,7 +287,7 @@ std::vector<const ExportFormat*> find_export_formats(std::span<const std::string
       const ExportFormat* format = find_by(known_formats, name, &ExportFormat::name);
       if (!format) {
         throw InputError("there is no format \"{}\"; {}", sanitise(name),
-                         did_you_mean(name, export_format_names()));
+                         did_you_mean(name, {known_formats, &ExportFormat::name}));
       }
       if (!contains(found, format)) found.push_back(format);
     }

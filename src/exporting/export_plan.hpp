@@ -61,9 +61,6 @@ struct ExportFormat {
 /// Returns all export formats, the default first.
 std::span<const ExportFormat> export_formats();
 
-/// Returns the names of all export formats: "csv", "npy", …
-std::vector<std::string_view> export_format_names();
-
 /// Returns the formats of these names or lists of names, each once. Throws InputError.
 std::vector<const ExportFormat*> find_export_formats(std::span<const std::string> names);
 
