@@ -112,29 +112,25 @@ void add_to(TreeInputs& all, TreeInputs own) {
 }
 
 // Collects where the first leaf of each operand is, outside of long sums and in them.
-class FirstPlaces {
- public:
+struct FirstPlaces {
   using Seen = std::vector<std::array<std::vector<std::pair<CellIndex, CellIndex>>, 2>>;
 
-  FirstPlaces(Seen& seen, const CellIndex& cell) : seen_(seen), cell_(cell), done_(seen.size()) {}
+  Seen& seen;
+  const CellIndex& cell;
+  std::vector<std::array<bool, 2>> done = std::vector<std::array<bool, 2>>(seen.size());
+  std::set<std::pair<const void*, bool>> visited = {};
 
   void collect(const Expression& term, bool in_sum) {
-    if (!visited_.emplace(term.identity(), in_sum).second) return;
+    if (!visited.emplace(term.identity(), in_sum).second) return;
     if (term.kind() == Kind::cell) {
       const CellPlace& place = term.place();
-      if (place.chosen != CellPlace::Chosen::by_place || done_[place.operand][in_sum]) return;
-      done_[place.operand][in_sum] = true;
-      seen_[place.operand][in_sum].emplace_back(cell_, index_of(place));
+      if (place.chosen != CellPlace::Chosen::by_place || done[place.operand][in_sum]) return;
+      done[place.operand][in_sum] = true;
+      seen[place.operand][in_sum].emplace_back(cell, index_of(place));
     }
     const bool inside = in_sum || Expression::is_long(term.parts().size());
     for (const Expression& part : term.parts()) collect(part, inside);
   }
-
- private:
-  Seen& seen_;
-  const CellIndex& cell_;
-  std::vector<std::array<bool, 2>> done_;
-  std::set<std::pair<const void*, bool>> visited_;
 };
 
 // What an index has the same distance from in all samples: the cell's own index on that axis,
@@ -239,7 +235,7 @@ PlaceNames place_names(const Trace& trace, const Step& step,
                        const std::vector<CellIndex>& samples) {
   FirstPlaces::Seen seen(step.of.size());
   for (const CellIndex& cell : samples) {
-    FirstPlaces(seen, cell).collect(arithmetic_tree(trace, step, cell), false);
+    FirstPlaces{seen, cell}.collect(arithmetic_tree(trace, step, cell), false);
   }
   PlaceNames names{.operands = {}};
   for (const auto& [outside, in_sum] : seen) {

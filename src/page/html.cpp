@@ -5,18 +5,11 @@ namespace {
 
 // Escapes text for element content or a quoted attribute.
 std::string html_escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '&': result += "&amp;"; break;
-      case '<': result += "&lt;"; break;
-      case '>': result += "&gt;"; break;
-      case '"': result += "&quot;"; break;
-      case '\'': result += "&#39;"; break;
-      default: result += c;
-    }
-  }
-  return result;
+  constexpr std::pair<std::string_view, std::string_view> entities[] = {
+      {"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}, {"'", "&#39;"}};
+  std::string html(text);
+  for (const auto& [mark, entity] : entities) html = replace_all(html, mark, entity);
+  return html;
 }
 
 // True for the first byte of all letters from the right; other letters look the same by themselves.

@@ -65,13 +65,10 @@ const arithmeticOver = (data) => {
   }
 
   function leadingIndex(tensor, matrix) {
-    const index = [];
-    for (let a = tensor.leading.length - 1; a >= 0; --a) {
-      const size = tensor.leading[a][1];
-      index[a] = matrix % size;
-      matrix = Math.floor(matrix / size);
-    }
-    return index;
+    return tensor.leading.map(([, size], a) => {
+      const step = tensor.leading.slice(a + 1).reduce((count, [, each]) => count * each, 1);
+      return Math.floor(matrix / step) % size;
+    });
   }
 
   function word(words, index, sentence) {
@@ -121,12 +118,9 @@ const arithmeticOver = (data) => {
   // The first place of the largest number along an axis, "row" or "column".
   function largestAlong(axis, place) {
     const [, rows, columns] = data.tensors[place.tensor].shape;
-    let top = { ...place, [axis]: 0 };
-    for (let i = 1; i < (axis === "row" ? rows : columns); ++i) {
-      const next = { ...place, [axis]: i };
-      if (valueOf(next) > valueOf(top)) top = next;
-    }
-    return top;
+    const indices = [...Array(axis === "row" ? rows : columns).keys()];
+    return indices.map((i) => ({ ...place, [axis]: i }))
+      .reduce((top, next) => (valueOf(next) > valueOf(top) ? next : top));
   }
 
   // The place that a term names, from the cell whose term it is.
