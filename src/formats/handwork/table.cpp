@@ -81,6 +81,10 @@ std::string without_escapes(std::string_view text) {
   return shown;
 }
 
+bool is_whole(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("+-0123456789") == text.npos;
+}
+
 // True if bars divide most lines.
 bool is_ruled(std::string_view text) {
   if (text.find('|') == text.npos) return false;
@@ -169,7 +173,7 @@ struct Splitter {
     while (!line.empty()) {
       std::size_t stop = std::min(line.find(' '), line.size());
       const bool is_fraction =
-          line.substr(stop).starts_with(" / ") && stop > 0 && is_digit(line[stop - 1]);
+          line.substr(stop).starts_with(" / ") && is_whole(line.substr(0, stop));
       const bool is_percentage = line.substr(stop).starts_with(" %");
       if (is_fraction || is_percentage)
         stop = std::min(line.find(' ', stop + (is_fraction ? 3 : 1)), line.size());
