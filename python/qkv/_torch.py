@@ -186,8 +186,10 @@ def undisturbed(module: Any) -> Iterator[None]:
             module.eval()
             yield
         finally:
-            for inside, mode in modes:  # by its own train(), which may do more than note the mode
-                if inside.training != mode:
+            for inside, mode in modes:
+                if type(inside).train is torch.nn.Module.train:
+                    inside.training = mode
+                elif inside.training != mode:  # its own train() may do more, as merge weights
                     inside.train(mode)
 
 

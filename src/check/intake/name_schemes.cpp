@@ -211,7 +211,7 @@ double distance_from(const Tensor& step, const ParsedArray& array) {
   const std::size_t size = right.values.size();
   if (count % size != 0) {
     const Shape shape = without_leading_ones(array.shape);
-    const bool has_rows = shape.size() == 2 && shape.front() == right.rows();
+    const bool has_rows = shape.size() == 2 && shape.front() == step.rows();
     return has_rows ? infinity : std::numeric_limits<double>::quiet_NaN();
   }
   const Values written = array.cells.values();
