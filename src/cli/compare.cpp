@@ -130,7 +130,7 @@ Sides read_sides(const CompareOptions& options) {
   second = read(actual_first ? options.desired : options.actual, first);
   map_names(names_of(options.names).maps, first, second);
   adopt_names(first, second);
-  if (!first.is_lesson) adopt_scheme(first, second);
+  if (!first.is_lesson) adopt_names_of_scheme(first, second);
   const bool has_first_theirs = !first.scheme.empty();  // it is laid out as ours
   match_layout(has_first_theirs ? second : first, options.batch, has_first_theirs ? first : second);
   if (sides.actual.is_lesson == sides.desired.is_lesson) sides.lesson.reset();
@@ -177,7 +177,9 @@ void refuse_unused_changes(const CompareOptions& options) {
                                                               : "";
   if (option.empty()) return;
   throw InputError(
-      "{} changes a lesson or a model with --text or --ids, and neither of the two is one", option);
+      "{} is for a lesson, or for a model that is run (with --text or --ids); neither of the two "
+      "is",
+      option);
 }
 
 Required required_of(const CompareOptions& options) {

@@ -267,6 +267,7 @@ std::string compared_json(const Comparison& comparison, const ComparedSide& actu
     if (!side->scheme.empty()) json["names"] = side->scheme;
   }
   json["first"] = comparison.first ? Json(comparison.steps[*comparison.first].name) : Json(nullptr);
+  if (comparison.by_name) json["sorted_by_name"] = true;
   const Coverage coverage = coverage_of(comparison, actual);
   json["compared"] = coverage.compared;
   json["missing"] = coverage.missing;

@@ -350,6 +350,8 @@ def a_directory_does_not_tell_what_was_computed_first(folder):
     done = qkv("compare", folder / "right", folder / "wrong")
     assert "No side tells what was computed first. By name, the first that differs is a_head." in \
         " ".join(done.stdout.split()), done.stdout
+    said = json.loads(qkv("compare", folder / "right", folder / "wrong", "--json").stdout)
+    equal((said["first"], said["sorted_by_name"]), ("a_head", True))
     shown = [line.split()[0] for line in done.stdout.splitlines() if line.startswith("blocks.")]
     equal(shown, sorted(shown, key=lambda name: (int(name.split(".")[1]), name.split(".")[2])))
 

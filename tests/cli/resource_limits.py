@@ -327,7 +327,7 @@ def a_change_without_a_lesson_is_reported(folder):
     for change in (("--set", "X[1,1]=2"), ("--text", "the cat"), ("--targets", "next"), ("--family", "gpt2"),
                    ("--model-heads", "2"), ("--vocabulary", "a,b"), ("--tokenizer", "t"), ("--continue", "2")):
         refused(qkv("compare", folder / "a.npz", folder / "b.npz", *change),
-                f"{change[0]} changes a lesson or a model with --text or --ids, and neither of the two is one")
+                f"{change[0]} is for a lesson, or for a model that is run (with --text or --ids); neither of the two is")
 
 
 def an_option_of_models_without_a_model_is_reported(folder):

@@ -445,7 +445,8 @@ Comparison compare(const ComparedSide& actual, const ComparedSide& desired,
   const ComparedSideIndex desired_index(desired);
   refuse_unreadable_files(actual, desired_index);
   refuse_unreadable_files(desired, actual_index);
-  Comparison comparison{.by_name = order_knowledge(actual) + order_knowledge(desired) == 0};
+  Comparison comparison;
+  comparison.by_name = order_knowledge(actual) + order_knowledge(desired) == 0;
   for (const ComparedSide* side : {&actual, &desired}) {
     if (side->incomplete_export) comparison.incomplete_exports.push_back(side->name);
   }

@@ -347,19 +347,20 @@ void adopt_names(const ComparedSide& other, ComparedSide& side) {
   }
 }
 
-void adopt_scheme(ComparedSide& one, ComparedSide& other) {
+void adopt_names_of_scheme(ComparedSide& one, ComparedSide& other) {
   for (auto [from, to] : {std::pair(&one, &other), std::pair(&other, &one)}) {
     Trace known;
     for (const ComparedMatrix& matrix : from->matrices) {
       if (matrix.tensor.rank() > 0) known.add(Given{matrix.name, matrix.tensor});
     }
-    auto arrays = mapped(to->matrices, [](const ComparedMatrix& matrix) {
+    ArrayCollection dump;
+    dump.matrices = mapped(to->matrices, [](const ComparedMatrix& matrix) {
       return NamedArray{matrix.name, matrix.written};
     });
     to->scheme = adopt_scheme(
-        {}, known, [](std::string_view) { return false; }, arrays);
+        {}, known, [](std::string_view) { return false; }, dump.matrices);
     if (to->scheme.empty()) continue;
-    to->matrices = compared_side(to->name, ArrayCollection{.matrices = std::move(arrays)}).matrices;
+    to->matrices = compared_side(to->name, std::move(dump)).matrices;
     return;
   }
 }

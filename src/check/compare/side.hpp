@@ -62,7 +62,7 @@ void adopt_names(const ComparedSide& other, ComparedSide& side);
 
 /// Gives the arrays of one of two dumps the names of the other, if they are those of a known
 /// scheme.
-void adopt_scheme(ComparedSide& one, ComparedSide& other);
+void adopt_names_of_scheme(ComparedSide& one, ComparedSide& other);
 
 /// Renames each matrix by the first map that matches it. Throws InputError if a map matches no
 /// matrix or leads to no name of the other side.

@@ -34,9 +34,9 @@ struct Cellwise {
   double right(std::size_t i) const { return std::as_const(node.from_yours.values)[i]; }
   bool is_wrong(std::size_t i) const { return node.verdicts[i] == Verdict::wrong; }
   // Right for any numbers: masked, or 0 because of that.
-  bool is_certain(std::size_t i) const { return right(i) == -infinity || right(i) == 0; }
+  bool is_hidden(std::size_t i) const { return right(i) == -infinity || right(i) == 0; }
   bool is_evidence(std::size_t i) const {
-    return node.verdicts[i] != Verdict::blank && (is_wrong(i) || !is_certain(i));
+    return node.verdicts[i] != Verdict::blank && (is_wrong(i) || !is_hidden(i));
   }
   bool are_near(std::size_t i, double x) const {
     return written(i) == x || std::abs(written(i) - x) <= node.units.tolerance(i);
@@ -382,8 +382,9 @@ DiagnosisBudget::DiagnosisBudget(const Trace& trace) : work(trace.givens.size())
 }
 
 bool are_alternatives(std::span<const Diagnosis> likely, std::size_t wrong) {
+  if (likely.size() < 2) return false;
   const std::size_t cells = likely.front().cells;
-  return likely.size() > 1 && 2 * cells > wrong &&
+  return 2 * cells > wrong &&
          std::ranges::all_of(likely, [&](const Diagnosis& one) { return one.cells == cells; });
 }
 

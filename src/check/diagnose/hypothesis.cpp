@@ -163,8 +163,7 @@ void Hypothesis::quantise(Tensor& tensor) const {
   for (double& x : tensor.values.mutable_span()) x = (*quantiser_)(x);
 }
 
-bool Hypothesis::quantise_unsubmitted(std::size_t node, std::optional<Quantiser> quantiser) {
-  quantiser_ = quantiser;
+bool Hypothesis::quantise_unsubmitted(std::size_t node) {
   bool any = false;
   for (std::size_t i = 0; i < node; ++i) {
     const LearnerNode& step = judgement_->nodes[i];
@@ -222,7 +221,8 @@ std::vector<Hypothesis> hypotheses_of(const Judgement& judgement, const Trace& t
   if (decimals <= most_decimals) {
     for (const Quantiser quantise : quantisers_for(decimals)) {
       Hypothesis other = hypotheses.front();
-      if (!other.quantise_unsubmitted(node, quantise)) break;
+      other.quantise_with(quantise);
+      if (!other.quantise_unsubmitted(node)) break;
       hypotheses.push_back(std::move(other));
     }
   }

@@ -71,13 +71,16 @@ class Hypothesis {
   /// Returns the graph of steps, for mistakes that look further back than their operands.
   std::vector<StepView> sources() const;
 
+  /// From now on, recomputed intermediate matrices are quantised.
+  void quantise_with(const Quantiser& quantise) { quantiser_ = quantise; }
+
   /// Returns a copy with all rounded numbers before `node`, and recomputed ones, perturbed at
   /// random within their tolerance. `draw` is the seed.
   Hypothesis perturbed(std::size_t node, unsigned draw) const;
 
-  /// Replaces the unsubmitted matrices before `node` by quantised ones, and so from now on those
-  /// that are recomputed. Returns whether there are any.
-  bool quantise_unsubmitted(std::size_t node, std::optional<Quantiser> quantiser = {});
+  /// Replaces the unsubmitted matrices before `node` by quantised ones. Returns whether there are
+  /// any.
+  bool quantise_unsubmitted(std::size_t node);
 
  private:
   Call call_at(std::size_t node) const;

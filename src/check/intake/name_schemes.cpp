@@ -13,7 +13,7 @@ namespace {
 // the lesson has is meant, or a later one if it alone has the array's size; `+` joins the steps
 // that stand side by side in one array, `~` separates names of which the one is meant whose numbers
 // are nearest. A rule with `beside` applies only if an array of theirs or a matrix of ours has that
-// name. Without `ours`, an array is not our step of the same name.
+// name. Without `ours`, an array is not our step of the same name, unless another array is ours.
 struct NameRule {
   std::string_view theirs;
   std::string_view ours = {};

@@ -540,6 +540,39 @@ kind = "causal"
   CHECK(report.find("masked_scores")->mistakes.empty());
 }
 
+TEST_CASE("a mistake in a missing step is found among numbers that were rounded after it") {
+  static const Task task(R"(
+title = "Queries by the other weight"
+[[given]]
+name = "X"
+value = [[-2.5, 1.7, -1.9], [1.2, -2.8, -2.9], [0.8, 0.4, 2.6], [2.4, 2.6, 1.4]]
+[[given]]
+name = "W_Q"
+value = [[0.6, -0.6], [-0.9, 0.4], [-1.3, -0.9]]
+[[given]]
+name = "W_K"
+value = [[1.1, 0.4], [-0.3, 1.6], [0.3, 0.8]]
+[[step]]
+name = "Q"
+op = "project"
+of = ["X", "W_Q"]
+[[step]]
+name = "K"
+op = "project"
+of = ["X", "W_K"]
+[[step]]
+name = "scores"
+op = "score"
+of = ["Q", "K"]
+)");
+  // X · W_K, rounded to two decimals, times X · W_K.
+  const Texts texts = {{"scores",
+                        "14.59,-6.17,-5.24,-7.42\n-6.24,41.49,-17.15,-36.35\n"
+                        "-5.30,-16.97,11.49,22.23\n-7.49,-36.24,22.36,43.89\n"}};
+  const CheckReport report = checked(task, texts);
+  CHECK(contains(report.find("scores")->mistakes, "project.wrong-weight", &Diagnosis::id));
+}
+
 }  // namespace
 
 }  // namespace check_missing_steps_tests
