@@ -332,6 +332,43 @@ def an_array_with_our_name_hides_no_other(folder):
         equal(done.returncode, 0, done.stdout)
 
 
+def a_step_that_is_there_twice_is_known_part_by_part(folder):
+    for kind, steps, layers, options, place, _ in models(folder):
+        own = "transformer.h.1.attn.c_attn" if kind == "gpt2" else "model.layers.1.self_attn.qkv_proj"
+        parts = {part: flat(steps[f"h1.{part}"]) for part in "QKV"}
+        fused = torch.cat(list(parts.values()), dim=1)
+        for right in ({own: fused, "h1.Q": steps["h1.Q"]}, {"h1.K": steps["h1.K"], own: fused},
+                      {own: fused, f"module.{own}": fused}):
+            done = compared(right, place, options)
+            equal((done.returncode, "each array fits a step" in done.stdout), (0, True), f"{kind}: {done.stdout}")
+        for part, change in (("V", lambda x: x * 3), ("Q", lambda x: x.flip(0)), ("K", lambda x: x.flip(0))):
+            wrong = torch.cat([change(array) if name == part else array for name, array in parts.items()], dim=1)
+            for both in ({"h1.K": steps["h1.K"], "h1.Q": steps["h1.Q"], own: wrong},
+                         {own: wrong, "h1.K": steps["h1.K"], "h1.Q": steps["h1.Q"]}):
+                done = compared(both, place, options, "--json")
+                equal((done.returncode, json.loads(done.stdout)["first"]), (1, f"h1.{part}"), kind)
+
+
+def another_output_of_a_module_is_no_step(folder):
+    """A hook may keep the attention weights, which a module returns beside its output."""
+    for kind, steps, _, options, place, _ in models(folder):
+        module, last = ("transformer.h.0.attn", "c_proj") if kind == "gpt2" else ("model.layers.0.self_attn", "o_proj")
+        weights = steps["h0.attention_weights"][None]
+        for both in ({f"{module}.{last}": steps["h0.output"], module: weights},
+                     {module: weights, f"{module}.{last}": steps["h0.output"]}):
+            done = compared(both, place, options)
+            equal((done.returncode, f"fits no step: {module}." in done.stdout), (0, True), f"{kind}: {done.stdout}")
+
+
+def a_program_may_have_all_tokens_as_columns(folder):
+    kind, steps, layers, options, place, _ = next(iter(models(folder)))
+    arrays = {name: array[0].T for name, array in hugging_face_gpt2(steps, layers, kind).items() if array.dim() == 3}
+    arrays = {name: array for name, array in arrays.items() if array.shape[0] != array.shape[1] and "attn" not in name}
+    compared(arrays, place, options)
+    done = qkv("check", "--model", place, "--ids", ",".join(map(str, IDS)), *options, place / "dump.npz")
+    equal(done.returncode, 0, done.stdout)
+
+
 def a_fused_array_of_a_wrong_size_is_wrong(folder):
     for kind, steps, layers, options, place, _ in models(folder):
         scheme, fused, parts = ("gpt2", "transformer.h.1.attn.c_attn", "QKV") if kind == "gpt2" else (
@@ -372,8 +409,15 @@ def two_dumps_may_have_the_names_of_a_scheme_and_ours(folder):
                     said = json.loads(done.stdout)
                     equal((done.returncode, said["first"]), (1 if planted else 0, planted), f"{kind} {scheme} {sides}")
                     assert said["compared"] > len(arrays) / 2 and said["names"].startswith(f"{scheme}: "), said
-        done = qkv("compare", place / "ours.npz", place / "ours.npz", "--names", "llama")
-        equal((done.returncode, "--names llama: no array of either side has such a name" in done.stderr), (2, True))
+        done = qkv("compare", place / "theirs.npz", place / "theirs.npz", "--names", schemes[0])
+        equal(done.returncode, 0, done.stderr)
+    # Without the step that is meant, another one is no partner: Q for rotated queries.
+    kind, steps, layers, _, place, _ = [one for one in models(folder / "again") if one[0] != "gpt2"][0]
+    arrays = llama_cpp(steps, layers, kind)
+    np.savez(place / "theirs.npz", **{name: arrays[name].numpy() for name in ("Qcur-0", "ffn_inp-0")})
+    np.savez(place / "ours.npz", **{name: steps[name].numpy() for name in ("h0.Q", "h0.residual1")})
+    done = qkv("compare", place / "theirs.npz", place / "ours.npz", "--json")
+    equal((done.returncode, json.loads(done.stdout)["compared"]), (0, 1), done.stdout)
 
 
 def the_hook_of_an_rms_norm_fits_no_step(folder):
@@ -657,6 +701,9 @@ CLAIMS = [
     heads_stand_first_in_a_result_and_inside_before_it,
     a_second_array_of_a_step_is_judged_too,
     an_array_with_our_name_hides_no_other,
+    a_step_that_is_there_twice_is_known_part_by_part,
+    another_output_of_a_module_is_no_step,
+    a_program_may_have_all_tokens_as_columns,
     a_fused_array_of_a_wrong_size_is_wrong,
     one_transposed_array_does_not_transpose_a_program,
     two_dumps_may_have_the_names_of_a_scheme_and_ours,

@@ -214,7 +214,7 @@ def arrays_under_unknown_names_are_found_by_their_numbers(folder):
 
 
 CLAIMS = [last_rows_alone_are_known, wrong_last_rows_differ, the_stretch_has_the_planted_error,
-          the_stretch_is_reported_in_words, the_statistics_are_numpy_s,
+          a_last_row_does_not_clear_the_rows_before_it, the_stretch_is_reported_in_words, the_statistics_are_numpy_s,
           arrays_under_unknown_names_are_found_by_their_numbers]
 
 if __name__ == "__main__":

@@ -394,8 +394,8 @@ bool have_same_numbers(const ParsedArray& one, const ParsedArray& other, const T
 
 // Renames the arrays, and cuts those that stand for several steps. Of several arrays of one step
 // (a module's and that of its last part, or one with our name) the farthest from its numbers is
-// taken, so that a wrong one is found; the others stay, if they differ. Without known distances the
-// first is taken.
+// taken, so that a wrong one is found; the others stay, if they differ. One without a distance is
+// taken only if no other has one, and then the first.
 void rename(const Names& names, const Trace& trace, std::vector<NamedArray>& arrays) {
   std::map<std::string, std::pair<std::size_t, std::string>> taken;  // in `named`; its other name
   std::vector<NamedArray> named;
@@ -411,7 +411,9 @@ void rename(const Names& names, const Trace& trace, std::vector<NamedArray>& arr
         const Tensor& right = trace.at(array.name);
         ParsedArray& before = named[place].written;
         if (have_same_numbers(before, array.written, right)) continue;
-        if (distance_from(right, array.written) > distance_from(right, before)) {
+        const double apart = distance_from(right, array.written);
+        const double apart_before = distance_from(right, before);
+        if (apart > apart_before || (std::isnan(apart_before) && !std::isnan(apart))) {
           std::swap(before, array.written);
           std::swap(other_name, otherwise);
         }
@@ -459,7 +461,11 @@ std::string adopt_scheme(const std::optional<std::string>& wanted, const Trace& 
     return mapped(arrays, [&](const NamedArray& array) {
       if (is_mapped(array.name)) return std::vector<std::string>();
       const bool is_own = trace.find(array.name) != nullptr;
-      return is_own ? std::vector{array.name} : ours_of(scheme, array, all, trace);
+      auto ours = is_own ? std::vector{array.name} : ours_of(scheme, array, all, trace);
+      const bool is_free = std::ranges::none_of(ours, [&](const std::string& name) {
+        return all.contains(name) && is_mapped(name);  // another array's, until it is mapped
+      });
+      return is_free ? std::move(ours) : std::vector<std::string>();
     });
   };
   const auto explained = [&](const Names& names) {

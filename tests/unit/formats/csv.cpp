@@ -82,6 +82,7 @@ TEST_CASE("a cell with several commas shows that all commas of the matrix separa
         Values{54000, 1200400, -2500, 7.5});
   CHECK(values(read("1,5/2,5;2,5\n")) == Values{0.6, 2.5});
   CHECK(values(read("1,200,400;2,5;0,125\n")) == Values{1200400, 2.5, 0.125});
+  CHECK(parse_cell("0,707,107", DecimalMark::comma).fault == NumeralError::not_a_number);
 }
 
 TEST_CASE("a column of decimal commas is told from two columns by the expected size") {
@@ -466,6 +467,10 @@ TEST_CASE("of one column blanks are no separators where the rows would differ in
   CHECK(values(read_as("5\n4 / 2\n6\n", {3, 1})) == Values{5, 2, 6});
   CHECK(values(read_as("1 / 5\n-2 / 5\n", {2, 1})) == Values{0.2, -0.4});
   CHECK(values(read_as("/ 5\n. 6\n", {2, 1})) == Values{5, 6});
+  const ParsedArray slash =
+      read_csv("1.5 / 3.5\n4.5 5.5 6.5\n", "S.csv",
+               {.expected = std::array<std::size_t, 2>{2, 3}, .on_bad_cell = OnBadCell::kept});
+  CHECK(slash.bad_texts == Texts{"/"});
   CHECK(values(read_as("head 1\n5\n2\nhead 2\n3\n1\n", {2, 1}, 2)) == Values{5, 2, 3, 1});
   CHECK(values(read_as("the 5\ncat 2\n", {2, 1})) == Values{5, 2});
   CHECK(values(read_as("weight\nthe 0.5\ncat 0.25\n", {2, 1})) == Values{0.5, 0.25});
