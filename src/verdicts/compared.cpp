@@ -395,7 +395,8 @@ std::string bisection_text(const Bisection& bisection) {
       "The first difference arises between {} and {} (differs): {} not submitted{}; dump {} to "
       "halve the range.\n",
       after, sanitise(bisection.differs), abbreviated_list(bisection.not_submitted),
-      bisection.has_undecided ? ", undecided, or the last row alone" : "", sanitise(bisection.dump));
+      bisection.has_undecided ? ", undecided, or the last row alone" : "",
+      sanitise(bisection.dump));
 }
 
 // Wraps each line separately.
