@@ -263,7 +263,8 @@ struct CellReader {
           has_thousands = true;
           return read(layout, on_bad_cell);
         }
-        if (has_thousands == true && comma != text.npos && !is_number) {
+        if (has_thousands == true && comma != text.npos && !is_number &&
+            parse_cell(text, DecimalMark::comma).fault == NumeralError::none) {
           has_thousands = false;
           return read(layout, on_bad_cell);
         }

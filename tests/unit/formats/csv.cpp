@@ -82,6 +82,10 @@ TEST_CASE("a cell with several commas shows that all commas of the matrix separa
         Values{54000, 1200400, -2500, 7.5});
   CHECK(values(read("1,5/2,5;2,5\n")) == Values{0.6, 2.5});
   CHECK(values(read("1,200,400;2,5;0,125\n")) == Values{1200400, 2.5, 0.125});
+  const ParsedArray unsure =
+      read_csv("1,200,400;54,000;1,2x0\n", "S.csv", {.on_bad_cell = OnBadCell::kept});
+  CHECK(unsure.cells[1].value == 54000);
+  CHECK(unsure.bad_texts == Texts{"1,2x0"});
   CHECK(parse_cell("0,707,107", DecimalMark::comma).fault == NumeralError::not_a_number);
 }
 
