@@ -263,7 +263,7 @@ std::string_view first_words(const Comparison& comparison) {
         return step.agreement == Agreement::differs || step.agreement == Agreement::other_shape;
       }) > 1;
   return comparison.by_name && are_several
-             ? "No side tells what was computed first. By name, the first that differs is"
+             ? "Neither side says what was computed first. By name, the first that differs is"
              : "The first that differs is";
 }
 

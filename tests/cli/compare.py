@@ -348,7 +348,7 @@ def a_directory_does_not_tell_what_was_computed_first(folder):
         done = qkv("compare", *(folder / side for side in sides), "--json")
         equal(json.loads(done.stdout)["first"], "blocks.2.v", " ".join(sides))
     done = qkv("compare", folder / "right", folder / "wrong")
-    assert "No side tells what was computed first. By name, the first that differs is a_head." in \
+    assert "Neither side says what was computed first. By name, the first that differs is a_head." in \
         " ".join(done.stdout.split()), done.stdout
     said = json.loads(qkv("compare", folder / "right", folder / "wrong", "--json").stdout)
     equal((said["first"], said["sorted_by_name"]), ("a_head", True))
