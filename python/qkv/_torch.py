@@ -276,7 +276,9 @@ def verdict_in(place_of_files: Folder, module: Any, numbers: Any, known: Dict[st
         note = "What the model returns was not compared: it holds no tensor of logits.\n"
     elif (head is None or (head is not hidden and not is_gpt) or output.dtype != head.dtype
           or not output.to(head.device).equal(head)):  # a cap that was forgotten, as Gemma 2's, makes them equal
-        steps = {returned: output, **{step: tensor for step, tensor in steps.items() if step != returned}}
+        # An output of another width replaces its head's: both beside each other, the head's would be the logits.
+        steps = {returned: output, **{step: tensor for step, tensor in steps.items() if step != returned
+                                      and (tensor is not head or tensor.shape[-1:] == output.shape[-1:])}}
     if not steps:
         raise QkvError(f"{type(module).__name__} returned no tensor and called no module inside: there is nothing to "
                        "check")
