@@ -249,37 +249,48 @@ std::vector<std::string> BytePairEncoder::texts(std::size_t count) const {
   return texts;
 }
 
-std::vector<BpeToken> BytePairEncoder::encode(std::string_view text) const {
-  std::vector<BpeToken> tokens;
-  for (const AddedToken& token : settings_.before) tokens.push_back({token.id, token.text});
-  Known known;
+std::vector<BytePairEncoder::Part> BytePairEncoder::cut_at_added(std::string_view text,
+                                                                 bool is_normalised) const {
+  std::vector<Part> parts;
   std::size_t start = 0;
-  bool is_first = true;
-  const auto encode_between = [&](std::string_view part) {
-    if (!part.empty()) encode_part(part, is_first, known, tokens);
-    is_first = false;
-  };
   for (std::size_t at = 0; at < text.size();) {
     const auto begins_here = [&](const AddedToken& token) {
-      return text.substr(at).starts_with(token.text);
+      return token.normalised == is_normalised && text.substr(at).starts_with(token.text);
     };
     const auto added = std::ranges::find_if(settings_.added, begins_here);
     if (added == settings_.added.end()) {
       ++at;
       continue;
     }
-    if (added->normalised && settings_.pre_tokenizer.start == PreTokenizer::PrependScheme::always)
+    if (is_normalised && settings_.pre_tokenizer.start == PreTokenizer::PrependScheme::always)
       throw InputError("the text holds \"{}\", a token only behind a mark for a blank: give --ids",
                        added->text);
     std::string_view before = text.substr(start, at - start);
     if (added->strips_left) before.remove_suffix(blanks_after(before));
-    encode_between(before);
-    tokens.push_back({added->id, added->text});
+    if (!before.empty()) parts.push_back({before});
+    parts.push_back({added->text, &*added});
     at += added->text.size();
     if (added->strips_right) at += blanks_before(text.substr(at));
     start = at;
   }
-  encode_between(text.substr(start));
+  if (start < text.size()) parts.push_back({text.substr(start)});
+  return parts;
+}
+
+std::vector<BpeToken> BytePairEncoder::encode(std::string_view text) const {
+  std::vector<BpeToken> tokens;
+  for (const AddedToken& token : settings_.before) tokens.push_back({token.id, token.text});
+  Known known;
+  bool is_first = true;
+  for (const Part& outer : cut_at_added(text, false)) {
+    const bool is_composed = settings_.pre_tokenizer.normalises_nfc && !outer.token;
+    const std::string normalised = is_composed ? composed(outer.text) : std::string(outer.text);
+    for (const Part& part : outer.token ? std::vector{outer} : cut_at_added(normalised, true)) {
+      if (part.token) tokens.push_back({part.token->id, part.token->text});
+      if (!part.token) encode_part(part.text, is_first, known, tokens);
+      is_first = false;
+    }
+  }
   for (const AddedToken& token : settings_.after) tokens.push_back({token.id, token.text});
   return tokens;
 }

@@ -281,9 +281,8 @@ const TokenRegex& gpt2_pattern() {
 }
 
 std::string PreTokenizer::prepared(std::string_view text, bool is_first) const {
-  std::string result = normalises_nfc ? composed(text) : std::string(text);
   const std::string mark = blank.empty() ? " " : blank;
-  if (!blank.empty()) result = replace_all(result, " ", mark);
+  std::string result = blank.empty() ? std::string(text) : replace_all(text, " ", mark);
   const bool may_begin_so =
       start == PrependScheme::unless_there || (start == PrependScheme::once && is_first);
   const bool is_due = start == PrependScheme::always || (may_begin_so && !result.starts_with(mark));

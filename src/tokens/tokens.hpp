@@ -67,7 +67,7 @@ struct AddedToken {
   double id = 0;
   bool strips_left = false;   ///< Hugging Face's lstrip
   bool strips_right = false;  ///< Hugging Face's rstrip
-  bool normalised = false;    ///< is looked for after the text's blanks are replaced
+  bool normalised = false;    ///< is looked for in the normalised text between the others
 };
 
 /// What a byte-pair encoding does beside its merges.
@@ -131,6 +131,10 @@ class BytePairEncoder {
     std::string letters;
     std::optional<double> id;
   };
+  struct Part {  // of a text: an added token, or what is between two
+    std::string_view text;
+    const AddedToken* token = nullptr;
+  };
   class Word;
   using Known = std::unordered_map<std::string, Symbols>;
 
@@ -139,6 +143,7 @@ class BytePairEncoder {
   Symbols symbols_of(const std::string& word) const;
   Symbols joined(const std::string& word) const;
   std::string text_of(const Piece& piece) const;
+  std::vector<Part> cut_at_added(std::string_view text, bool is_normalised) const;
   void encode_part(std::string_view text, bool is_first, Known& known,
                    std::vector<BpeToken>& tokens) const;
 

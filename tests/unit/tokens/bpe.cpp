@@ -217,6 +217,15 @@ TEST_CASE("an added token that is looked for after a mark was put before the tex
   CHECK_THROWS_WITH(encoder->encode("a<s>"), Catch::Contains("the text holds \"<s>\""));
 }
 
+TEST_CASE("added tokens of the text as it is written come before those of the normalised one") {
+  const qkv::BytePairEncoder encoder(qkv::bpe_files(
+      tokenizer(R"(, "normalizer": {"type": "NFC"})",
+                R"({"id": 30, "content": "<a>b", "normalized": true}, {"id": 31, "content": "<a>"},
+         {"id": 32, "content": "\u00e9", "normalized": true})")));
+  CHECK(ids(encoder, "<a>b") == std::vector<double>{31, 1});
+  CHECK(ids(encoder, "ae\u0301<a>\u00e9b") == std::vector<double>{0, 32, 31, 32, 1});
+}
+
 TEST_CASE("a file is read once, whoever asks") {
   const auto encoder = qkv::byte_pair_encoder(vocab, merges);
   CHECK(qkv::byte_pair_encoder(std::string(vocab), merges) == encoder);
