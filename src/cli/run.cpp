@@ -231,9 +231,8 @@ bool offer_bookmark(RunOptions& options) {
   print(fmt::format("Last time you were in the lesson {}, at {}.\n", left->lesson, left->step));
   std::optional<std::string> answer;
   do {
-    print(fmt::format(
-        "Press Enter to go on there, n and Enter for {} from its start, q and Enter to quit: ",
-        options.lesson.name));
+    print(fmt::format("Enter goes on there, n and Enter starts {}, q and Enter quits: ",
+                      options.lesson.name));
     flush_output();
     answer = read_line();
     if (!answer || trimmed(*answer) == "q") return false;

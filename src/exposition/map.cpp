@@ -340,7 +340,7 @@ LessonMap map_of(const Trace& trace) { return MapBuilder(trace).result(); }
 
 std::string map_text(const LessonMap& map, std::size_t columns) {
   Lines lines = drawn_map(map, columns);
-  std::string_view legend = "A box is made from the one before its arrow, or from those after ←.";
+  std::string_view legend = "An arrow or ← shows what a box is made from.";
   std::string_view sign = "← ";
   if (lines.empty()) {
     lines = ChainWriter{map, columns}.lines();

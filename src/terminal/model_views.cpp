@@ -248,9 +248,7 @@ std::string ablations_text(const Lesson& lesson, const Prediction& answer,
                         one.prediction.share, digits);
   }
   if (loss) text += losses_text(ablations, *loss, names, digits);
-  return text +
-         "\n  For each line one head's context is set to 0, and later steps are worked out "
-         "again.\n";
+  return text + "\n  Each line sets one head's context to 0 and works out the later steps again.\n";
 }
 
 std::string ablations_json(const Lesson& lesson, const Prediction& answer,

@@ -47,7 +47,7 @@ std::string tolerance_text(const Steps& steps) {
   const std::string used = amount_text(steps, [](const StepReport& one) { return one.tolerance; });
   std::string text = measure_text(step) + ": a cell is right ";
   if (step.basis == ToleranceBasis::whole || step.basis == ToleranceBasis::copied) {
-    text += "if it is exact";
+    text += "if it matches exactly";
   } else if (step.basis == ToleranceBasis::exponents) {
     text += fmt::format("within one in its last digit, {}{}", unit,
                         unit.ends_with("most") ? "" : " at most");

@@ -372,7 +372,7 @@ std::string coverage_text(const Comparison& comparison, const ComparedSide& actu
   };
   std::string text = counted(coverage.compared, "step was compared", "steps were compared");
   text += coverage.missing.empty()
-              ? "; all had an array"
+              ? "; no step is missing"
               : fmt::format("; {} more had no array: {}", coverage.missing.size(),
                             abbreviated_list(coverage.missing));
   text += coverage.unknown.empty()

@@ -13,6 +13,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 from harness import equal, main, qkv
@@ -88,6 +89,64 @@ def the_losses_of_why_scale_are_the_recorded_ones(folder):
     told = qkv.printed("run", "why-scale", "--step", "loss_curve")
     equal([int(step) for step in re.findall(r"^ {2}(\d+) +\d\.\d{4} +\d\.\d{4}$", told, re.M)],
           record["recorded at"])
+
+
+def words_of(lesson):
+    """The lesson's file, each run of blanks as one, and all of its numbers."""
+    path = next((ROOT / "lessons").glob(f"*-{lesson}.toml"))
+    numbers = json.loads(qkv.printed("export", lesson, "-o", "-", "--format", "json"))
+    return plain(path.read_text(encoding="utf-8")), numbers
+
+
+def percent(share):
+    """As a table writes it: 100 %, 59.2 %."""
+    return f"{(100 * Decimal(str(share))).quantize(Decimal('0.1'), ROUND_HALF_UP)} %".replace("100.0 %", "100 %")
+
+
+def what_is_left_without_a_head_is_what_was_recorded(folder):
+    """What models/train_adjectives.py and train_adder.py wrote, in the tables of the lessons."""
+    del folder
+    words, _ = words_of("trained-adjectives")
+    record = json.loads((ROOT / "models" / "adjectives.json").read_text())
+    for head, right in {"none": record["accuracy"], **record["accuracy without"]}.items():
+        shares = [percent(right[kind]) for kind in ("deed", "its texture", "its colour", "place")]
+        assert f"{head} {' '.join(shares)}" in words, (head, shares)
+    words, _ = words_of("trained-adder")
+    record = json.loads((ROOT / "models" / "adder.json").read_text())
+    assert f"In {record['sums']:,} sums" in words and record["right"] == {"sums": 1.0, "digits": 1.0}
+    lines = {"other pairs": record["right with"]["pairs that stand side by side"],
+             "no QK-norm": record["right with"]["no norm of queries and keys"],
+             "queries one place off": record["right with"]["queries one place further"],
+             "without head 1": record["right without"]["head 1"], "without head 2": record["right without"]["head 2"]}
+    for name, right in lines.items():
+        sums = f"{percent(right['sums'])} of sums" if right["sums"] else "no sum right"
+        assert f"{name} {sums}, {percent(right['digits'])} of digits" in words, (name, right)
+    assert f"{record['parameters']} weights" in words
+
+
+def numbers_that_words_only_quote_follow_from_the_cells(folder):
+    """A lesson's words hold each number here, and its cells give it."""
+    del folder
+    words, cells = words_of("counting")
+    pair = 2 * cells["per_matrix"][2][0]
+    assert f"= {pair:,}, which is {cells['square_value'][0][0] // pair:.0f} times fewer" in words
+    short, long = cells["bytes"][0][1], cells["bytes"][-1][1]
+    assert "at 1k, which is 2 MiB" in words and short == 2 * 1024**2
+    assert "at 1M, which is 2 TiB" in words and long == 2 * 1024**4
+    assert f"{cells['cells'][-1][0] // cells['window_cells'][-1][0]:,.0f} times fewer" in words
+    words, cells = words_of("llama-block")
+    squares = [number**2 for number in cells["X"][1]]
+    mean = sum(squares) / len(squares)
+    said = f"the squares are {squares[0]}, {squares[1]}, {squares[2]} and {squares[3]}, their mean is {mean}"
+    assert f"{said}, and the root of it {mean**0.5}" in words, said
+    words, cells = words_of("train-one-step")
+    assert f"0.1 of it is {cells['squared_length'][0][0] / 10}" in words
+    words, cells = words_of("one-row-all")
+    tokens, width, made = len(cells["X"]), len(cells["X"][0]), len(cells["K"][0])
+    pairs, each = tokens * tokens, width * made
+    said = f"That is {tokens} · {tokens} = {pairs} projections of {each} multiplications each, {pairs * each} in all"
+    assert said in words, said
+    assert f"makes each key once, with {tokens * each}." in words
 
 
 def exercises(text):
@@ -213,6 +272,8 @@ CLAIMS = [
     the_table_of_lessons_is_the_course,
     both_lists_of_lessons_fit_a_terminal,
     the_losses_of_why_scale_are_the_recorded_ones,
+    what_is_left_without_a_head_is_what_was_recorded,
+    numbers_that_words_only_quote_follow_from_the_cells,
     every_question_has_an_answer_and_its_commands_print_the_numbers_of_it,
     answers_are_printed_where_they_are_asked_for,
     the_heads_of_a_model_come_before_the_variants_of_a_lesson,

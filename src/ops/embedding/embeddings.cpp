@@ -34,8 +34,8 @@ void check_ids(const Call& call) {
   }
 }
 
-struct Embed : FormByRows<"the rows of {1} whose numbers are in {0}", "token d_model", "1 token",
-                          "id d_model"> {
+struct Embed
+    : FormByRows<"the rows of {1} that {0} picks", "token d_model", "1 token", "id d_model"> {
   static constexpr std::string_view code = "{r1}[{0}{int}]";
 
   static auto cell(const auto& c) { return c.of(1, 0)(id_of(c), c.column); }

@@ -92,7 +92,7 @@ TEST_CASE("a short map is drawn as boxes, which name their origins where it is n
         "  │ context 2×2            │\n"
         "  │ ← attention_weights, V │\n"
         "  └────────────────────────┘\n"
-        "  A box is made from the one before its arrow, or from those after ←.\n");
+        "  An arrow or ← shows what a box is made from.\n");
 }
 
 TEST_CASE("where the boxes do not fit, the map is chains of them") {
