@@ -74,7 +74,7 @@ class TokenRow {
     }
     const std::string near = number_ ? "" : suggest(text_, known);
     throw InputError("--row {}: no such row in these steps; {}", text_,
-                     near.empty() ? fmt::format("the tokens count from 1 to {}", most)
+                     near.empty() ? fmt::format("rows count from 1 to {}", most)
                                   : fmt::format("did you mean \"{}\"?", near));
   }
 

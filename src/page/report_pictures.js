@@ -36,8 +36,8 @@ const picturesOver = (data, { placesOf, valueOf, worthOf, numbers }, { cellOf, l
     return [...arrows.values()];
   }
 
-  // An arrow from the middle, along its own axis and then turned; its words beside the tip, or below
-  // the words of others.
+  // An arrow from the middle, along its own axis and then turned; its words beside the tip, or nearer
+  // the middle where other words are.
   function arrowPicture({ x, y, rows, words }, places, unit, taken) {
     const length = Math.hypot(x, y) * unit;
     const angle = (-Math.atan2(y, x) * 180) / Math.PI;
@@ -48,13 +48,13 @@ const picturesOver = (data, { placesOf, valueOf, worthOf, numbers }, { cellOf, l
     const all = names.join(" = ");
     const flat = Math.abs(x) > Math.abs(y);
     const labels = (all.length > mostLetters ? names : [all]).map((line) => {
-      const wide = 6 * line.length;
+      const wide = 6.5 * line.length;
       const most = Math.max(0, 128 - wide / 2);  // words stay inside the picture
       const wish = right + (flat ? 0 : (isRow ? 1 : -1) * (7 + wide / 2));
       const middle = Math.max(-most, Math.min(wish, most));
       let low = down + (flat ? (isRow ? -7 : 16) : 4);
-      while (taken.some((each) => Math.abs(each.low - low) < 11 &&
-        Math.abs(each.middle - middle) < (each.wide + wide) / 2)) low += 11;
+      while (taken.some((each) => Math.abs(each.low - low) < 14 &&
+        Math.abs(each.middle - middle) < (each.wide + wide) / 2)) low += down > 0 ? -14 : 14;
       taken.push({ middle, low, wide });
       return text(middle, low, line, { "text-anchor": "middle" });
     });
@@ -76,12 +76,13 @@ const picturesOver = (data, { placesOf, valueOf, worthOf, numbers }, { cellOf, l
     if (!Number.isFinite(reach) || !all.every(({ x, y }) => Number.isFinite(x + y))) return undefined;
     const unit = 84 / (reach || 1);
     const [a, b] = places.map((place) => data.tensors[place.tensor].name);
-    const taken = [];  // by the words of arrows
+    const tick = numbers.brief(reach);
+    const taken = [{ middle: 84, low: 14, wide: 6.5 * tick.length }];  // by words
     const legend = isOne ? [`rows of ${a}`] : [`solid: rows of ${a}`, `dashed: rows of ${b}`];
     return draw("svg", { class: "plane", viewBox: "-130 -110 260 256", role: "img",
       "aria-label": legend.join(", ") },
     draw("path", { class: "axis", d: "M-100 0H100M0 -100V100M84 -3V3M-3 -84H3" }),
-    text(84, 14, numbers.brief(reach), { class: "tick" }),
+    text(84, 14, tick, { class: "tick" }),
     ...all.map((arrow) => arrowPicture(arrow, places, unit, taken)),
     ...legend.map((line, k) => text(0, 124 + 16 * k, line,
       { class: "tick", "text-anchor": "middle" })));

@@ -159,7 +159,7 @@ TEST_CASE("a row is refused if its label is ambiguous or unknown") {
   CHECK_THROWS_WITH(worksheet_cells(loaded.trace, {.row = "cats"}),
                     "--row cats: no such row in these steps; did you mean \"cat\"?");
   CHECK_THROWS_WITH(worksheet_cells(loaded.trace, {.row = "4"}),
-                    "--row 4: no such row in these steps; the tokens count from 1 to 3");
+                    "--row 4: no such row in these steps; rows count from 1 to 3");
 }
 
 TEST_CASE("the key has the numbers, and the arithmetic of each that is asked for") {
