@@ -272,6 +272,8 @@ def verdict_in(place_of_files: Folder, module: Any, numbers: Any, known: Dict[st
         known["tie_word_embeddings"] = True
         write_config(folder, known)
         note = "The model has no lm_head: what it returns was compared as norm.\n"
+    if output is not None and output.numel() == 0:
+        raise QkvError(f"{type(module).__name__} returned no logits: a tensor of shape {tuple(output.shape)}")
     if output is None or output.dim() == 0:
         note = "What the model returns was not compared: it holds no tensor of logits.\n"
     elif (head is None or (head is not hidden and not is_gpt) or output.dtype != head.dtype

@@ -107,6 +107,19 @@ void take_verdict(CheckReport& checked, ComparedStep& step) {
   step.judged = std::move(report);
 }
 
+// Returns the type of an array's numbers. Text has none; but where one number has more digits than
+// a coarser type needs, and that type holds them all, they are of that type.
+Precision type_of(const ComparedMatrix& array) {
+  constexpr int enough = 9;
+  if (array.precision != Precision::digits || array.decimals <= enough) return array.precision;
+  const std::span<const double> numbers = array.tensor.values;
+  for (const Precision type : {Precision::bfloat16, Precision::float16, Precision::float32}) {
+    const auto is_of_type = [&](double x) { return !std::isfinite(x) || is_held(x, type); };
+    if (std::ranges::all_of(numbers, is_of_type)) return type;
+  }
+  return array.precision;
+}
+
 Precision coarser(Precision a, Precision b) { return &rule_of(a) < &rule_of(b) ? a : b; }
 
 // How much a side tells of the order of its steps: 2 the lesson's, 1 a file's, 0 none.
@@ -196,7 +209,7 @@ void accept_finite_masks(ComparedStep& step) {
 
 void compare_numbers(ComparedStep& step, const ToleranceChoice& choice, bool two_lessons,
                      std::size_t added) {
-  step.precision = coarser(step.actual->precision, step.desired->precision);
+  step.precision = coarser(type_of(*step.actual), type_of(*step.desired));
   const auto asked = choice.of(step.name);
   const Tensor& actual = step.actual->tensor;
   const Tensor& desired = step.desired->tensor;
