@@ -84,7 +84,8 @@ std::string matrix_of(const ListedFile& file, const Trace& trace, const NameOpti
   const std::string stem = file.path.stem().string();
   const auto found = mapped_stem(names.maps, stem);
   const auto own = step_name(found ? found->name : stem, trace, file.path.string());
-  return own ? fmt::format("{} {}", own->name, fmt::join(own->leading, " ")) : "";
+  if (!own) return steps_by_scheme(stem, trace).empty() ? "" : stem;
+  return fmt::format("{} {}", own->name, fmt::join(own->leading, " "));
 } catch (const InputError&) {  // a step without such a head
   return "*";
 }
