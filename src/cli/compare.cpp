@@ -161,25 +161,16 @@ void print_notes(const ComparedSide& side) {
 }
 
 void refuse_unused_changes(const CompareOptions& options) {
-  const LessonChanges& changes = options.lesson.changes;
-  const ModelSettings& model = options.lesson.settings;
   if (is_lesson(options.actual, options) || is_lesson(options.desired, options)) return;
-  const std::string_view option = changes.text                ? "--text"
-                                  : changes.ids               ? "--ids"
-                                  : !changes.patch.empty()    ? "--patch"
-                                  : !changes.set.empty()      ? "--set"
-                                  : model.targets             ? "--targets"
-                                  : model.new_tokens > 0      ? "--continue"
-                                  : model.family              ? "--family"
-                                  : model.heads               ? "--model-heads"
-                                  : model.tokenizer           ? "--tokenizer"
-                                  : !model.vocabulary.empty() ? "--vocabulary"
-                                                              : "";
-  if (option.empty()) return;
+  LessonSelection changes = options.lesson;
+  changes.name = "-";
+  const std::string words = shell_words(changes);  // those of a lesson without a name
+  const auto option = split(words, ' ');
+  if (option.size() == 1) return;
   throw InputError(
       "{} is for a lesson, or for a model that is run (with --text or --ids); neither of the two "
       "is",
-      option);
+      option[1]);
 }
 
 Required required_of(const CompareOptions& options) {
