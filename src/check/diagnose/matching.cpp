@@ -70,6 +70,8 @@ class Matcher {
   }
 
  private:
+  const Candidate& candidate_of(const Match& match) const { return candidates_[match.candidate]; }
+
   // Counts the open cells of each matrix, row and column: a part can explain no more.
   void count_open() {
     const std::size_t rows = mismatch_.rows();
@@ -130,10 +132,10 @@ class Matcher {
     if (match.cells++ == 0) match.first = i;
     if (!mismatch_.right.empty()) {
       const double off = mismatch_.written[i] - mismatch_.right[i];
-      const double own = mismatch_.written[i] - candidates_[match.candidate].numbers[i];
+      const double own = mismatch_.written[i] - candidate_of(match).numbers[i];
       if (std::isfinite(off) && std::isfinite(own)) match.nearer += off * off - own * own;
     }
-    if (!is_evidence(candidates_[match.candidate], i)) return;
+    if (!is_evidence(candidate_of(match), i)) return;
     ++match.telling;
     if (mismatch_.written[i] == 0) ++match.zeros;
     if (!mismatch_.are_shares || mismatch_.written[i] != 1) ++match.speaking;
@@ -295,12 +297,12 @@ class Matcher {
     const double best = std::ranges::min(matches, {}, &Match::misfit).misfit;
     std::erase_if(matches, [&](const Match& match) { return match.misfit > best + 1; });
     const auto is_mistake = [&](const Match& match) {
-      return candidates_[match.candidate].kind == CandidateKind::mistake;
+      return candidate_of(match).kind == CandidateKind::mistake;
     };
     for (Match& match : matches) {
-      const bool is_early = candidates_[match.candidate].step != mismatch_.step;
-      match.is_refuted = is_mistake(match) && !fits_everywhere(match);
-      const bool is_odd = match.is_refuted || (is_early && !fits_everywhere(match));
+      const bool is_early = candidate_of(match).step != mismatch_.step;
+      const bool is_odd = (is_mistake(match) || is_early) && !fits_everywhere(match);
+      match.is_refuted = is_mistake(match) && is_odd;
       match.is_lone_cell = match.telling <= 1 && is_odd;
       match.is_zeros_only = match.zeros == match.telling && is_early && is_odd;
     }
@@ -317,27 +319,24 @@ class Matcher {
     const bool is_slip_likelier =
         open_cells_.size() == 1 && places_where(mismatch_.written.size(), is_right).size() >= 2;
     const auto place = [&](const Match& match) {
-      const Candidate& candidate = candidates_[match.candidate];
-      const bool is_late = is_slip_likelier && candidate.kind == CandidateKind::mistake &&
-                           !candidate.evidence.infinities;
+      const Candidate& candidate = candidate_of(match);
+      const bool is_late = is_slip_likelier && is_mistake(match) && !candidate.evidence.infinities;
       return std::tuple(match.is_refuted, is_late, candidate.kind,
                         std::round(match.misfit * millionths), ~candidate.step);
     };
     std::ranges::stable_sort(matches, {}, place);
     // What yields does so to slips of its own scope, and to all that may affect a whole matrix.
-    const auto scope = [&](const Match& match) { return candidates_[match.candidate].scope; };
-    const auto yields = [&](const Match& match) {
-      return candidates_[match.candidate].evidence.yields;
-    };
     const auto goes_first = [&](const Match& match) {
-      return !yields(match) && !match.is_zeros_only;
+      return !candidate_of(match).evidence.yields && !match.is_zeros_only;
     };
     const bool over_lines = std::ranges::any_of(matches, goes_first);
     const bool over_all = std::ranges::any_of(matches, [&](const Match& match) {
-      return goes_first(match) && scope(match) == SlipScope::anything;
+      return goes_first(match) && candidate_of(match).scope == SlipScope::anything;
     });
     std::erase_if(matches, [&](const Match& match) {
-      return yields(match) && (scope(match) == SlipScope::line ? over_lines : over_all);
+      const Candidate& candidate = candidate_of(match);
+      return candidate.evidence.yields &&
+             (candidate.scope == SlipScope::line ? over_lines : over_all);
     });
   }
 
@@ -356,7 +355,7 @@ class Matcher {
   // Right cells that contradict it leave a mistake unsure; so do zeros alone, and what the rounding
   // of missing steps leaves open, unless it explains all.
   void name(const Match& match, bool in_full, std::vector<Explanation>& found) const {
-    const Candidate& candidate = candidates_[match.candidate];
+    const Candidate& candidate = candidate_of(match);
     // In units: a mistake of a missing step is sure within this much of the room for rounding.
     const double wide = match.speaking < enough ? 1 : 3;
     const auto id = [&](const Explanation& known) { return candidates_[known.candidate].id; };
@@ -396,7 +395,7 @@ class Matcher {
     const bool is_one_number = is_one_factor(best.front());
     const std::size_t speaking = is_one_number ? std::min<std::size_t>(most, 1) : most;
     const auto likely = std::ranges::count(named, false, &Explanation::is_refuted);
-    const bool is_slip = candidates_[best.front().candidate].kind == CandidateKind::slip;
+    const bool is_slip = candidate_of(best.front()).kind == CandidateKind::slip;
     const auto is_filled_in = [](double x) { return x != 0 && !std::isnan(x); };
     if ((is_slip || std::ranges::any_of(mismatch_.written, is_filled_in)) &&
         (speaking >= enough || (speaking > 0 && likely < 2 && !may_be_chance(best.front()))))
@@ -407,7 +406,7 @@ class Matcher {
   // True if the wrong weights of one row are the right ones times one factor, which a slip in one
   // term may explain: any wrong sum divides them all by one number.
   bool is_one_factor(const Match& match) const {
-    if (candidates_[match.candidate].scope != SlipScope::line) return false;
+    if (candidate_of(match).scope != SlipScope::line) return false;
     const auto is_open = [](std::size_t open) { return open > 0; };
     if (!mismatch_.are_shares || mismatch_.right.empty() || open_cells_.size() < 2 ||
         std::ranges::count_if(open_in_row_, is_open) != 1)
@@ -427,7 +426,7 @@ class Matcher {
     const auto is_number = [](double x) { return !std::isnan(x); };
     const std::size_t cell = match.first;
     const double x = std::abs(mismatch_.written[cell]);
-    const Candidate& candidate = candidates_[match.candidate];
+    const Candidate& candidate = candidate_of(match);
     if (match.cells == 1 && candidate.evidence.copies && x < 10 && x == std::floor(x)) return true;
     const bool is_alone = std::ranges::count_if(mismatch_.written, is_number) == 1;
     const bool is_lone = mismatch_.is_of_program && std::ranges::count(mismatch_.wrong, true) == 1;
@@ -442,7 +441,7 @@ class Matcher {
   void close(const Match& match) {
     for (std::size_t n = 0; n < match.part.count; ++n) {
       const std::size_t i = match.part.cell(n);
-      if (open_[i] && !std::isinf(distance(candidates_[match.candidate], i))) open_[i] = false;
+      if (open_[i] && !std::isinf(distance(candidate_of(match), i))) open_[i] = false;
     }
   }
 
