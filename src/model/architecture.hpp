@@ -196,7 +196,6 @@ struct LlamaParts {
   double score_divisor = 0;  ///< 0: √d_k
   std::optional<double> score_cap;
   std::optional<double> logit_cap;
-  std::string gate = "silu";  ///< or the form of GELU
 };
 
 /// The sizes of a decoder-only, pre-norm transformer, derived from the names and shapes of its

@@ -438,8 +438,8 @@ void refuse_other_llama_sizes(const Config& config, const Weights& weights,
   require_sizes(config, weights.where(), sizes);
 }
 
-/// Returns the settings besides the sizes: biases, rotary positions, windows, caps and the gate.
-/// Throws InputError for unknown values.
+/// Returns the settings besides the sizes: biases, rotary positions, windows and caps. Throws
+/// InputError for unknown values.
 LlamaParts llama_parts(const Config& config, const Family& family, std::size_t layers) {
   refuse_idle_entries(config, family);
   const FamilyTraits& traits = *family.traits;
@@ -451,7 +451,6 @@ LlamaParts llama_parts(const Config& config, const Family& family, std::size_t l
   parts.has_biases = has_biases || traits.has_biases;
   parts.has_output_bias = has_biases;
   parts.has_mlp_biases = flag_entry(config, "mlp_bias", false);
-  parts.gate = gate_of(config, traits);
   if (!traits.caps) return parts;
   constexpr double usual_scalar = 256;
   constexpr double usual_score_cap = 50;
@@ -480,10 +479,10 @@ Architecture llama_architecture(const Weights& weights, const Config& config,
   model.d_mlp = matrix_of(weights, prefix + "layers.0.mlp.gate_proj.weight").shape[0];
   refuse_other_llama_sizes(config, weights, model);
   model.llama = llama_parts(config, *model.family, model.layers);
+  model.activation = gate_of(config, *model.family->traits);
   count_heads(weights, config, choice, model);
   constexpr double usual_eps = 1e-6;
   model.eps = positive_number(config, "rms_norm_eps").value_or(usual_eps);
-  model.activation = model.llama->gate;
   model.unembedding = unembedding_of(weights, config, model);
   check_llama_tensors(weights, model);
   return model;
