@@ -80,7 +80,7 @@ std::optional<MappedName> mapped_stem(const std::vector<NameMap>& maps, const st
 // Returns the matrix that a file's name stands for; "*" if it may hold any, empty if it fits none.
 std::string matrix_of(const ListedFile& file, const Trace& trace, const NameOptions& names) try {
   if (!file.damage.empty() || !is_readable(file.path)) return {};
-  if (may_hold_several(file.path)) return "*";
+  if (format_of(file.path)->several) return "*";
   const std::string stem = file.path.stem().string();
   const auto found = mapped_stem(names.maps, stem);
   const auto own = step_name(found ? found->name : stem, trace, file.path.string());
@@ -402,7 +402,7 @@ class SubmissionReader {
     std::vector<NamedArray> matrices;
     try {
       const auto own = step_name(stem, trace_, file);
-      if (!own && !may_hold_several(found.path)) return unmatched_files_.push_back(&found);
+      if (!own && !format_of(found.path)->several) return unmatched_files_.push_back(&found);
       may_be_other = !own && found.path != submission_.name && format_of(found.path)->is_text &&
                      steps_by_scheme(file_stem(stem).name, trace_).empty();
       refuse_too_large(found);

@@ -243,11 +243,6 @@ ParsedArray read_array(const std::filesystem::path& path, const std::optional<st
   return std::move(matrices.front().written);
 }
 
-bool may_hold_several(const std::filesystem::path& path) {
-  const Format* format = format_of(path);
-  return format != nullptr && format->several;
-}
-
 bool is_modified(const fs::path& file, ManifestCache& manifests) {
   if (!fs::is_regular_file(status_at(file))) return false;
   const fs::path directory = file.has_parent_path() ? file.parent_path() : fs::path(".");

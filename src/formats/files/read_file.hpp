@@ -30,9 +30,6 @@ std::vector<NamedArray> read_arrays(const std::filesystem::path& path,
 ParsedArray read_array(const std::filesystem::path& path,
                        const std::optional<std::string>& key = {});
 
-/// True if a file of this name may hold several named matrices.
-bool may_hold_several(const std::filesystem::path& path);
-
 /// Read-only access to a file's bytes. Regular files are mapped, so that only used pages are read;
 /// pipes are read to the end. If another program truncates a mapped file, using a lost page ends
 /// the program (SIGBUS).
