@@ -1,10 +1,48 @@
-#include "lesson/file/tables.hpp"
 #include "lesson/library.hpp"
 #include "lesson/prose.hpp"
 #include "text/unicode.hpp"
 
 namespace qkv::inline lesson {
 namespace {
+
+bool agrees(const Numeral& printed, double value, int decimals, bool exact) {
+  if (std::isnan(printed.value)) return true;  // left blank: nothing was printed
+  if (std::isinf(printed.value) || std::isinf(value)) return printed.value == value;
+  const int place = printed.scientific ? printed.decimals : decimals;
+  const double half = exact && !printed.scientific ? 0 : 0.5 * std::pow(10.0, -place);
+  const double noise = 1e-9 * half + 1e-12 * std::max(1.0, std::abs(value));
+  return std::abs(printed.value - value) <= half + noise;
+}
+
+// Describes where the trace does not reproduce a published matrix to its printed digits; empty if
+// it does. The tolerance is half a unit of the last digit in the matrix; in e-notation, in the
+// number. Integers must be exact if the lesson's are integers. Throws InputError if the matrix is
+// not in the trace. Example: `scores[2,3] is 1.2345, published as 1.24 (page 7)`.
+std::string disagreement(const Expectation& expectation, const Trace& trace) {
+  const Tensor tensor = as_shown(trace.at(expectation.of), trace.token_layout);
+  const ParsedArray& printed = expectation.value;
+  const std::string source =
+      expectation.source.empty() ? "" : fmt::format(" ({})", expectation.source);
+  // A vector may be printed as a matrix of one row, or the reverse.
+  if (without_leading_ones(printed.shape) != without_leading_ones(tensor.shape())) {
+    return fmt::format("{} is {}, but {} was published{}", expectation.of,
+                       shape_text(tensor.shape()), shape_text(printed.shape), source);
+  }
+  int decimals = 0;
+  for (const Numeral& cell : printed.cells) {
+    if (!cell.scientific) decimals = std::max<int>(decimals, cell.decimals);
+  }
+  const bool exact = decimals == 0 && std::all_of(tensor.values.begin(), tensor.values.end(),
+                                                  [](double x) { return x == std::round(x); });
+  for (std::size_t i = 0; i < printed.cells.size(); ++i) {
+    if (agrees(printed.cells[i], tensor.values[i], decimals, exact)) continue;
+    const CellReference cell = cell_at(expectation.of, tensor, i);
+    return fmt::format("{} is {}, published as {}{}",
+                       reference_text(cell, tensor, TokenLayout::rows), tensor.values[i],
+                       printed.cells[i].value, source);
+  }
+  return {};
+}
 
 // Of a lesson that is not `whole`, only what no faulty step can explain is reported.
 void lint_prose(const Prose& prose, const Trace& trace, bool whole, const NameIndex& declared,

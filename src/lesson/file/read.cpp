@@ -5,6 +5,57 @@
 namespace qkv::inline lesson {
 namespace {
 
+// Returns the end of the string or comment that starts at `at`; otherwise `at` + 1. An unclosed
+// string ends with its line, or with the file if it may span lines. Each character is read once,
+// since a file may be one line of megabytes.
+std::size_t end_of_token(std::string_view toml, std::size_t at) {
+  const char c = toml[at];
+  if (c == '#') return std::min(toml.find('\n', at), toml.size());
+  if (c != '"' && c != '\'') return at + 1;
+  const std::string_view triple = c == '"' ? R"(""")" : "'''";
+  const bool several_lines = toml.substr(at).starts_with(triple);
+  const std::string_view quote = several_lines ? triple : triple.substr(0, 1);
+  for (std::size_t i = at + quote.size(); i < toml.size(); ++i) {
+    if (toml[i] == '\n' && !several_lines) return i;
+    if (c == '"' && toml[i] == '\\') {
+      ++i;
+    } else if (toml[i] == c && toml.substr(i).starts_with(quote)) {
+      return i + quote.size();
+    }
+  }
+  return toml.size();
+}
+
+Place place_of(std::string_view toml, std::size_t at) {
+  const std::string_view before = toml.substr(0, at);
+  const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
+  return {.line = 1 + static_cast<std::size_t>(std::ranges::count(before, '\n')),
+          .column = 1 + code_point_count(before.substr(line_start))};
+}
+
+// Checks TOML text for what toml++ reports wrongly or not at all. That is invalid UTF-8, and keys
+// of very many parts (a.b.c has three): each is a nested table, so half a million would overflow
+// the stack.
+std::optional<Fault> prescreen_toml(std::string_view toml) {
+  if (const std::size_t bad = first_bad_byte(toml); bad != toml.npos) {
+    return Fault{place_of(toml, bad),
+                 fmt::format("byte 0x{:02x} is not UTF-8; save the file as UTF-8",
+                             static_cast<unsigned char>(toml[bad]))};
+  }
+  constexpr std::size_t deepest_key = 16;
+  std::size_t dots = 0;
+  for (std::size_t at = 0; at < toml.size(); at = end_of_token(toml, at)) {
+    if (toml[at] == '.' && ++dots == deepest_key) {
+      return Fault{place_of(toml, at),
+                   fmt::format("this key has more than {} parts; a lesson's keys have one, as in "
+                               "name = \"Q\"",
+                               deepest_key)};
+    }
+    if (contains(std::string_view("=,[]{}\n"), toml[at])) dots = 0;  // the key ends
+  }
+  return {};
+}
+
 constexpr std::string_view lesson_keys[] = {
     "title",  "summary",    "source", "text", "tokens", "vocabulary", "model",
     "random", "convention", "given",  "step", "expect", "explains",   "backward"};

@@ -1,38 +1,9 @@
 #include "lesson/file/tables.hpp"
 
 #include "formats/handwork/csv.hpp"
-#include "text/unicode.hpp"
 
 namespace qkv::inline lesson {
 namespace {
-
-// Returns the end of the string or comment that starts at `at`; otherwise `at` + 1. An unclosed
-// string ends with its line, or with the file if it may span lines. Each character is read once,
-// since a file may be one line of megabytes.
-std::size_t end_of_token(std::string_view toml, std::size_t at) {
-  const char c = toml[at];
-  if (c == '#') return std::min(toml.find('\n', at), toml.size());
-  if (c != '"' && c != '\'') return at + 1;
-  const std::string_view triple = c == '"' ? R"(""")" : "'''";
-  const bool several_lines = toml.substr(at).starts_with(triple);
-  const std::string_view quote = several_lines ? triple : triple.substr(0, 1);
-  for (std::size_t i = at + quote.size(); i < toml.size(); ++i) {
-    if (toml[i] == '\n' && !several_lines) return i;
-    if (c == '"' && toml[i] == '\\') {
-      ++i;
-    } else if (toml[i] == c && toml.substr(i).starts_with(quote)) {
-      return i + quote.size();
-    }
-  }
-  return toml.size();
-}
-
-Place place_of(std::string_view toml, std::size_t at) {
-  const std::string_view before = toml.substr(0, at);
-  const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
-  return {.line = 1 + static_cast<std::size_t>(std::ranges::count(before, '\n')),
-          .column = 1 + code_point_count(before.substr(line_start))};
-}
 
 constexpr std::string_view keys_of_all_steps[] = {"name", "op",     "of",      "title",
                                                   "say",  "notice", "try",     "answer",
@@ -65,15 +36,6 @@ std::optional<std::vector<std::pair<std::string, std::string>>> read_from(const 
     from.emplace_back(step.str(), given.as_string()->get());
   }
   return from;
-}
-
-bool agrees(const Numeral& printed, double value, int decimals, bool exact) {
-  if (std::isnan(printed.value)) return true;  // left blank: nothing was printed
-  if (std::isinf(printed.value) || std::isinf(value)) return printed.value == value;
-  const int place = printed.scientific ? printed.decimals : decimals;
-  const double half = exact && !printed.scientific ? 0 : 0.5 * std::pow(10.0, -place);
-  const double noise = 1e-9 * half + 1e-12 * std::max(1.0, std::abs(value));
-  return std::abs(printed.value - value) <= half + noise;
 }
 
 std::optional<OptionValue> option_value(const toml::node& node) {
@@ -116,26 +78,6 @@ bool read_show(const toml::table& table, TomlReader& reader) {
 }
 
 }  // namespace
-
-std::optional<Fault> prescreen_toml(std::string_view toml) {
-  if (const std::size_t bad = first_bad_byte(toml); bad != toml.npos) {
-    return Fault{place_of(toml, bad),
-                 fmt::format("byte 0x{:02x} is not UTF-8; save the file as UTF-8",
-                             static_cast<unsigned char>(toml[bad]))};
-  }
-  constexpr std::size_t deepest_key = 16;
-  std::size_t dots = 0;
-  for (std::size_t at = 0; at < toml.size(); at = end_of_token(toml, at)) {
-    if (toml[at] == '.' && ++dots == deepest_key) {
-      return Fault{place_of(toml, at),
-                   fmt::format("this key has more than {} parts; a lesson's keys have one, as in "
-                               "name = \"Q\"",
-                               deepest_key)};
-    }
-    if (contains(std::string_view("=,[]{}\n"), toml[at])) dots = 0;  // the key ends
-  }
-  return {};
-}
 
 Place TomlReader::place(const toml::node& node) {
   const toml::source_position& begin = node.source().begin;
@@ -354,32 +296,6 @@ std::optional<Expectation> read_expectation(const toml::table& table, const Less
   } catch (const InputError& error) {
     return reader.fault(*value, error.what());
   }
-}
-
-std::string disagreement(const Expectation& expectation, const Trace& trace) {
-  const Tensor tensor = as_shown(trace.at(expectation.of), trace.token_layout);
-  const ParsedArray& printed = expectation.value;
-  // A vector may be printed as a matrix of one row, or the reverse.
-  if (without_leading_ones(printed.shape) != without_leading_ones(tensor.shape())) {
-    return fmt::format("{} is {}, but {} was published{}", expectation.of,
-                       shape_text(tensor.shape()), shape_text(printed.shape),
-                       expectation.source.empty() ? "" : " (" + expectation.source + ")");
-  }
-  int decimals = 0;
-  for (const Numeral& cell : printed.cells) {
-    if (!cell.scientific) decimals = std::max<int>(decimals, cell.decimals);
-  }
-  const bool exact = decimals == 0 && std::all_of(tensor.values.begin(), tensor.values.end(),
-                                                  [](double x) { return x == std::round(x); });
-  for (std::size_t i = 0; i < printed.cells.size(); ++i) {
-    if (agrees(printed.cells[i], tensor.values[i], decimals, exact)) continue;
-    const CellReference cell = cell_at(expectation.of, tensor, i);
-    return fmt::format("{} is {}, published as {}{}",
-                       reference_text(cell, tensor, TokenLayout::rows), tensor.values[i],
-                       printed.cells[i].value,
-                       expectation.source.empty() ? "" : " (" + expectation.source + ")");
-  }
-  return {};
 }
 
 Options read_step_options(const toml::table& table, const Operation& operation,

@@ -81,11 +81,6 @@ class TomlReader {
   std::vector<Fault>& faults_;
 };
 
-/// Checks TOML text for what toml++ reports wrongly or not at all. That is invalid UTF-8, and keys
-/// of very many parts (a.b.c has three): each is a nested table, so half a million would overflow
-/// the stack.
-std::optional<Fault> prescreen_toml(std::string_view toml);
-
 /// State shared by the [[given]] tables of a lesson, read in file order.
 struct GivenContext {
   std::filesystem::path directory;
@@ -150,12 +145,6 @@ std::optional<StepRecipe> read_backward_step(const toml::table& table, const std
 /// Reads an [[expect]] table; nothing, and a fault, if it is invalid or its name is unknown.
 std::optional<Expectation> read_expectation(const toml::table& table, const LessonNames& names,
                                             TomlReader& reader);
-
-/// Describes where the trace does not reproduce a published matrix to its printed digits; empty if
-/// it does. The tolerance is half a unit of the last digit in the matrix; in e-notation, in the
-/// number. Integers must be exact if the lesson's are integers. Throws InputError if the matrix is
-/// not in the trace. Example: `scores[2,3] is 1.2345, published as 1.24 (page 7)`.
-std::string disagreement(const Expectation& expectation, const Trace& trace);
 
 /// Reads the options of a [[step]]'s operation, with the files that they name. Adds a fault for
 /// each that is missing, unknown or invalid.
