@@ -232,13 +232,11 @@ std::vector<Prediction> top_tokens(const Tensor& probabilities, std::size_t coun
   const std::size_t last = probabilities.values.size() - width;
   auto ids = mapped_places(width, std::identity());
   const auto end = ids.begin() + static_cast<std::ptrdiff_t>(std::min(count, width));
-  const auto share = [&](std::size_t id) {
-    const double value = probabilities.values[last + id];
-    return std::isnan(value) ? -std::numeric_limits<double>::infinity() : value;
+  const auto rank = [&](std::size_t id) {
+    const double share = probabilities.values[last + id];
+    return std::pair(std::isnan(share) ? infinity : -share, id);
   };
-  std::partial_sort(ids.begin(), end, ids.end(), [&](std::size_t a, std::size_t b) {
-    return share(a) != share(b) ? share(a) > share(b) : a < b;
-  });
+  std::ranges::partial_sort(ids, end, {}, rank);
   return mapped(std::span(ids.begin(), end), [&](std::size_t id) {
     return Prediction{.word = word_of(probabilities.axes.back().label(id, 0), id),
                       .id = id,
