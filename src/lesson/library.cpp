@@ -128,6 +128,22 @@ LoadedLesson changed(std::shared_ptr<const LoadedLesson> own, Recipe recipe, Tra
   return {std::move(lesson), std::move(trace), std::move(own)};
 }
 
+// Rebuilds the gradient steps after steps of the recipe became givens: no gradient flows through
+// those to their former operands.
+void rebuild_backward(Recipe& recipe, const Lesson& own) {
+  Recipe there = recipe;
+  std::erase_if(there.steps, [](const StepRecipe& step) { return is_gradient(*step.operation); });
+  std::erase_if(there.givens, [&](const Given& given) {  // a gradient that was set
+    const auto step = step_index(own.recipe, given.name);
+    return step && is_gradient(*own.recipe.steps[*step].operation);
+  });
+  recipe.steps = there.steps;
+  if (!step_in(recipe, own.backward->of)) return;
+  for (StepRecipe& step : backward_steps(there, *own.backward)) {
+    if (!given_in(recipe, step.name)) recipe.steps.push_back(std::move(step));
+  }
+}
+
 LoadedLesson with_changes(std::shared_ptr<const LoadedLesson> own, const LessonChanges& changes,
                           const RequestedSteps& wanted) {
   Recipe recipe = recipe_of(*own);
@@ -190,6 +206,23 @@ LoadedLesson evaluate_lesson(Lesson lesson, const LessonChanges& changes,
   LoadedLesson loaded{std::move(lesson), std::move(evaluation.trace)};
   if (!changes.change_numbers()) return loaded;
   return with_changes(std::make_shared<const LoadedLesson>(std::move(loaded)), changes, wanted);
+}
+
+// Returns the text that the model has appended, as readable text.
+std::string continuation_text(const ModelInput& input, const TokenisedText& cut,
+                              std::size_t new_tokens, const Recipe& recipe) {
+  const StepRecipe* cuts = step_in(recipe, "token_ids");
+  const bool has_blanks = cuts && cuts->options.word("method", "words") == "words";
+  std::string before;
+  std::string after;
+  for (std::size_t i = 0; i < cut.ids.size(); ++i) {
+    const bool is_new = i + new_tokens >= cut.ids.size();
+    std::string& text = is_new ? after : before;
+    if (has_blanks && (is_new || i > 0)) text += ' ';
+    text += cut.words[i];
+  }
+  return fmt::format("The model has continued \"{}\" with \"{}\".", input.text.value_or(before),
+                     after);
 }
 
 }  // namespace

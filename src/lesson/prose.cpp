@@ -156,6 +156,19 @@ ChangedText changes_in(std::string_view inside) {
   return text;
 }
 
+// Returns the likeliest tokens above 0.0 % as one line: `B (97.5 %), A (2.4 %), " C" (0.1 %)`.
+std::string top_tokens_text(const Tensor& probabilities, std::size_t count) {
+  std::string text;
+  for (const Prediction& prediction : top_tokens(probabilities, count)) {
+    if (!text.empty() && prediction.share < 0.0005) break;  // would read 0.0 %
+    // " cat" is another token than "cat".
+    const bool has_blanks = prediction.word.starts_with(' ') || prediction.word.ends_with(' ');
+    text += fmt::format("{}{}{}{} ({:.1f} %)", text.empty() ? "" : ", ", has_blanks ? "\"" : "",
+                        prediction.word, has_blanks ? "\"" : "", 100 * prediction.share);
+  }
+  return text;
+}
+
 ProsePiece piece_of(std::string_view inside, const Trace& trace) {
   ProsePiece piece;
   if (const ChangedText text = changes_in(inside); !text.changes.empty()) {

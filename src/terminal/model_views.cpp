@@ -32,6 +32,20 @@ std::string heading(const Lesson& lesson, const HeadsStyle& look) {
          (lesson.summary.empty() ? "" : indented(lesson.summary, look, 0));
 }
 
+// Returns in words where more than half of the attention goes: "mostly the token before"; empty if
+// there is no simple answer.
+std::string_view head_summary(const HeadStats& stats) {
+  struct Words {
+    double share;
+    std::string_view summary;
+  };
+  const Words all[] = {{stats.previous, "mostly the token before"},
+                       {stats.itself, "mostly itself"},
+                       {stats.first, "mostly the first token"}};
+  const Words& most = *std::ranges::max_element(all, {}, &Words::share);
+  return most.share > 0.5 ? most.summary : "";
+}
+
 std::string table_text(const std::vector<HeadStats>& habits, const HeadsStyle& look,
                        std::span<const HeadMeasure> measures) {
   const std::size_t name_width =

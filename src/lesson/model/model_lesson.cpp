@@ -200,20 +200,6 @@ std::optional<Model> read_model_table(const toml::table& table, const LessonFile
   }
 }
 
-void rebuild_backward(Recipe& recipe, const Lesson& own) {
-  Recipe there = recipe;
-  std::erase_if(there.steps, [](const StepRecipe& step) { return is_gradient(*step.operation); });
-  std::erase_if(there.givens, [&](const Given& given) {  // a gradient that was set
-    const auto step = step_index(own.recipe, given.name);
-    return step && is_gradient(*own.recipe.steps[*step].operation);
-  });
-  recipe.steps = there.steps;
-  if (!step_in(recipe, own.backward->of)) return;
-  for (StepRecipe& step : backward_steps(there, *own.backward)) {
-    if (!given_in(recipe, step.name)) recipe.steps.push_back(std::move(step));
-  }
-}
-
 bool is_model_file(const std::string& name_or_path) {
   return name_or_path.ends_with(".safetensors") || name_or_path.ends_with("safetensors.index.json");
 }

@@ -13,10 +13,6 @@ struct Targets {
   bool operator==(const Targets&) const = default;
 };
 
-/// Rebuilds the gradient steps after steps of the recipe became givens: no gradient flows through
-/// those to their former operands.
-void rebuild_backward(Recipe& recipe, const Lesson& own);
-
 /// The user's settings for a model, where its file does not say.
 struct ModelSettings {
   std::optional<std::string> family;

@@ -244,18 +244,6 @@ std::vector<Prediction> top_tokens(const Tensor& probabilities, std::size_t coun
   });
 }
 
-std::string top_tokens_text(const Tensor& probabilities, std::size_t count) {
-  std::string text;
-  for (const Prediction& prediction : top_tokens(probabilities, count)) {
-    if (!text.empty() && prediction.share < 0.0005) break;  // would read 0.0 %
-    // " cat" is another token than "cat".
-    const bool has_blanks = prediction.word.starts_with(' ') || prediction.word.ends_with(' ');
-    text += fmt::format("{}{}{}{} ({:.1f} %)", text.empty() ? "" : ", ", has_blanks ? "\"" : "",
-                        prediction.word, has_blanks ? "\"" : "", 100 * prediction.share);
-  }
-  return text;
-}
-
 ModelInput greedy_decoding(const ModelInput& input, std::size_t new_tokens, const ReadInput& read) {
   ModelInput whole = input;
   for (std::size_t left = new_tokens; left > 0;) {
@@ -289,22 +277,6 @@ TokenisedText tokenised_ids(const std::vector<std::size_t>& ids, const AxisLabel
   return cut;
 }
 
-std::string continuation_text(const ModelInput& input, const TokenisedText& cut,
-                              std::size_t new_tokens, const Recipe& recipe) {
-  const StepRecipe* cuts = step_in(recipe, "token_ids");
-  const bool has_blanks = cuts && cuts->options.word("method", "words") == "words";
-  std::string before;
-  std::string after;
-  for (std::size_t i = 0; i < cut.ids.size(); ++i) {
-    const bool is_new = i + new_tokens >= cut.ids.size();
-    std::string& text = is_new ? after : before;
-    if (has_blanks && (is_new || i > 0)) text += ' ';
-    text += cut.words[i];
-  }
-  return fmt::format("The model has continued \"{}\" with \"{}\".", input.text.value_or(before),
-                     after);
-}
-
 std::span<const HeadMeasure> head_measures() { return measures; }
 
 std::span<const HeadMeasure> head_measures(const Trace& trace) {
@@ -332,18 +304,6 @@ std::vector<HeadStats> head_stats(const Trace& trace) {
   }
   std::ranges::stable_sort(habits, {}, &HeadStats::is_variant);
   return habits;
-}
-
-std::string_view head_summary(const HeadStats& stats) {
-  struct Words {
-    double share;
-    std::string_view summary;
-  };
-  const Words all[] = {{stats.previous, "mostly the token before"},
-                       {stats.itself, "mostly itself"},
-                       {stats.first, "mostly the first token"}};
-  const Words& most = *std::ranges::max_element(all, {}, &Words::share);
-  return most.share > 0.5 ? most.summary : "";
 }
 
 Recipe recipe_after(const LoadedLesson& loaded, const Step& step) {

@@ -19,10 +19,6 @@ RequestedSteps steps_for_decoding(const Recipe& recipe);
 /// Returns the ids with their tokens; an id that no text produces gets its number.
 TokenisedText tokenised_ids(const std::vector<std::size_t>& ids, const AxisLabels& tokens);
 
-/// Returns the text that the model has appended, as readable text.
-std::string continuation_text(const ModelInput& input, const TokenisedText& cut,
-                              std::size_t new_tokens, const Recipe& recipe);
-
 /// A predicted next token and its probability.
 struct Prediction {
   std::string word;  ///< or the id, if it has no text
@@ -33,9 +29,6 @@ struct Prediction {
 /// Returns the most likely tokens of the last row, best first; ties go to the lower id, NaN comes
 /// last.
 std::vector<Prediction> top_tokens(const Tensor& probabilities, std::size_t count);
-
-/// Returns those above 0.0 % as one line: `B (97.5 %), A (2.4 %), " C" (0.1 %)`.
-std::string top_tokens_text(const Tensor& probabilities, std::size_t count);
 
 /// Returns the recipe of the steps after `step`. Everything up to it becomes a given, the step's
 /// own numbers last.
@@ -96,9 +89,5 @@ std::span<const HeadMeasure> head_measures(const Trace& trace);
 /// counts if its operation makes weights and its matrices are queries by keys. Those of a model
 /// come before a lesson's variants of them.
 std::vector<HeadStats> head_stats(const Trace& trace);
-
-/// Returns in words where more than half of the attention goes: "mostly the token before"; empty if
-/// there is no simple answer.
-std::string_view head_summary(const HeadStats& stats);
 
 }  // namespace qkv::inline lesson
