@@ -63,6 +63,27 @@ std::optional<CellReference> largest_change(const Step& step, const Trace& befor
   return at ? std::optional(cell_at(step.name, now, *at)) : std::nullopt;
 }
 
+// Returns the five largest entries of the last row with their columns; empty if there is none.
+std::string top_entries(const Step& step, TokenLayout token_layout, int digits) {
+  constexpr std::size_t many = 5;
+  const std::vector<Prediction> predictions = top_tokens(step.output, many);
+  if (predictions.empty()) return {};
+  const MatrixLabels labels = full_labels(step.output, step.output.matrices() - 1, token_layout);
+  const bool rows = token_layout == TokenLayout::rows;
+  const std::string last = rows ? labels.rows.back() : labels.columns.back();
+  std::size_t widest = 0;
+  for (const Prediction& prediction : predictions)
+    widest = std::max(widest, width(prediction.word));
+  std::string text =
+      fmt::format("The {} largest of the {} numbers in the last {} (\"{}\"):\n", predictions.size(),
+                  step.output.columns(), rows ? "row" : "column", last);
+  for (const Prediction& prediction : predictions) {
+    text += fmt::format("\n    {}  {}", padded_right(prediction.word, widest),
+                        number(prediction.share, digits));
+  }
+  return text;
+}
+
 class StepDescriber {
  public:
   StepDescriber(const Lesson& lesson, const Trace& trace, const Step& step, const Outline& outline)
@@ -370,26 +391,6 @@ std::string prose_of(const Lesson& lesson, const Trace& trace, const Step& step,
   if (text == &StepText::say) return words_for(step, step.operation->says, trace.token_layout);
   if (text == &StepText::notice) return words_for(step, step.operation->notice, trace.token_layout);
   return {};
-}
-
-std::string top_entries(const Step& step, TokenLayout token_layout, int digits) {
-  constexpr std::size_t many = 5;
-  const std::vector<Prediction> predictions = top_tokens(step.output, many);
-  if (predictions.empty()) return {};
-  const MatrixLabels labels = full_labels(step.output, step.output.matrices() - 1, token_layout);
-  const bool rows = token_layout == TokenLayout::rows;
-  const std::string last = rows ? labels.rows.back() : labels.columns.back();
-  std::size_t widest = 0;
-  for (const Prediction& prediction : predictions)
-    widest = std::max(widest, width(prediction.word));
-  std::string text =
-      fmt::format("The {} largest of the {} numbers in the last {} (\"{}\"):\n", predictions.size(),
-                  step.output.columns(), rows ? "row" : "column", last);
-  for (const Prediction& prediction : predictions) {
-    text += fmt::format("\n    {}  {}", padded_right(prediction.word, widest),
-                        number(prediction.share, digits));
-  }
-  return text;
 }
 
 std::string fill_placeholders(std::string_view prose, const Trace& trace, int digits) {

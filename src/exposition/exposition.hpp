@@ -11,9 +11,6 @@ namespace qkv::inline exposition {
 std::string prose_of(const Lesson& lesson, const Trace& trace, const Step& step,
                      Prose StepText::*text, int digits);
 
-/// Returns the five largest entries of the last row with their columns; empty if there is none.
-std::string top_entries(const Step& step, TokenLayout token_layout, int digits);
-
 /// Returns prose with its {placeholders} replaced by numbers of the trace, with at most `digits`
 /// decimals. Decimals that a placeholder asks for are padded, so that lists line up. A negative
 /// number after `· ` or `+ ` gets parentheses.

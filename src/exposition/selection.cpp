@@ -297,17 +297,6 @@ Selection contiguous_selection(std::size_t first, std::size_t shown, std::size_t
   return {.indices = mapped_places(shown, index_at), .count = count};
 }
 
-Selection selected_rows(std::size_t rows, std::size_t most) {
-  if (rows <= std::max<std::size_t>(most, 2)) return selected(rows, rows);
-  return selected(std::max<std::size_t>(most, 3) - 1, rows);
-}
-
-Selection rows_around(std::size_t focus, std::size_t rows, std::size_t most) {
-  const std::size_t shown = std::clamp<std::size_t>(most, 1, rows);
-  const std::size_t before = std::min(focus, shown / 2);
-  return contiguous_selection(std::min(focus - before, rows - shown), shown, rows);
-}
-
 bool WorksheetCells::has(const std::string& name, CellUse use) const {
   const auto found = uses.find(name);
   return found != uses.end() && contains(found->second, use);

@@ -32,12 +32,6 @@ Selection first_and_last(std::size_t shown, std::size_t count);
 /// Selects `shown` consecutive ones from `first`.
 Selection contiguous_selection(std::size_t first, std::size_t shown, std::size_t count);
 
-/// Selects rows that fill at most `most` lines, with the line of ⋮; always the first and last row.
-Selection selected_rows(std::size_t rows, std::size_t most);
-
-/// Selects at most `most` rows around `focus`, as centred as the ends allow.
-Selection rows_around(std::size_t focus, std::size_t rows, std::size_t most);
-
 /// Returns the cell that explains a step: the lesson's choice, or else a representative one.
 CellReference cell_of(const Lesson& lesson, const Trace& trace, const Step& step);
 

@@ -300,6 +300,19 @@ NumberFormat format_of_rows(std::size_t rows, std::size_t columns, const RowAt& 
   return number_format_of(numbers, digits);
 }
 
+// Selects rows that fill at most `most` lines, with the line of ⋮; always the first and last row.
+Selection selected_rows(std::size_t rows, std::size_t most) {
+  if (rows <= std::max<std::size_t>(most, 2)) return selected(rows, rows);
+  return selected(std::max<std::size_t>(most, 3) - 1, rows);
+}
+
+// Selects at most `most` rows around `focus`, as centred as the ends allow.
+Selection rows_around(std::size_t focus, std::size_t rows, std::size_t most) {
+  const std::size_t shown = std::clamp<std::size_t>(most, 1, rows);
+  const std::size_t before = std::min(focus, shown / 2);
+  return contiguous_selection(std::min(focus - before, rows - shown), shown, rows);
+}
+
 GridLayout sheet_of(std::size_t rows, std::size_t columns, const RowAt& row_at,
                     const MatrixLabels& labels, const GridStyle& look) {
   const Selection shown_rows = look.focus ? rows_around(look.focus->row, rows, look.max_rows)
