@@ -91,6 +91,15 @@ std::vector<std::string> values_of(const CLI::Option& option, const TypedLine& l
   return {};
 }
 
+// Returns the names of an option, "-o" and "--output", or the argument's name.
+std::vector<std::string> option_names(const CLI::Option& option) {
+  std::vector<std::string> names;
+  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
+  if (names.empty()) names.push_back(option.get_name());
+  return names;
+}
+
 // "--digits" and, after a tab, the first line of its help.
 std::vector<std::string> option_lines(const CLI::App& root, const CLI::App* command) {
   std::vector<std::string> lines;

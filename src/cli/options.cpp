@@ -153,14 +153,6 @@ std::string placeholder(const CLI::Option& option) {
   return option.get_type_size() == 0 ? "" : type.substr(0, type.find(':'));
 }
 
-std::vector<std::string> option_names(const CLI::Option& option) {
-  std::vector<std::string> names;
-  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
-  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
-  if (names.empty()) names.push_back(option.get_name());
-  return names;
-}
-
 void add_lesson_options(CLI::App& app, LessonSelection& choice) {
   app.add_option("LESSON", choice.name,
                  "A lesson's name, or a lesson file; leave it out with --model")

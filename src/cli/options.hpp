@@ -52,9 +52,6 @@ std::string check_step(const std::string& name);
 /// CLI11's type name also tells what validators accept: "N:INT in [0 - 17]", "WHEN:{auto,never}".
 std::string placeholder(const CLI::Option& option);
 
-/// Returns the names of an option, "-o" and "--output", or the argument's name.
-std::vector<std::string> option_names(const CLI::Option& option);
-
 /// Returns what may come next on a command line, one a line, for the scripts in completions/. The
 /// last word is being typed. A line that begins with a colon stands for files.
 std::string completions(const CLI::App& root, std::vector<std::string> words);

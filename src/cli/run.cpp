@@ -14,6 +14,9 @@
 namespace qkv::inline cli {
 namespace {
 
+// True if standard input and output are terminals.
+bool is_terminal() { return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO); }
+
 /// Where the last walk on a terminal was left: a lesson of the course and a step.
 struct Bookmark {
   std::string lesson;

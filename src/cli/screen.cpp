@@ -239,8 +239,6 @@ void Progress::draw(Clock::time_point now) {
   next_ = now + between;
 }
 
-bool is_terminal() { return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO); }
-
 bool can_draw_on(int descriptor) {
   const char* term = std::getenv("TERM");
   return isatty(descriptor) && term && *term && std::string_view(term) != "dumb";

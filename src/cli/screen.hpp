@@ -28,9 +28,6 @@ class Screen : NotCopied {
   KeyDecoder decoder_;
 };
 
-/// True if standard input and output are terminals.
-bool is_terminal();
-
 /// True if the descriptor is of a terminal that TERM does not call dumb: it moves its cursor, and
 /// has colours.
 bool can_draw_on(int descriptor);
