@@ -159,6 +159,29 @@ N rotated_number(const N& own, const N& partner, const Angle& angle, bool subtra
   return subtracts ? straight - across : straight + across;
 }
 
+// Returns the range of x₁·cos θ ∓ x₂·sin θ over all numbers of the intervals.
+Interval rotated_range(Interval own, Interval partner, Interval angle, bool is_first) {
+  Interval range{infinity, -infinity};
+  for (const double x : {own.low, own.high}) {
+    for (const double y : {partner.low, partner.high}) {
+      // x·cos θ − y·sin θ is r·cos(θ + φ): extremes are at the angle's ends, or where θ + φ is k·π.
+      const double other = is_first ? y : -y;
+      const double size = std::hypot(x, y);
+      const double phase = std::atan2(other, x);
+      const auto at = [&](double a) { return x * std::cos(a) - other * std::sin(a); };
+      range = hull(range, hull(at(angle.low), at(angle.high)));
+      const auto passes = [&](double extreme) {
+        const double full = 2 * std::numbers::pi;
+        const double next = extreme + full * std::ceil((angle.low + phase - extreme) / full);
+        return next <= angle.high + phase;
+      };
+      if (passes(0)) range.high = std::max(range.high, size);
+      if (passes(std::numbers::pi)) range.low = std::min(range.low, -size);
+    }
+  }
+  return range;
+}
+
 template <class N>
 N by_given_angle(const N& own, const N& partner, const N& angle, bool subtracts) {
   if constexpr (std::is_same_v<N, Interval>) {
@@ -392,6 +415,19 @@ struct Rope {
 
   static Tensor compute(const Call& call) { return rotated_by(call, rotation_of(call)); }
 };
+
+// Returns the error that angles in single precision cause in a cell: 2^-22 times its position and
+// the larger magnitude of its pair.
+double angle_error(const Call& call, const Tensor& result, std::size_t cell) {
+  const RopeOptions rope = RopeOptions::of(call);
+  const std::size_t column = cell % result.columns();
+  if (rope.are_given() || column >= rope.width) return 0;
+  const double position = rope.first + static_cast<double>(cell / result.columns() % result.rows());
+  const std::size_t partner = pair_place(rope.pairing, rope.width, column).partner;
+  const std::span<const double> numbers = result.values;
+  const double other = numbers[cell - column + partner];
+  return 0x1p-22 * std::abs(position) * std::max(std::abs(numbers[cell]), std::abs(other));
+}
 
 }  // namespace
 

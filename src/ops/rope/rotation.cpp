@@ -60,17 +60,6 @@ PairPlace pair_place(Pairing pairing, std::size_t width, std::size_t column) {
   return {is_first ? column : column - half, is_first ? column + half : column - half, is_first};
 }
 
-double angle_error(const Call& call, const Tensor& result, std::size_t cell) {
-  const RopeOptions rope = RopeOptions::of(call);
-  const std::size_t column = cell % result.columns();
-  if (rope.are_given() || column >= rope.width) return 0;
-  const double position = rope.first + static_cast<double>(cell / result.columns() % result.rows());
-  const std::size_t partner = pair_place(rope.pairing, rope.width, column).partner;
-  const std::span<const double> numbers = result.values;
-  const double other = numbers[cell - column + partner];
-  return 0x1p-22 * std::abs(position) * std::max(std::abs(numbers[cell]), std::abs(other));
-}
-
 RopeOptions RopeOptions::of(const Call& call) {
   RopeOptions rope;
   const Options& options = *call.options;
@@ -178,28 +167,6 @@ Tensor rotated(const Call& call, Tensor result, const Rotation& rotation) {
                    const std::span<const double> angles = of.row(1);
                    RopeTable(rotation, view_as<2>(angles, {1, angles.size()})).rotate(0, cells);
                  });
-}
-
-Interval rotated_range(Interval own, Interval partner, Interval angle, bool is_first) {
-  Interval range{infinity, -infinity};
-  for (const double x : {own.low, own.high}) {
-    for (const double y : {partner.low, partner.high}) {
-      // x·cos θ − y·sin θ is r·cos(θ + φ): extremes are at the angle's ends, or where θ + φ is k·π.
-      const double other = is_first ? y : -y;
-      const double size = std::hypot(x, y);
-      const double phase = std::atan2(other, x);
-      const auto at = [&](double a) { return x * std::cos(a) - other * std::sin(a); };
-      range = hull(range, hull(at(angle.low), at(angle.high)));
-      const auto passes = [&](double extreme) {
-        const double full = 2 * std::numbers::pi;
-        const double next = extreme + full * std::ceil((angle.low + phase - extreme) / full);
-        return next <= angle.high + phase;
-      };
-      if (passes(0)) range.high = std::max(range.high, size);
-      if (passes(std::numbers::pi)) range.low = std::min(range.low, -size);
-    }
-  }
-  return range;
 }
 
 }  // namespace qkv::inline ops

@@ -95,11 +95,4 @@ class RopeTable {
 /// Returns `result` with the first operand's rows rotated, by the second operand's angles if given.
 Tensor rotated(const Call& call, Tensor result, const Rotation& rotation);
 
-/// Returns the error that angles in single precision cause in a cell: 2^-22 times its position and
-/// the larger magnitude of its pair.
-double angle_error(const Call& call, const Tensor& result, std::size_t cell);
-
-/// Returns the range of x₁·cos θ ∓ x₂·sin θ over all numbers of the intervals.
-Interval rotated_range(Interval own, Interval partner, Interval angle, bool is_first);
-
 }  // namespace qkv::inline ops
