@@ -56,6 +56,51 @@ std::optional<Fault> prescreen_toml(std::string_view toml) {
   return {};
 }
 
+// from = { output = "d_output" }
+std::optional<std::vector<std::pair<std::string, std::string>>> read_from(const toml::table& table,
+                                                                          TomlReader& reader) {
+  const toml::node& node = *table.get("from");
+  std::vector<std::pair<std::string, std::string>> from;
+  if (!node.is_table() || node.as_table()->empty()) {
+    return reader.fault(
+        node, "from says which given arrives at which step: from = { output = \"d_output\" }");
+  }
+  for (const auto& [step, given] : *node.as_table()) {
+    if (!given.is_string()) {
+      return reader.fault(given, "write the given's name: from = {{ {} = \"d_{}\" }}", step.str(),
+                          step.str());
+    }
+    from.emplace_back(step.str(), given.as_string()->get());
+  }
+  return from;
+}
+
+// Reads a lesson's [backward] table; nothing, and faults, if it is invalid.
+std::optional<BackwardSpec> read_backward(const toml::table& table, TomlReader& reader) {
+  constexpr std::string_view keys[] = {"of", "from", "wanted"};
+  reader.refuse_unknown_keys(table, keys, "[backward]");
+  BackwardSpec backward;
+  if (table.contains("of")) {
+    const auto of = reader.text(table, "of");
+    if (!of) return {};
+    backward.of = *of;
+  }
+  if (table.contains("from")) {
+    auto from = read_from(table, reader);
+    if (!from) return {};
+    backward.from = *std::move(from);
+  }
+  if (table.contains("wanted")) {
+    auto wanted = reader.texts(table, "wanted");
+    if (!wanted) return {};
+    backward.wanted = *std::move(wanted);
+  }
+  if (!backward.of.empty() || !backward.from.empty()) return backward;
+  return reader.fault(table,
+                      "[backward] says where it begins: of = \"loss\", a step of one number, or "
+                      "from = { output = \"d_output\" } with a gradient that is a [[given]]");
+}
+
 constexpr std::string_view lesson_keys[] = {
     "title",  "summary",    "source", "text", "tokens", "vocabulary", "model",
     "random", "convention", "given",  "step", "expect", "explains",   "backward"};
@@ -87,10 +132,7 @@ class LessonFile {
     if (document_.contains("model") && model_steps_ == 0) return;
     each("step", [this](const toml::table& table) { read_step(table); });
     build_backward();
-    each("expect", [this](const toml::table& table) {
-      auto expectation = read_expectation(table, names_, reader_);
-      if (expectation) lesson_.expectations.push_back(*std::move(expectation));
-    });
+    each("expect", [this](const toml::table& table) { read_expectation(table); });
     const toml::node* steps = document_.get("step");
     const bool none = !steps || (steps->is_array() && steps->as_array()->empty());
     if (none && !document_.contains("model")) {
@@ -304,12 +346,47 @@ class LessonFile {
     }
   }
 
+  // Reads a step with op = "backward", and of, through and to.
   void read_step_back(const toml::table& table, const std::string& name,
                       std::vector<std::string> of) {
-    auto step = read_backward_step(table, name, std::move(of), lesson_.recipe, reader_);
-    if (!step) return;
-    lesson_.recipe.steps.push_back(*std::move(step));
-    lesson_.texts.push_back(read_step_text(table, reader_));
+    constexpr std::string_view own_keys[] = {"through", "to"};
+    refuse_unknown_step_keys(table, own_keys, backward_name, reader_);
+    const auto through = reader_.text(table, "through");
+    const auto to = reader_.text(table, "to");
+    if (!through || !to || of.size() != 1) {
+      reader_.fault(table,
+                    "a backward step takes the gradient that arrives, the step that it goes "
+                    "back through and what that was made of: of = [\"d_scores\"], through = "
+                    "\"scores\", to = \"Q\"");
+      return;
+    }
+    try {
+      Recipe& recipe = lesson_.recipe;
+      recipe.steps.push_back(backward_step(recipe, name, std::move(of.front()), *through, *to));
+      lesson_.texts.push_back(read_step_text(table, reader_));
+    } catch (const InputError& error) {
+      reader_.fault(table, error.what());
+    }
+  }
+
+  void read_expectation(const toml::table& table) {
+    constexpr std::string_view keys[] = {"of", "value", "source"};
+    reader_.refuse_unknown_keys(table, keys, "an [[expect]]");
+    const auto of = reader_.text(table, "of");
+    const toml::node* value = table.get("value");
+    if (!of || !value) {
+      reader_.fault(table, "an [[expect]] needs of = \"scores\" and value = \"\"\"[[…]]\"\"\"");
+      return;
+    }
+    if (!names_.is_declared(*of)) return names_.require(*table.get("of"), *of, reader_);
+    const std::string source = reader_.text(table, "source").value_or("");
+    try {
+      const auto numbers = reader_.numbers(*value);
+      if (!numbers) return;
+      lesson_.expectations.push_back({*of, *numbers, source, TomlReader::place(*value)});
+    } catch (const InputError& error) {
+      reader_.fault(*value, error.what());
+    }
   }
 
   const toml::table& document_;

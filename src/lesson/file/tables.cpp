@@ -9,35 +9,6 @@ constexpr std::string_view keys_of_all_steps[] = {"name", "op",     "of",      "
                                                   "say",  "notice", "try",     "answer",
                                                   "cell", "show",   "general", "marks"};
 
-// Adds a fault for every key that is neither common to all steps nor one of this operation.
-void refuse_unknown_step_keys(const toml::table& table, std::span<const std::string_view> own,
-                              std::string_view operation, TomlReader& reader) {
-  std::vector<std::string_view> known(std::begin(keys_of_all_steps), std::end(keys_of_all_steps));
-  known.insert(known.end(), own.begin(), own.end());
-  reader.refuse_unknown_keys(table, known, fmt::format("a step with op {}", operation));
-}
-
-constexpr std::string_view backward_keys[] = {"of", "from", "wanted"};
-
-// from = { output = "d_output" }
-std::optional<std::vector<std::pair<std::string, std::string>>> read_from(const toml::table& table,
-                                                                          TomlReader& reader) {
-  const toml::node& node = *table.get("from");
-  std::vector<std::pair<std::string, std::string>> from;
-  if (!node.is_table() || node.as_table()->empty()) {
-    return reader.fault(
-        node, "from says which given arrives at which step: from = { output = \"d_output\" }");
-  }
-  for (const auto& [step, given] : *node.as_table()) {
-    if (!given.is_string()) {
-      return reader.fault(given, "write the given's name: from = {{ {} = \"d_{}\" }}", step.str(),
-                          step.str());
-    }
-    from.emplace_back(step.str(), given.as_string()->get());
-  }
-  return from;
-}
-
 std::optional<OptionValue> option_value(const toml::node& node) {
   if (const auto* text = node.as_string()) return text->get();
   if (const auto* flag = node.as_boolean()) return flag->get();
@@ -228,74 +199,11 @@ std::optional<ParsedArray> TomlReader::numbers(const toml::node& node) {
   return result;
 }
 
-std::optional<BackwardSpec> read_backward(const toml::table& table, TomlReader& reader) {
-  reader.refuse_unknown_keys(table, backward_keys, "[backward]");
-  BackwardSpec backward;
-  if (table.contains("of")) {
-    const auto of = reader.text(table, "of");
-    if (!of) return {};
-    backward.of = *of;
-  }
-  if (table.contains("from")) {
-    auto from = read_from(table, reader);
-    if (!from) return {};
-    backward.from = *std::move(from);
-  }
-  if (table.contains("wanted")) {
-    auto wanted = reader.texts(table, "wanted");
-    if (!wanted) return {};
-    backward.wanted = *std::move(wanted);
-  }
-  if (!backward.of.empty() || !backward.from.empty()) return backward;
-  return reader.fault(table,
-                      "[backward] says where it begins: of = \"loss\", a step of one number, or "
-                      "from = { output = \"d_output\" } with a gradient that is a [[given]]");
-}
-
-std::optional<StepRecipe> read_backward_step(const toml::table& table, const std::string& name,
-                                             std::vector<std::string> of, const Recipe& recipe,
-                                             TomlReader& reader) {
-  constexpr std::string_view own_keys[] = {"through", "to"};
-  refuse_unknown_step_keys(table, own_keys, backward_name, reader);
-  const auto through = reader.text(table, "through");
-  const auto to = reader.text(table, "to");
-  if (!through || !to || of.size() != 1) {
-    return reader.fault(table,
-                        "a backward step takes the gradient that arrives, the step that it goes "
-                        "back through and what that was made of: of = [\"d_scores\"], through = "
-                        "\"scores\", to = \"Q\"");
-  }
-  try {
-    return backward_step(recipe, name, std::move(of.front()), *through, *to);
-  } catch (const InputError& error) {
-    return reader.fault(table, error.what());
-  }
-}
-
-std::optional<Expectation> read_expectation(const toml::table& table, const LessonNames& names,
-                                            TomlReader& reader) {
-  constexpr std::string_view keys[] = {"of", "value", "source"};
-  reader.refuse_unknown_keys(table, keys, "an [[expect]]");
-  const auto of = reader.text(table, "of");
-  const toml::node* value = table.get("value");
-  if (!of || !value) {
-    return reader.fault(table, "an [[expect]] needs of = \"scores\" and value = \"\"\"[[…]]\"\"\"");
-  }
-  if (!names.is_declared(*of)) {
-    names.require(*table.get("of"), *of, reader);
-    return {};
-  }
-  Expectation expectation{.of = *of,
-                          .source = reader.text(table, "source").value_or(""),
-                          .place = TomlReader::place(*value)};
-  try {
-    auto numbers = reader.numbers(*value);
-    if (!numbers) return {};
-    expectation.value = *std::move(numbers);
-    return expectation;
-  } catch (const InputError& error) {
-    return reader.fault(*value, error.what());
-  }
+void refuse_unknown_step_keys(const toml::table& table, std::span<const std::string_view> own,
+                              std::string_view operation, TomlReader& reader) {
+  std::vector<std::string_view> known(std::begin(keys_of_all_steps), std::end(keys_of_all_steps));
+  known.insert(known.end(), own.begin(), own.end());
+  reader.refuse_unknown_keys(table, known, fmt::format("a step with op {}", operation));
 }
 
 Options read_step_options(const toml::table& table, const Operation& operation,

@@ -133,18 +133,9 @@ class LessonNames {
   NameIndex met_;
 };
 
-/// Reads a lesson's [backward] table; nothing, and faults, if it is invalid.
-std::optional<BackwardSpec> read_backward(const toml::table& table, TomlReader& reader);
-
-/// Reads one step of a backward pass (op = "backward" with of, through and to). Nothing, and a
-/// fault, if it is invalid.
-std::optional<StepRecipe> read_backward_step(const toml::table& table, const std::string& name,
-                                             std::vector<std::string> of, const Recipe& recipe,
-                                             TomlReader& reader);
-
-/// Reads an [[expect]] table; nothing, and a fault, if it is invalid or its name is unknown.
-std::optional<Expectation> read_expectation(const toml::table& table, const LessonNames& names,
-                                            TomlReader& reader);
+/// Adds a fault for every key that is neither common to all steps nor one of this operation.
+void refuse_unknown_step_keys(const toml::table& table, std::span<const std::string_view> own,
+                              std::string_view operation, TomlReader& reader);
 
 /// Reads the options of a [[step]]'s operation, with the files that they name. Adds a fault for
 /// each that is missing, unknown or invalid.
