@@ -106,11 +106,6 @@ LoadedLesson with_gradients(LoadedLesson loaded, const std::vector<std::string>&
 CheckReport check_submission(const Lesson& lesson, const Trace& trace, const Submission& submission,
                              const CheckOptions& options);
 
-/// Returns the name of the course's other lesson that a mostly wrong submission has the numbers of;
-/// empty if there is none.
-std::string lesson_of_sheet(const SubmissionPlace& place, const CheckReport& report,
-                            const Lesson& lesson, const NameOptions& names);
-
 /// Notes the type of each step whose numbers are coarser than those of most steps.
 void note_coarser_types(std::vector<StepReport>& steps);
 

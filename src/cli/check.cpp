@@ -28,6 +28,40 @@ struct CheckCommandOptions {
   PartChoice part;
 };
 
+// Returns the share of the submitted cells that are right; 0 of fewer than eight.
+double right_share(const CheckReport& report) {
+  constexpr std::size_t least = 8;
+  std::size_t right = 0, all = 0;
+  for (const StepReport& step : report.steps) {
+    const VerdictCounts& cells = step.cells;
+    right += cells.correct + cells.rounding;
+    all += cells.correct + cells.rounding + cells.carried + cells.undecided + cells.wrong;
+  }
+  return all < least ? 0 : static_cast<double>(right) / static_cast<double>(all);
+}
+
+// Returns the name of the course's other lesson that a mostly wrong submission has the numbers of;
+// empty if there is none.
+std::string lesson_of_sheet(const SubmissionPlace& place, const CheckReport& report,
+                            const Lesson& lesson, const NameOptions& names) {
+  constexpr double nearly_all = 0.9;
+  if (report.outcome != Outcome::wrong || right_share(report) > 0.5) return {};
+  for (const BuiltInLesson& one : built_in_lessons()) {
+    if (one.name == lesson.name) continue;
+    try {
+      const LoadedLesson other = load_lesson(std::string(one.name));
+      const Submission submission = read_submission(place, other.trace, names);
+      const CheckReport by_other =
+          check_submission(other.lesson, other.trace, submission, {.diagnoses = false});
+      const bool has_as_many = by_other.steps.size() >= report.steps.size();
+      if (has_as_many && right_share(by_other) > nearly_all) return std::string(one.name);
+    } catch (const InputError&) {
+      continue;  // another lesson's names
+    }
+  }
+  return {};
+}
+
 std::vector<CheckedPath> check_all(const CheckCommandOptions& options, const LoadedLesson& loaded) {
   std::vector<CheckedPath> all;
   const std::size_t matrices = loaded.trace.givens.size() + loaded.trace.steps.size();
