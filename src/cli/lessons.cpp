@@ -16,6 +16,17 @@ struct LessonsOptions {
   bool all = false;  ///< each lesson with what it teaches
 };
 
+// The parts of the course, in order: each from its first lesson to the next one's.
+struct LessonGroup {
+  std::string_view title;
+  std::string_view first;
+};
+constexpr LessonGroup lesson_groups[] = {
+    {"Start here", "the-fat-cat"},   {"Why and how", "why-scale"},
+    {"Full size", "multi-head-512"}, {"Meaning", "fluffy-blue-creature"},
+    {"Newer models", "rope"},        {"Training", "way-back"},
+};
+
 nlohmann::ordered_json json_of(const Lesson& lesson) {
   return {{"name", lesson.name},
           {"title", lesson.title},
@@ -42,7 +53,7 @@ std::string overview() {
       "The course, {} lessons in {} parts:\n\n{}\n"
       "What a lesson teaches, and its steps: qkv lessons the-fat-cat (of all: --all)\n"
       "Type this first: qkv run the-fat-cat\n",
-      built_in_lessons().size(), lesson_groups().size(), lesson_names_by_group());
+      built_in_lessons().size(), std::size(lesson_groups), lesson_names_by_group());
 }
 
 std::string steps_of(const Lesson& lesson) {
@@ -146,7 +157,8 @@ std::string lesson_names_by_group() {
   const std::size_t room = output_terminal(ColourMode::never).width;
   std::string text;
   std::span<const BuiltInLesson> rest = built_in_lessons();
-  for (std::span groups = lesson_groups(); !groups.empty(); groups = groups.subspan(1)) {
+  for (std::span<const LessonGroup> groups = lesson_groups; !groups.empty();
+       groups = groups.subspan(1)) {
     std::string names;
     do {
       names += fmt::format("{}{}", names.empty() ? "" : ", ", rest.front().name);

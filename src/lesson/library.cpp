@@ -233,15 +233,6 @@ Recipe recipe_of(const LoadedLesson& loaded) {
   return recipe;
 }
 
-std::span<const LessonGroup> lesson_groups() {
-  static constexpr LessonGroup groups[] = {
-      {"Start here", "the-fat-cat"},   {"Why and how", "why-scale"},
-      {"Full size", "multi-head-512"}, {"Meaning", "fluffy-blue-creature"},
-      {"Newer models", "rope"},        {"Training", "way-back"},
-  };
-  return groups;
-}
-
 ParsedLesson find_lesson(const std::string& name_or_path) {
   for (const BuiltInLesson& lesson : built_in_lessons()) {
     if (lesson.name == name_or_path) {

@@ -16,15 +16,6 @@ std::span<const BuiltInFile> built_in_files();
 /// Returns the lessons of the course, in order.
 std::span<const BuiltInLesson> built_in_lessons();
 
-/// A part of the course, from its first lesson to the next group's.
-struct LessonGroup {
-  std::string_view title;  ///< "Start here"
-  std::string_view first;  ///< "the-fat-cat"
-};
-
-/// Returns the parts of the course, in order.
-std::span<const LessonGroup> lesson_groups();
-
 /// The user's changes to a lesson before it is evaluated.
 struct LessonChanges {
   std::optional<std::string> text;  ///< another input text
