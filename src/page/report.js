@@ -163,7 +163,7 @@
   }
 
   document.addEventListener("keydown", (event) => {
-    const isTyped = event.key === "Enter" && event.target.type === "number";
+    const isTyped = event.key === "Enter" && event.target.type === "text";
     const isDone = isTyped || event.key === "Escape";
     if (changes.isOn() && isDone && shownCell) return goTo(shownCell);
     if (event.key === "Escape") return clear();

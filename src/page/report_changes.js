@@ -88,7 +88,20 @@ const changesOver = ({ data, arithmetic, tables, panel, writeLine, writeCommand,
     return true;
   }
 
-  const field = make("input", { type: "number", step: "any" });
+  // The number of a text as `--set` reads it: -2.5, 2,5, 80%, 1/3, √2, 3/√2. Else NaN.
+  function numberOf(text) {
+    const [, minus, above, below = "1", percent] =
+      /^([-−]?)([^/%]+)(?:\/([^/%]+))?(%?)$/.exec(text.replace(/\s/g, "")) ?? [];
+    if (above === undefined) return NaN;
+    const [over, under] = [above, below].map((part) => {
+      const plain = part.replace("√", "").replace(",", ".");
+      const size = /^(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(plain) ? Number(plain) : NaN;
+      return part.startsWith("√") ? Math.sqrt(size) : size;
+    });
+    return ((minus ? -1 : 1) * over) / under / (percent ? 100 : 1);
+  }
+
+  const field = make("input", { type: "text", inputmode: "decimal" });
   const slider = make("input", { type: "range", "aria-label": "Slide the number" });
   const back = make("button", { type: "button" });
   const fault = make("p", { role: "alert" });
@@ -138,7 +151,9 @@ const changesOver = ({ data, arithmetic, tables, panel, writeLine, writeCommand,
   }
 
   field.addEventListener("input", () => {
-    if (field.value !== "" && Number.isFinite(field.valueAsNumber)) set(field.valueAsNumber);
+    const value = numberOf(field.value);
+    if (Number.isFinite(value)) set(value);
+    else fault.textContent = "This is not a number yet, such as -2.5, 1/3, 80% or √2.";
   });
   slider.addEventListener("input", () => {
     field.value = slider.valueAsNumber;

@@ -31,7 +31,7 @@ return [...document.querySelectorAll("main table[data-tensor] tbody td:not(.gap)
 """
 TYPE = """
 arguments[0].click();
-const field = document.querySelector(".change input[type=number]");
+const field = document.querySelector(".change input[type=text]");
 field.value = arguments[1];
 field.dispatchEvent(new Event("input", {bubbles: true}));
 return [document.querySelector("#panel h2").textContent.replaceAll("\\u00a0", " "),
@@ -130,6 +130,17 @@ class Following(report.Report):
         self.browser.press("Escape")
         self.expect("back on the cell", self.panel()["focus"], "1.02")
 
+    def a_number_is_typed_as_on_paper(self):
+        self.open(self.write("two-heads"))
+        for text, number in (("1/4", "0.25"), ("0,5", "0.5"), ("80%", "0.8"), ("−1", "-1"), ("√4", "2"),
+                             ("3/√4", "1.5"), (" 2e-1", "0.2"), ("-.5", "-0.5")):
+            self.change(self.cell("W_Q, head 1", 1, 1), text)
+            self.expect(text, self.browser.run(BAR), f"qkv run two-heads --set 'W_Q[head 1,thing,1]={number}'")
+        before = self.browser.run(BAR)
+        for text in ("", "-", "1/", "1/0", "1,000.5", "0x10", "2;3", "half"):
+            _, fault = self.change(self.cell("W_Q, head 1", 1, 1), text)
+            self.expect(text, ("not a number yet" in fault, self.browser.run(BAR)), (True, before))
+
     def what_follows_is_what_set_makes_of_it(self):
         chance = random.Random(7)
         followed = []
@@ -195,6 +206,7 @@ class Following(report.Report):
 TESTS = [
     Following.a_number_is_changed_with_keys_alone,
     Following.the_slider_moves_the_number,
+    Following.a_number_is_typed_as_on_paper,
     Following.what_follows_is_what_set_makes_of_it,
     Following.where_the_page_cannot_follow_it_offers_nothing,
     Following.what_divides_by_zero_is_refused,

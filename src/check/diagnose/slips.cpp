@@ -427,7 +427,7 @@ std::string lost_minus(const SlipContext& c, std::size_t, std::size_t cell) {
 }
 
 constexpr Slip slips[] = {
-    {"slip.transposed", "Rows and columns are swapped: the matrix is transposed.",
+    {"slip.transposed", "Rows and columns are swapped, as in the transposed matrix.",
      "Which axis are the rows of this matrix?", of_hand | of_program | of_unsubmitted,
      SlipScope::anything, transposes},
     {"slip.transposed", "Heads and rows are swapped.",
