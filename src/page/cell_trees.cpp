@@ -151,6 +151,10 @@ Expression arithmetic_tree(const Trace& trace, const Step& step, const CellIndex
   return expression_of(trace, step, {step.name, cell[0], cell[1], cell[2]});
 }
 
+bool is_constant(const Expression& term) {
+  return term.kind() != Kind::cell && std::ranges::all_of(term.parts(), is_constant);
+}
+
 // Writes one cell's tree, and notes what it consists of.
 struct TreeWriter {
   const PlaceNames& place_names;
@@ -193,10 +197,9 @@ struct TreeWriter {
       case Kind::maximum: return add("{}{} ", sign_of(term.kind()), parts.size());
       default: break;
     }
-    const bool is_of_numbers = std::ranges::all_of(
-        parts, [](const Expression& part) { return part.kind() == Kind::number; });
     // Browsers have no error function, and their powers may be inaccurate in the last digits.
-    if (term.kind() == Kind::error_function || (term.kind() == Kind::power && !is_of_numbers)) {
+    if (term.kind() == Kind::error_function ||
+        (term.kind() == Kind::power && !std::ranges::all_of(parts, is_constant))) {
       result.browser_can_recompute = false;
     }
     add("{} ", sign_of(term.kind()));
