@@ -56,13 +56,14 @@ std::string overview() {
       built_in_lessons().size(), std::size(lesson_groups), lesson_names_by_group());
 }
 
-std::string steps_of(const Lesson& lesson) {
+std::string steps_of(const Lesson& lesson, std::size_t width) {
   const std::size_t widest = max_width(mapped(lesson.recipe.steps, &StepRecipe::name));
   std::string text;
   for (std::size_t s = 0; s < lesson.recipe.steps.size(); ++s) {
     const StepRecipe& step = lesson.recipe.steps[s];
-    text += fmt::format("{:4}  {}  {}\n", s + 1, padded_right(sanitise(step.name), widest),
-                        sanitise(title_of(lesson, s + 1)));
+    const auto name = fmt::format("{:4}  {}  ", s + 1, padded_right(sanitise(step.name), widest));
+    const std::size_t left = std::max(width, widest + 28) - widest - 8;
+    text += hanging_lines(name, wrapped(title_of(lesson, s + 1), left), widest + 8);
   }
   return text;
 }
@@ -75,7 +76,7 @@ std::string text_and_vocabulary(const Environment& environment, const Terminal& 
             paragraph(fmt::format("{}", fmt::join(environment.texts, " / ")), output.width);
   }
   if (!environment.vocabulary.empty()) {
-    text += "\nWords that it knows, for --text (write them just like this, without full stops):\n";
+    text += "\nWords that it knows, for --text (write them like this, no full stops):\n";
     text += paragraph(fmt::format("{}", fmt::join(environment.vocabulary, ", ")), output.width);
   }
   return text;
@@ -87,7 +88,7 @@ std::string about(const Lesson& lesson, const Terminal& output) {
   text += paragraph(lesson.summary, output.width);
   if (!lesson.source.empty()) text += paragraph("Source: " + lesson.source, output.width);
   text += text_and_vocabulary(lesson.recipe.environment, output);
-  text += "\nSteps:\n" + steps_of(lesson);
+  text += "\nSteps:\n" + steps_of(lesson, output.width);
   return text + fmt::format("\nWalk it with: qkv run {}\n", sanitise(lesson.where));
 }
 

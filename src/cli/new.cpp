@@ -1,5 +1,3 @@
-#include <cctype>
-
 #include "check/grading/advice.hpp"
 #include "cli/options.hpp"
 #include "formats/files/write_file.hpp"
@@ -24,11 +22,9 @@ std::size_t hidden_at_three_decimals(const Trace& trace) {
   return indistinguishable_mistakes(trace, unit).size();
 }
 
-// A name that needs no quoting in shells and lesson files; others keep the default.
-bool is_plain(const std::string& file) {
-  return std::all_of(file.begin(), file.end(), [](unsigned char c) {
-    return std::isalnum(c) || c == '.' || c == '_' || c == '-' || c == '/';
-  });
+// True if a lesson's words can name the file; for others they keep the default.
+bool can_be_told(const std::string& file) {
+  return file.find_first_of("\"\\{}`") == file.npos && sanitise(file) == file;
 }
 
 // Each key head must serve equally many query heads.
@@ -55,7 +51,7 @@ NewLesson wishes_of(const NewOptions& options) {
   request.causal = request.causal || options.causal;
   refuse_groups(options, request.heads);
   request.key_heads = options.key_heads.value_or(0);
-  if (options.file != "-" && is_plain(options.file)) request.file = options.file;
+  if (options.file != "-" && can_be_told(options.file)) request.file = shell_word(options.file);
   return request;
 }
 
@@ -70,8 +66,8 @@ int run(const NewOptions& options, const CommonOptions&) {
     return 0;
   }
   write_atomically(options.file, lesson);
-  const std::string file = sanitise(options.file);
-  print_error(fmt::format("{} is written; now try\n  qkv run {}\n", file, file));
+  print_error(fmt::format("{} is written; now try\n  qkv run {}\n", sanitise(options.file),
+                          shell_word(options.file)));
   return 0;
 }
 

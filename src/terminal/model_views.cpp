@@ -339,8 +339,8 @@ std::string operations_text(std::size_t columns) {
   text += put("to = an operand of that step (for all at once: [backward])", 6, columns);
   return text + "\n" +
          put("A step is a table [[step]] with name, op, of, its options, and the words: title, "
-             "say, notice. If an option is not written, its first value is used. The names after "
-             "of are examples.",
+             "say, notice. If an option is not written, the first of its words in quotes is used, "
+             "and false (blanks is true). The names after of are examples.",
              0, columns);
 }
 

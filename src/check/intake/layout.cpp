@@ -220,8 +220,8 @@ void sort_by_labels(SubmittedFile& file, std::string_view line, const std::vecto
     if (!is_known) unknown.push_back(printable(label));
   }
   if (!unknown.empty()) {
-    notes.push_back(fmt::format("{}: {} of this lesson has no {} {}", file.file, file.name, line,
-                                abbreviated_list(unknown)));
+    notes.push_back(fmt::format("{}: {} of this lesson has no {} called {}", file.file, file.name,
+                                line, abbreviated_list(unknown)));
   }
   if (std::ranges::is_sorted(places)) return;
   const std::size_t columns = file.written.shape[1];

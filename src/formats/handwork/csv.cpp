@@ -301,7 +301,6 @@ struct CellReader {
           message, printable(text), is_comma ? "comma" : "point", is_comma ? "point" : "comma");
     }
     message += refusal(fault, text);
-    if (fault == NumeralError::not_a_number) message += ", or leave the cell empty";
     const bool is_first_row = row.line == layout.rows.front().line && layout.names.empty();
     const bool is_word =
         std::string_view("0123456789+-.,\"").find(text.front()) == std::string_view::npos;
@@ -449,10 +448,10 @@ class TableReader {
       if (row.size == rows.front().size) continue;
       const bool has_decimal_commas = table_.separator == ',' && expected_ &&
                                       std::ranges::all_of(rows, may_have_decimal_commas);
-      throw InputError(
-          "{}: row {} has {}, row {} has {}: give every row {}, an empty one for a blank{}", where_,
-          row.line, cells(row), rows.front().line, cells(rows.front()), cells(rows.front()),
-          has_decimal_commas ? decimal_commas_hint : "");
+      throw InputError("{}: row {} has {}, row {} has {}: give every row {}{}{}", where_, row.line,
+                       cells(row), rows.front().line, cells(rows.front()), cells(rows.front()),
+                       expected_ ? ", an empty one for a blank" : "",
+                       has_decimal_commas ? decimal_commas_hint : "");
     }
   }
 

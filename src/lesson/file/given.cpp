@@ -81,11 +81,10 @@ std::optional<GivenNumbers> read_from_file(const Table& given) {
 // 1 where `is_one(row, column)`, else 0.
 std::optional<GivenNumbers> square_of(const Table& given,
                                       bool (*is_one)(std::size_t, std::size_t)) {
+  if (!given.node().is_integer())
+    return given.reader.fault(given.node(), "{} takes one size: {} = 3", given.key, given.key);
   const auto sizes = given.shape();
   if (!sizes) return {};
-  if (sizes->size() != 1) {
-    return given.reader.fault(given.node(), "{} takes one size: {} = 3", given.key, given.key);
-  }
   const std::size_t n = sizes->front();
   std::vector<double> values(element_count({n, n}, given.key));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = is_one(i / n, i % n) ? 1 : 0;
@@ -197,8 +196,8 @@ bool label_axis(Axis& axis, const toml::table& table, std::string_view key,
   }
   if (!from_file.empty() && from_file.size() != axis.size) {
     const toml::node& at = table.contains(key) ? *table.get(key) : table;  // or from its file
-    reader.fault(at, "{}: {} has {} for {} {}", name, key, pluralise(from_file.size(), "label"),
-                 axis.size, key);
+    reader.fault(at, "{}: {} has {} for {}", name, key, pluralise(from_file.size(), "label"),
+                 pluralise(axis.size, key.substr(0, key.size() - 1)));
     return false;
   }
   axis.labels = mapped(from_file, composed);
@@ -262,7 +261,8 @@ std::optional<Given> read_given(const toml::table& table, GivenContext& context,
                                 TomlReader& reader) {
   reader.refuse_unknown_keys(table, given_keys, "a [[given]]");
   const std::string name = reader.text(table, "name").value_or("");
-  const NumbersKind* kind = source_kind(table, name.empty() ? "this given" : name, reader);
+  const std::string called = name.empty() ? "this given" : name;
+  const NumbersKind* kind = source_kind(table, called, reader);
   if (!kind) return {};
   try {
     std::optional<GivenNumbers> source = kind->read({table, kind->key, context, reader});
@@ -281,9 +281,9 @@ std::optional<Given> read_given(const toml::table& table, GivenContext& context,
     if (context.token_layout == TokenLayout::columns) tensor = transposed(tensor);
     return Given{name, std::move(tensor)};
   } catch (const InputError& error) {
-    reader.fault(*table.get(kind->key), "{}: {}", name, error.what());
+    reader.fault(*table.get(kind->key), "{}: {}", called, error.what());
   } catch (const std::bad_alloc&) {
-    reader.fault(*table.get(kind->key), "{}: {}", name, out_of_memory());
+    reader.fault(*table.get(kind->key), "{}: {}", called, out_of_memory());
   }
   return {};
 }

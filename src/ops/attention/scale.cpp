@@ -7,7 +7,7 @@ namespace {
 
 constexpr OptionRule softcap_options[] = {
     {.name = "cap",
-     .help = "the limit of the scores, above 0 and below",
+     .help = "the limit of the scores on both sides of 0, such as 50",
      .numbers = OptionRule::Numbers::positive,
      .required = true},
 };

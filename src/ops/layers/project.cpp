@@ -250,7 +250,7 @@ constinit const Operation project_operation = operation_of<Project>({
     .title = "Multiply each row by a weight matrix",
     .says = "Each token's row is multiplied by a weight matrix. Every row is worked out by "
             "itself, in the same way: features mix, tokens do not.",
-    .notice = "As many tokens as before; the weight matrix sets how many numbers each has.",
+    .notice = "The number of tokens stays; the weight matrix sets how many numbers each has.",
     .operands = R"(["X", "W"] or ["X", "W", "b"])",
     .options = project_options,
     .mistakes = project_mistakes,

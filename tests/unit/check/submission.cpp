@@ -272,7 +272,7 @@ TEST_CASE("a label that the lesson does not have is reported") {
   const Submission submission = read_submission(directory.path(), labelled().trace);
   CHECK(numbers(submission.files.front()) == std::vector<double>{1, 2, 3, 4});
   CHECK(submission.notes ==
-        std::vector{directory.file("Q.csv") + ": Q of this lesson has no row dog"});
+        std::vector{directory.file("Q.csv") + ": Q of this lesson has no row called dog"});
 }
 
 TEST_CASE("a file for all heads that holds one is taken for that head") {
