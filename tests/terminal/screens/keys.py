@@ -228,7 +228,7 @@ def run_alone_goes_on_where_the_last_walk_was_left():
         for asked, shown in ((b"\n", b"Rotary"), (b"n\n", b"The fat cat"), (b"help\nn\n", b"The fat cat")):
             left.write_text("rope scores\n")
             with Terminal("run", XDG_STATE_HOME=state) as terminal:
-                terminal.wait_for(lambda t: b"q and Enter to quit: " in t.bytes)
+                terminal.wait_for(lambda t: b"q and Enter quits: " in t.bytes)
                 assert b"in the lesson rope, at scores" in terminal.bytes
                 os.write(terminal.master, asked)
                 terminal.wait_for(lambda t, shown=shown: shown in t.bytes)
