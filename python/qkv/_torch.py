@@ -30,7 +30,7 @@ def tensor_of(output: Any) -> Any:
     if isinstance(output, Mapping):
         output = [output["logits"]] if "logits" in output else list(output.values())
     if hasattr(output, "detach"):
-        return output
+        return output if str(output.layout) == "torch.strided" else output.to_dense()
     if getattr(output, "logits", None) is not None:
         return output.logits
     if isinstance(output, (tuple, list)):
@@ -229,6 +229,10 @@ def verify(module: Any, ids: Sequence[int], config: Optional[Mapping[str, Any]] 
         if "--model-heads" in str(error):
             raise QkvError('the number of heads is not known: give it as config={"n_head": 12}, or as the '
                            "module's `config`") from error.__cause__
+        if "fetch it too" in str(error):  # a file's reader speaks of files
+            families = str(error).rpartition("one of ")[2]
+            raise QkvError('the kind of model is not known: give it as family="llama" or as '
+                           f'config={{"model_type": "llama", …}}; there are {families}') from error.__cause__
         raise
 
 

@@ -296,6 +296,7 @@ def what_a_model_returns_is_verified(_folder):
                              (lambda logits: logits.numpy(), True), (lambda logits: (2 * logits).numpy(), False),
                              (lambda logits: 3 * logits.transpose(1, 2), False),
                              (lambda logits: torch.cat([logits, logits[..., :1]], -1), False),
+                             (lambda logits: logits.to_sparse(), True), (lambda logits: (2 * logits).to_sparse(), False),
                              (lambda logits: logits.argmax(-1), False)):
         torch.manual_seed(2)
         model = Changed()
@@ -306,6 +307,13 @@ def what_a_model_returns_is_verified(_folder):
         model.change = change
         verdict = qkv.verify(model, ids=[1, 4, 2, 5, 3])
         assert verdict and "What the model returns was not compared" in str(verdict), verdict
+    model.change = lambda logits: logits[:, :0]
+    try:
+        qkv.verify(model, ids=[1, 4])
+    except qkv.QkvError as error:
+        equal(str(error), "Changed returned no logits: a tensor of shape (1, 0, 50)")
+    else:
+        raise AssertionError("an empty tensor was taken for logits")
     model.change = lambda logits: 2 * logits
     model.config = type("Config", (dict,), {"__getattr__": dict.__getitem__})(n_head=4)
     assert not qkv.verify(model, ids=[1, 4])
