@@ -113,7 +113,13 @@ NumeralResult fraction_or_root(std::string_view text, DecimalMark mark) {
                       .exact = true}};
 }
 
-// Replaces typographic characters of pages and word processors: dashes for a minus, special blanks.
+using Fraction = std::pair<CodePoint, std::string_view>;
+constexpr Fraction fractions[] = {
+    {0xbd, "1/2"},   {0xbc, "1/4"},   {0xbe, "3/4"},   {0x2153, "1/3"}, {0x2154, "2/3"},
+    {0x215b, "1/8"}, {0x215c, "3/8"}, {0x215d, "5/8"}, {0x215e, "7/8"}, {0x2044, "/"}};
+
+// Replaces typographic characters of pages, word processors and telephones: dashes for a minus,
+// special blanks, and ½, but not behind a digit.
 std::string in_plain_characters(std::string_view text) {
   std::string plain;
   bool blank = false;
@@ -125,7 +131,10 @@ std::string in_plain_characters(std::string_view text) {
     } else {
       if (blank) plain += ' ';
       blank = false;
-      plain += is_dash ? "-" : bytes;
+      const auto* fraction = find_by(fractions, code, &Fraction::first);
+      const bool is_fraction =
+          fraction && (code == 0x2044 || plain.empty() || plain == "-" || plain == typeset_minus);
+      plain += is_dash ? "-" : is_fraction ? fraction->second : bytes;
     }
   });
   return plain;

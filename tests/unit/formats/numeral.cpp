@@ -140,6 +140,10 @@ TEST_CASE("a cell may be a fraction, a root or a percentage") {
   CHECK(number("\u22123/2") == -1.5);
   CHECK(number("1/-2") == -0.5);
   CHECK(number("√2") == std::sqrt(2.0));
+  CHECK(number("½") == 0.5);
+  CHECK(number("−¾") == -0.75);
+  CHECK(number("1⁄3") == 1 / 3.0);
+  CHECK(number("1½") == -99);  // not 11 halves
   CHECK(number("3/√2") == 3 / std::sqrt(2.0));
   CHECK(number("1/2√3") == 1 / (2 * std::sqrt(3.0)));
   for (const auto* text : {"1/(2√3)", "1/(2·sqrt(3))", "1 / (2 √(3))"})
