@@ -19,10 +19,9 @@ from ._program import (Folder, QkvError, ended_by_signals, kept_files, options_o
 from ._verdict import Verdict
 
 
-def tensor_of(output: Any) -> Any:
-    """A module's output as one tensor: itself, its logits, or the first of several that is no lone number (a loss).
-
-    None if it has none.
+def tensor_of(output: Any, width: Optional[int] = None) -> Any:
+    """A module's output as one tensor: itself, its logits, or one of several: the first of this width, or the first
+    that is no lone number (a loss). None if it has none.
     """
     if isinstance(output, np.ndarray) and output.dtype.kind in "fiu":
         import torch
@@ -34,7 +33,8 @@ def tensor_of(output: Any) -> Any:
     if getattr(output, "logits", None) is not None:
         return output.logits
     if isinstance(output, (tuple, list)):
-        return next((one for one in map(tensor_of, output) if one is not None and one.dim() > 0), None)
+        several = [one for one in map(tensor_of, output) if one is not None and one.numel() > 1]
+        return next((one for one in several if one.dim() and one.shape[-1] == width), next(iter(several), None))
     return None
 
 
@@ -244,12 +244,14 @@ def verdict_in(place_of_files: Folder, module: Any, numbers: Any, known: Dict[st
     folder.mkdir()
     place = next((parameter.device for parameter in module.parameters()), numbers.device)
     tokens = ["--ids", ",".join(str(one) for one in numbers.tolist())]
+    vocabulary_size = next((table.shape[0] for name, table in module.state_dict().items() if name.endswith(TABLES)),
+                           None)
     with ThreadPoolExecutor(1) as beside, one_at_a_time, undisturbed(module):
         # A copy of the weights takes about as long as the model.
         written = beside.submit(write_model, module, folder, known)
         try:
             with record(module) as steps:
-                output = tensor_of(module(numbers[None].to(place)))
+                output = tensor_of(module(numbers[None].to(place)), vocabulary_size)
         except Exception as error:
             try:  # of no known family, or with a token that it has not
                 written.result()
@@ -267,8 +269,6 @@ def verdict_in(place_of_files: Folder, module: Any, numbers: Any, known: Dict[st
     note, returned = "", "returned"
     hidden = next((steps[step] for step in steps if step.rsplit(".", 1)[-1] in ("ln_f", "norm")), None)
     is_gpt = any(name.endswith(TABLES[0]) for name in module.state_dict())  # of GPT-2's kind
-    vocabulary_size = next((table.shape[0] for name, table in module.state_dict().items() if name.endswith(TABLES)),
-                           None)
     has_head = any(unwrapped(path, wrapping_of(module)) == "lm_head" for path, _ in module.named_modules())
     if (not has_head and output is not None and hidden is not None and output.shape == hidden.shape
             and (output.shape[-1] != vocabulary_size or output.to(hidden.device).equal(hidden))):
@@ -278,7 +278,7 @@ def verdict_in(place_of_files: Folder, module: Any, numbers: Any, known: Dict[st
         note = "The model has no lm_head: what it returns was compared as norm.\n"
     if output is not None and output.numel() == 0:
         raise QkvError(f"{type(module).__name__} returned no logits: a tensor of shape {tuple(output.shape)}")
-    if output is None or output.dim() == 0:
+    if output is None or output.numel() == 1:
         note = "What the model returns was not compared: it holds no tensor of logits.\n"
     elif (head is None or (head is not hidden and not is_gpt) or output.dtype != head.dtype
           or not output.to(head.device).equal(head)):  # a cap that was forgotten, as Gemma 2's, makes them equal

@@ -24,7 +24,7 @@ std::size_t hidden_at_three_decimals(const Trace& trace) {
 
 // True if a lesson's words can name the file; for others they keep the default.
 bool can_be_told(const std::string& file) {
-  return file.find_first_of("\"\\{}`") == file.npos && sanitise(file) == file;
+  return file.find_first_of("\"'\\{}`") == file.npos && sanitise(file) == file;
 }
 
 // Each key head must serve equally many query heads.

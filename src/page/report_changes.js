@@ -88,17 +88,18 @@ const changesOver = ({ data, arithmetic, tables, panel, writeLine, writeCommand,
     return true;
   }
 
-  // The number of a text as `--set` reads it: -2.5, 2,5, 80%, 1/3, √2, 3/√2. Else NaN.
+  // The number of a text as `--set` reads it: -2.5, 2,5, 80%, 1/3, √2, 3/2√3. Else NaN.
   function numberOf(text) {
-    const [, minus, above, below = "1", percent] =
-      /^([-−]?)([^/%]+)(?:\/([^/%]+))?(%?)$/.exec(text.replace(/\s/g, "")) ?? [];
-    if (above === undefined) return NaN;
-    const [over, under] = [above, below].map((part) => {
-      const plain = part.replace("√", "").replace(",", ".");
-      const size = /^(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(plain) ? Number(plain) : NaN;
-      return part.startsWith("√") ? Math.sqrt(size) : size;
-    });
-    return ((minus ? -1 : 1) * over) / under / (percent ? 100 : 1);
+    const size = (digits) => (/^(\d+[.,]?\d*|[.,]\d+)(e[-+]?\d+)?$/i.test(digits) ?
+      Number(digits.replace(",", ".")) : NaN);
+    const product = (part) => {
+      const [, factor, root] = /^([^√·]*)·?(√.+)?$/.exec(part) ?? [];
+      return root ? size(factor || "1") * Math.sqrt(size(root.slice(1))) : size(part);
+    };
+    const [, sign, above, below, percent] =
+      /^([-+−]?)([^/%]+)(?:\/([^/%]+)|(%))?$/.exec(text.trim().replace(/ *([/%]) */g, "$1")) ?? [];
+    const amount = product(above ?? "") / (below ? product(below) : 1) / (percent ? 100 : 1);
+    return "-−".includes(sign || "+") ? -amount : amount;
   }
 
   const field = make("input", { type: "text", inputmode: "decimal" });

@@ -24,28 +24,30 @@ bool is_small_enough(const std::vector<TensorView>& views) {
   return count <= max_numbers;
 }
 
-// The trace after a change of each given and step, by its name.
-template <class Change>
-Trace changed(const Trace& trace, const Change& change) {
-  Trace other = trace;
-  for (Given& given : other.givens) change(given.name, given.tensor);
-  for (Step& step : other.steps) change(step.name, step.output);
-  return other;
+// Replaces a tensor's numbers by distinct generic ones; infinities stay.
+Tensor with_generic_numbers(Tensor tensor, bool signs) {
+  constexpr double golden = 0.6180339887498949;
+  double number = 0;
+  for (double& value : tensor.values.mutable_span()) {
+    number += golden;
+    if (!std::isfinite(value)) continue;
+    const double part = number - std::floor(number);
+    value = signs && part > 0.5 ? -part : 1 + part;
+  }
+  return tensor;
 }
 
-// Replaces the numbers but those of `kept` by distinct generic ones; infinities stay.
-Trace with_generic_numbers(const Trace& trace, const NameSet& kept, bool signs) {
-  constexpr double golden = 0.6180339887498949;
-  return changed(trace, [&](const std::string& name, Tensor& tensor) {
-    double number = 0;
-    if (kept.contains(name)) return;
-    for (double& value : tensor.values.mutable_span()) {
-      number += golden;
-      if (!std::isfinite(value)) continue;
-      const double part = number - std::floor(number);
-      value = signs && part > 0.5 ? -part : 1 + part;
-    }
-  });
+// Replaces the numbers of the givens and steps that are chosen by their names.
+template <class Choice>
+Trace with_generic_numbers(const Trace& trace, bool signs, const Choice& is_chosen) {
+  Trace other = trace;
+  for (Given& given : other.givens) {
+    if (is_chosen(given.name)) given.tensor = with_generic_numbers(given.tensor, signs);
+  }
+  for (Step& step : other.steps) {
+    if (is_chosen(step.name)) step.output = with_generic_numbers(step.output, signs);
+  }
+  return other;
 }
 
 bool has_trees(const TensorView& view) { return view.step && !view.tensor->values.empty(); }
@@ -64,32 +66,25 @@ bool has_same_trees(const Trace& trace, const Trace& other, const TensorView& vi
                     unused) == trees.digests;
 }
 
-// True if the numbers of an operand that no tree reads decide which cells are read, as ids and
-// masks do: whole numbers that give other trees in another order. Equal ones have no other order.
-bool decides(const Trace& trace, const TensorView& view, const CellTrees& trees,
-             const std::string& operand) {
-  const std::span<const double> own = trace.at(operand).values;
-  if (std::ranges::any_of(own, [](double x) { return x != std::trunc(x); })) return false;
-  if (std::ranges::adjacent_find(own, std::ranges::not_equal_to()) == own.end()) return true;
-  const Trace other = changed(trace, [&](const std::string& name, Tensor& tensor) {
-    const std::span<double> numbers = tensor.values.mutable_span();
-    if (name == operand) std::ranges::rotate(numbers, numbers.begin() + 1);
-  });
-  return !has_same_trees(trace, other, view, trees);
-}
-
 // Operands whose values decide which cells are read, and are not read themselves: ids, 0/1 masks.
+// A gradient also has operands that decide nothing: with other numbers its trees are the same.
 NameSet deciding(const Trace& trace, const std::vector<TensorView>& views,
                  const std::vector<CellTrees>& trees) {
   NameSet names;
-  for (std::size_t v = 0; v < views.size(); ++v) {
-    if (!has_trees(views[v])) continue;
-    const std::vector<std::string>& of = views[v].step->of;
-    for (std::size_t k = 0; k < of.size(); ++k) {
-      const bool gives_shape_only = k == 0 && views[v].step->operation->shape_only;
-      if (!gives_shape_only && !trees[v].reads[k] && !names.contains(of[k]) &&
-          decides(trace, views[v], trees[v], of[k]))
-        names.insert(of[k]);
+  for (const bool gradients : {false, true}) {
+    for (std::size_t v = 0; v < views.size(); ++v) {
+      if (!has_trees(views[v]) || is_gradient(*views[v].step->operation) != gradients) continue;
+      const std::vector<std::string>& of = views[v].step->of;
+      for (std::size_t k = 0; k < of.size(); ++k) {
+        const bool gives_shape_only = k == 0 && views[v].step->operation->shape_only;
+        if (gives_shape_only || trees[v].reads[k] || names.contains(of[k])) continue;
+        const auto decides_nothing = [&](bool signs) {
+          const Trace other = with_generic_numbers(
+              trace, signs, [&](const std::string& name) { return name == of[k]; });
+          return has_same_trees(trace, other, views[v], trees[v]);
+        };
+        if (!gradients || !decides_nothing(false) || !decides_nothing(true)) names.insert(of[k]);
+      }
     }
   }
   return names;
@@ -190,8 +185,9 @@ std::vector<std::size_t> live_inputs(const Trace& trace, const std::vector<Tenso
   if (!is_small_enough(views)) return {};
   const NameSet ids = deciding(trace, views, trees);
   NameSet fixed = ids;
-  const Trace others[] = {with_generic_numbers(trace, ids, false),
-                          with_generic_numbers(trace, ids, true)};
+  const auto is_free = [&](const std::string& name) { return !ids.contains(name); };
+  const Trace others[] = {with_generic_numbers(trace, false, is_free),
+                          with_generic_numbers(trace, true, is_free)};
   for (std::size_t v = views.size(); v-- > 0;) {  // from outputs to inputs
     const TensorView& view = views[v];
     if (!has_trees(view)) continue;

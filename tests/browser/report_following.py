@@ -133,11 +133,12 @@ class Following(report.Report):
     def a_number_is_typed_as_on_paper(self):
         self.open(self.write("two-heads"))
         for text, number in (("1/4", "0.25"), ("0,5", "0.5"), ("80%", "0.8"), ("−1", "-1"), ("√4", "2"),
-                             ("3/√4", "1.5"), (" 2e-1", "0.2"), ("-.5", "-0.5")):
+                             ("3/√4", "1.5"), (" 2e-1", "0.2"), ("-.5", "-0.5"), ("2√4", "4"), ("+3·√4", "6"),
+                             ("3 / 2", "1.5")):
             self.change(self.cell("W_Q, head 1", 1, 1), text)
             self.expect(text, self.browser.run(BAR), f"qkv run two-heads --set 'W_Q[head 1,thing,1]={number}'")
         before = self.browser.run(BAR)
-        for text in ("", "-", "1/", "1/0", "1,000.5", "0x10", "2;3", "half"):
+        for text in ("", "-", "1/", "1/0", "1,000.5", "0x10", "2;3", "half", "1 2", "√", "2√", "1/2%"):
             _, fault = self.change(self.cell("W_Q, head 1", 1, 1), text)
             self.expect(text, ("not a number yet" in fault, self.browser.run(BAR)), (True, before))
 

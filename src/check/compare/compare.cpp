@@ -107,17 +107,16 @@ void take_verdict(CheckReport& checked, ComparedStep& step) {
   step.judged = std::move(report);
 }
 
-// Returns the type of an array's numbers. Text has none; but where one number has more digits than
-// a coarser type needs, and that type holds them all, they are of that type.
+// Returns the type of an array's numbers. Text has none; but if float32 holds them all, and one of
+// them to more digits than are written by hand, they are float32's.
 Precision type_of(const ComparedMatrix& array) {
-  constexpr int enough = 9;
-  if (array.precision != Precision::digits || array.decimals <= enough) return array.precision;
-  const std::span<const double> numbers = array.tensor.values;
-  for (const Precision type : {Precision::bfloat16, Precision::float16, Precision::float32}) {
-    const auto is_of_type = [&](double x) { return !std::isfinite(x) || is_held(x, type); };
-    if (std::ranges::all_of(numbers, is_of_type)) return type;
+  if (array.precision != Precision::digits) return array.precision;
+  bool is_long = false;
+  for (const double x : std::span<const double>(array.tensor.values)) {
+    if (std::isfinite(x) && !is_held(x, Precision::float32)) return array.precision;
+    is_long = is_long || (std::isfinite(x) && x * 1e9 != std::round(x * 1e9));
   }
-  return array.precision;
+  return is_long ? Precision::float32 : array.precision;
 }
 
 Precision coarser(Precision a, Precision b) { return &rule_of(a) < &rule_of(b) ? a : b; }

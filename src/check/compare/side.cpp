@@ -247,6 +247,20 @@ bool may_be_last_row(const ParsedArray& written, const ComparedMatrix& whole) {
          shape == Shape{heads, 1, tensor.columns()};
 }
 
+// True if as many tokens as heads leave open which axis is which, and only with heads inside does
+// an array have the other's numbers.
+bool has_numbers_inside(const ComparedMatrix& wanted, const ComparedMatrix& matrix) {
+  const Shape shape = without_leading_ones(wanted.tensor.shape());
+  ParsedArray written = matrix.written;
+  written.shape = without_leading_ones(written.shape, shape.size());
+  const std::span<const double> right = wanted.tensor.values;
+  if (written.cells.empty() || written.shape != shape || !head_layout(shape, shape) ||
+      are_near(matrix.tensor.values, right, matrix.precision))
+    return false;
+  put_heads_first(shape, written);
+  return are_near(tensor_of_written(written).values, right, matrix.precision);
+}
+
 // Puts a last row into an array of all rows; the others are blank.
 void spread_last_row(const Tensor& last, std::size_t rows, ComparedMatrix& matrix) {
   const std::size_t columns = last.columns();
@@ -402,6 +416,8 @@ void match_layout(const ComparedSide& other, std::optional<std::size_t> batch, C
   for (ComparedMatrix& matrix : side.matrices) {
     const ComparedMatrix* wanted = index.find(matrix.name);
     if (wanted == nullptr) continue;
+    if (!other.is_lesson && !side.scheme.empty() && has_numbers_inside(*wanted, matrix))
+      matrix.written.heads_inside = true;
     if (!matrix.written.shape.empty())
       has_sentence = lay_out_like(wanted->tensor, batch, matrix) || has_sentence;
     if (wanted->tensor.values.size() == matrix.tensor.values.size())

@@ -364,10 +364,8 @@ std::vector<NamedPart> parts_of(NamedArray array, const std::vector<std::string>
                                 const Trace& trace) {
   std::string_view name = array.name;
   if (name.ends_with(".grad")) name.remove_suffix(5);
-  array.written.heads_inside |=
-      name.find("cur-") == 1 ||  // Qcur-0, as llama.cpp has it
-      std::ranges::any_of(heads_inside_endings,
-                          [&](std::string_view end) { return name.ends_with(end); });
+  array.written.heads_inside |= std::ranges::any_of(
+      heads_inside_endings, [&](std::string_view end) { return name.ends_with(end); });
   std::vector<NamedPart> parts;
   if (ours.size() > 1) {
     for (ParsedArray& part : cut_into(ours, trace, array.written)) {
