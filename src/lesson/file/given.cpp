@@ -81,7 +81,8 @@ std::optional<GivenNumbers> read_from_file(const Table& given) {
 // 1 where `is_one(row, column)`, else 0.
 std::optional<GivenNumbers> square_of(const Table& given,
                                       bool (*is_one)(std::size_t, std::size_t)) {
-  if (!given.node().is_integer())
+  const toml::array* list = given.node().as_array();
+  if (list ? list->size() != 1 : !given.node().is_integer())
     return given.reader.fault(given.node(), "{} takes one size: {} = 3", given.key, given.key);
   const auto sizes = given.shape();
   if (!sizes) return {};
