@@ -67,7 +67,7 @@ int run(const NewOptions& options, const CommonOptions&) {
   }
   write_atomically(options.file, lesson);
   print_error(fmt::format("{} is written; now try\n  qkv run {}\n", sanitise(options.file),
-                          shell_word(options.file)));
+                          sanitise(shell_word(options.file))));
   return 0;
 }
 

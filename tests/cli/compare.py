@@ -464,7 +464,24 @@ def a_cell_of_a_large_matrix_is_as_exact_as_that_of_a_small_one(folder):
         equal(report(folder / "d.npz", folder / "l.toml")[0], int(cell != 0), f"D {cell}")
 
 
+def text_of_float32_numbers_is_compared_like_float32(folder):
+    """A program's arrays by json.dump, and by numpy.savetxt; short numbers in full width show no type."""
+    x = np.random.default_rng(3).normal(size=(6, 8)).astype(np.float32)
+    near = np.nextafter(x, np.float32(9))
+    for name, array in (("a", x), ("b", near), ("c", x * np.float32(1.001))):
+        (folder / f"{name}.json").write_text(json.dumps({"h0.gate": array.tolist()}))
+    equal([report(folder / "a.json", folder / f"{name}.json")[0] for name in "abc"], [0, 0, 1])
+    np.savez(folder / "b.npz", **{"h0.gate": near.astype(np.float64)})  # a type of its own
+    equal(report(folder / "b.npz", folder / "a.json")[0], 0)
+    for right, wrong in ((9.0, 9.03), (0.25, 0.252), (1.0, 1.00001)):
+        for name, number in (("right", right), ("wrong", wrong)):
+            (folder / name).mkdir(exist_ok=True)
+            np.savetxt(folder / name / "scores.csv", np.array([[1, 0], [number, 1]]), delimiter=",")
+        equal(report(folder / "wrong", folder / "right")[0], 1, f"{wrong} for {right}")
+
+
 CLAIMS = [
+    text_of_float32_numbers_is_compared_like_float32,
     a_cell_of_a_large_matrix_is_as_exact_as_that_of_a_small_one,
     what_is_no_matrix_is_skipped_and_said,
     the_advice_can_be_pasted,

@@ -233,7 +233,7 @@ def faults_and_refusals_show_no_raw_text(folder):
             ["compare", lesson, lesson, "--rtol", EVIL], ["check", lesson, EVIL],
             ["check", lesson, lesson, "--summary", EVIL], ["lessons", EVIL], ["params", EVIL],
             ["params", "--heads", EVIL], ["new", folder / EVIL / "x.toml"],
-            ["new", folder / f"n{IN_NAMES}.toml", "--seed", EVIL], ["--color", EVIL]):
+            ["new", folder / f"n{IN_NAMES}.toml", "--seed", EVIL], ["new", folder / f"n{IN_NAMES}.toml"], ["--color", EVIL]):
         harmless(arguments)
 
 

@@ -160,6 +160,9 @@ def right_arrays_pass(folder, ids):
             equal(checked.returncode, 0, f"{kind} {scheme}: {checked.stdout}")
             assert checked.stdout.startswith(f"{scheme}: names of "), checked.stdout[:100]
             checked_in_other_forms(arrays, place, options, ids)
+            np.savez(place / "ours.npz", **{name: array.numpy() for name, array in steps.items()})
+            done = qkv("compare", place / "dump.npz", place / "ours.npz")
+            equal((done.returncode, done.stderr), (0, ""), f"{kind} {scheme}, two dumps: {done.stdout}")
             if scheme == "transformerlens":  # the second sentence of a batch
                 both = {name: torch.cat([array * 2, array]) for name, array in arrays.items()}
                 done = compared(both, place, options, "--batch", "2", ids=ids)
@@ -418,6 +421,17 @@ def two_dumps_may_have_the_names_of_a_scheme_and_ours(folder):
     np.savez(place / "ours.npz", **{name: steps[name].numpy() for name in ("h0.Q", "h0.residual1")})
     done = qkv("compare", place / "theirs.npz", place / "ours.npz", "--json")
     equal((done.returncode, json.loads(done.stdout)["compared"]), (0, 1), done.stdout)
+
+
+def folders_of_arrays_are_several_submissions(folder):
+    kind, steps, layers, options, place, _ = next(models(folder))
+    for name, scheme, factor in (("ann", "transformerlens", 1), ("bob", "gpt2", 2), ("eve", "gpt2", 1)):
+        (place / "class" / name).mkdir(parents=True)
+        for theirs, array in SCHEMES[scheme](steps, layers, kind).items():
+            np.save(place / "class" / name / f"{theirs}.npy", (array * factor).numpy())
+    done = qkv("check", "--model", place, "--ids", ",".join(map(str, IDS)), *options, place / "class", "--summary", "csv")
+    rows = [row.split(",") for row in done.stdout.splitlines()[1:]]
+    equal([(row[0].rpartition("/")[2], row[2] == "wrong") for row in rows], [("ann", False), ("bob", True), ("eve", False)])
 
 
 def the_hook_of_an_rms_norm_fits_no_step(folder):
@@ -707,6 +721,7 @@ CLAIMS = [
     a_fused_array_of_a_wrong_size_is_wrong,
     one_transposed_array_does_not_transpose_a_program,
     two_dumps_may_have_the_names_of_a_scheme_and_ours,
+    folders_of_arrays_are_several_submissions,
     the_hook_of_an_rms_norm_fits_no_step,
     kqv_out_is_before_the_output_weight_beside_attn_out,
     hooks_have_their_heads_inside_where_sizes_do_not_tell,
