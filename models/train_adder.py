@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Trains lessons/adder.safetensors, a transformer of 688 weights that adds ten-digit numbers.
+"""Trains lessons/adder.safetensors, a transformer of 688 parameters that adds ten-digit numbers.
 
     train_adder.py [--seed N] [--weights FILE]   train, measure, write weights and record
     train_adder.py --measure [--weights FILE]    measure the weights that are there

@@ -121,7 +121,7 @@ def what_is_left_without_a_head_is_what_was_recorded(folder):
     for name, right in lines.items():
         sums = f"{percent(right['sums'])} of sums" if right["sums"] else "no sum right"
         assert f"{name} {sums}, {percent(right['digits'])} of digits" in words, (name, right)
-    assert f"{record['parameters']} weights" in words
+    assert f"{record['parameters']} parameters" in words
 
 
 def numbers_that_words_only_quote_follow_from_the_cells(folder):
