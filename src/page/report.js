@@ -6,7 +6,7 @@
   const tables = tablesOver(data);
   const { tableOf, elementOf, cellOf } = tables;
   const { planeOf, barsOf } = picturesOver(data, arithmetic, tables);
-  const { besideResult, renew } = operandsOver(data, arithmetic, tables, planeOf);
+  const { besideResult, originalOf, renew } = operandsOver(data, arithmetic, tables, planeOf);
   const panel = document.getElementById("panel");
   const said = document.getElementById("said");
   const onChange = () => {
@@ -117,7 +117,7 @@
   const focused = () => (cellOf(document.activeElement) ? document.activeElement : undefined);
 
   document.addEventListener("pointerover", (event) => {
-    const element = event.target.closest?.("td");
+    const element = originalOf(event.target.closest?.("td"));
     if (event.pointerType === "touch" || panel.contains(event.target) || changes.isOn()) return;
     if (cellOf(element)) {
       if (element !== shownCell) show(element, false);
@@ -135,9 +135,11 @@
 
   document.addEventListener("click", (event) => {
     if (event.target.closest?.("#panel .title button")) return clear();
-    const element = event.target.closest?.("td");
+    const touched = event.target.closest?.("td");
+    const element = originalOf(touched);
     if (!cellOf(element)) return;
-    if (element === document.activeElement) show(element, true); else goTo(element);
+    const stays = element !== touched || element === document.activeElement;
+    if (stays) show(element, true); else goTo(element);
   });
 
   document.addEventListener("focusin", (event) => {

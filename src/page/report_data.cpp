@@ -24,29 +24,24 @@ bool is_small_enough(const std::vector<TensorView>& views) {
   return count <= max_numbers;
 }
 
-// Replaces a tensor's numbers by distinct generic ones; infinities stay.
-Tensor with_generic_numbers(Tensor tensor, bool signs) {
-  constexpr double golden = 0.6180339887498949;
-  double number = 0;
-  for (double& value : tensor.values.mutable_span()) {
-    number += golden;
-    if (!std::isfinite(value)) continue;
-    const double part = number - std::floor(number);
-    value = signs && part > 0.5 ? -part : 1 + part;
-  }
-  return tensor;
-}
-
-// Replaces the numbers of the givens and steps that are chosen by their names.
+// Replaces the numbers of the givens and steps that are chosen by their names by distinct generic
+// ones; infinities stay.
 template <class Choice>
 Trace with_generic_numbers(const Trace& trace, bool signs, const Choice& is_chosen) {
+  constexpr double golden = 0.6180339887498949;
   Trace other = trace;
-  for (Given& given : other.givens) {
-    if (is_chosen(given.name)) given.tensor = with_generic_numbers(given.tensor, signs);
-  }
-  for (Step& step : other.steps) {
-    if (is_chosen(step.name)) step.output = with_generic_numbers(step.output, signs);
-  }
+  const auto replace = [&](const std::string& name, Tensor& tensor) {
+    double number = 0;
+    if (!is_chosen(name)) return;
+    for (double& value : tensor.values.mutable_span()) {
+      number += golden;
+      if (!std::isfinite(value)) continue;
+      const double part = number - std::floor(number);
+      value = signs && part > 0.5 ? -part : 1 + part;
+    }
+  };
+  for (Given& given : other.givens) replace(given.name, given.tensor);
+  for (Step& step : other.steps) replace(step.name, step.output);
   return other;
 }
 

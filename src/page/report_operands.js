@@ -77,5 +77,12 @@ const operandsOver = (data, { placesOf }, { all, cellOf, elementOf, tableOf, cop
     }
   }
 
-  return { besideResult, renew };
+  // The cell whose number a copy beside a result shows; itself if it is in no copy.
+  function originalOf(cell) {
+    const [table] = [...besides.values()].flatMap(({ copies }) => copies)
+      .find(([, copy]) => copy.contains(cell)) ?? [];
+    return table?.tBodies[0].rows[cell.parentElement.sectionRowIndex].cells[cell.cellIndex] ?? cell;
+  }
+
+  return { besideResult, originalOf, renew };
 };

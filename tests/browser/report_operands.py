@@ -322,6 +322,19 @@ class Operands(report.Report):
         seen = self.browser.run(GROUP, self.choose("scores", 3, 2))
         self.expect("lit afterwards", seen["lit"], ["Q cat 1", "Q cat 2", "K fat 1", "K fat 2"])
 
+    def a_copy_tells_where_its_number_comes_from(self):
+        self.browser.look(1280)
+        self.open(self.write("the-fat-cat"))
+        copy = "document.querySelectorAll('#step-6 .copy table')[1].tBodies[0].rows[1].cells[1]"
+        place = self.browser.run("return scrollY")
+        self.browser.run(f"{copy}.click()")
+        seen = self.browser.run("return [document.querySelector('#panel h2').textContent, "
+                                "document.querySelector('#panel .lines').textContent, scrollY]")
+        self.expect("K of fat, without going there", (seen[0], "1·2" in seen[1].replace("\u00a0", ""), seen[2]),
+                    ("K[fat,1]", True, place))
+        self.browser.run(f"{copy}.nextElementSibling.dispatchEvent(new PointerEvent('pointerover', {{bubbles: true}}))")
+        self.expect("pointed at", self.browser.run("return document.querySelector('#panel h2').textContent"), "K[fat,2]")
+
     # text → token_ids → X; from X come Q, K and V, from Q and K the scores, and so on: 12 arrows.
     def the_map_says_where_one_is(self):
         self.browser.look(1280)
@@ -405,6 +418,7 @@ TESTS = [
     Operands.softmax_shows_its_row_as_bars,
     Operands.queries_and_keys_are_arrows,
     Operands.what_is_changed_is_changed_beside_its_results,
+    Operands.a_copy_tells_where_its_number_comes_from,
     Operands.the_map_says_where_one_is,
     Operands.each_line_of_the_map_can_be_followed,
     Operands.the_map_folds_on_a_phone,

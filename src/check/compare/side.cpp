@@ -247,20 +247,6 @@ bool may_be_last_row(const ParsedArray& written, const ComparedMatrix& whole) {
          shape == Shape{heads, 1, tensor.columns()};
 }
 
-// True if as many tokens as heads leave open which axis is which, and only with heads inside does
-// an array have the other's numbers.
-bool has_numbers_inside(const ComparedMatrix& wanted, const ComparedMatrix& matrix) {
-  const Shape shape = without_leading_ones(wanted.tensor.shape());
-  ParsedArray written = matrix.written;
-  written.shape = without_leading_ones(written.shape, shape.size());
-  const std::span<const double> right = wanted.tensor.values;
-  if (written.cells.empty() || written.shape != shape || !head_layout(shape, shape) ||
-      are_near(matrix.tensor.values, right, matrix.precision))
-    return false;
-  put_heads_first(shape, written);
-  return are_near(tensor_of_written(written).values, right, matrix.precision);
-}
-
 // Puts a last row into an array of all rows; the others are blank.
 void spread_last_row(const Tensor& last, std::size_t rows, ComparedMatrix& matrix) {
   const std::size_t columns = last.columns();
@@ -416,7 +402,10 @@ void match_layout(const ComparedSide& other, std::optional<std::size_t> batch, C
   for (ComparedMatrix& matrix : side.matrices) {
     const ComparedMatrix* wanted = index.find(matrix.name);
     if (wanted == nullptr) continue;
-    if (!other.is_lesson && !side.scheme.empty() && has_numbers_inside(*wanted, matrix))
+    // As many tokens as heads leave open which axis is which: the numbers tell.
+    const bool is_open = !other.is_lesson && !side.scheme.empty() &&
+                         wanted->tensor.values.size() == matrix.tensor.values.size();
+    if (is_open && likeness_of(*wanted, matrix) == Likeness::other_layout)
       matrix.written.heads_inside = true;
     if (!matrix.written.shape.empty())
       has_sentence = lay_out_like(wanted->tensor, batch, matrix) || has_sentence;
@@ -487,12 +476,17 @@ Likeness likeness_of(const ComparedMatrix& step, const ComparedMatrix& array) {
                                                                        : Likeness::none;
   }
   const Shape shape = without_leading_ones(step.tensor.shape());
-  const bool is_same = without_leading_ones(array.tensor.shape()) == shape;
-  ParsedArray written = is_same ? ParsedArray() : array.written;
-  if (!is_same && (written.cells.empty() || put_heads_first(shape, written).empty())) return {};
-  const Tensor& tensor = is_same ? array.tensor : tensor_of_written(written);
-  if (!are_near(tensor.values, step.tensor.values, array.precision)) return {};
-  return is_same ? Likeness::same : Likeness::other_layout;
+  const auto is_near = [&](const Tensor& tensor) {
+    return are_near(tensor.values, step.tensor.values, array.precision);
+  };
+  if (without_leading_ones(array.tensor.shape()) == shape && is_near(array.tensor))
+    return Likeness::same;
+  const Shape own = without_leading_ones(array.written.shape, shape.size());
+  if (array.written.cells.empty() || !head_layout(shape, own)) return {};
+  ParsedArray written = array.written;
+  written.shape = own;
+  put_heads_first(shape, written);
+  return is_near(tensor_of_written(written)) ? Likeness::other_layout : Likeness::none;
 }
 
 OptionsOfFile options_of_files(const ComparedSide& side, ReadLimit limit) {
