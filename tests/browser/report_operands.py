@@ -330,10 +330,11 @@ class Operands(report.Report):
         self.browser.run(f"{copy}.click()")
         seen = self.browser.run("return [document.querySelector('#panel h2').textContent, "
                                 "document.querySelector('#panel .lines').textContent, scrollY]")
-        self.expect("K of fat, without going there", (seen[0], "1·2" in seen[1].replace("\u00a0", ""), seen[2]),
+        self.expect("K of fat, without going there", (seen[0], "2·1" in seen[1].replace("\u00a0", ""), seen[2]),
                     ("K[fat,1]", True, place))
         self.browser.run(f"{copy}.nextElementSibling.dispatchEvent(new PointerEvent('pointerover', {{bubbles: true}}))")
-        self.expect("pointed at", self.browser.run("return document.querySelector('#panel h2').textContent"), "K[fat,2]")
+        seen = self.browser.run("return document.querySelector('#panel h2').textContent")
+        self.expect("pointed at", seen, "K[fat,2]")
 
     # text → token_ids → X; from X come Q, K and V, from Q and K the scores, and so on: 12 arrows.
     def the_map_says_where_one_is(self):
