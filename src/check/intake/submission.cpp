@@ -84,9 +84,9 @@ std::string matrix_of(const ListedFile& file, const Trace& trace, const NameOpti
   const std::string stem = file.path.stem().string();
   const auto found = mapped_stem(names.maps, stem);
   const auto own = step_name(found ? found->name : stem, trace, file.path.string());
+  if (own) return fmt::format("{} {}", own->name, fmt::join(own->leading, " "));
   const std::string theirs = fmt::format("{}", fmt::join(steps_by_scheme(stem, trace), " "));
-  if (!own) return theirs.empty() ? "" : theirs + " ";
-  return fmt::format("{} {}", own->name, fmt::join(own->leading, " "));
+  return theirs.empty() ? theirs : theirs + " ";
 } catch (const InputError&) {  // a step without such a head
   return "*";
 }
