@@ -340,8 +340,7 @@ std::string operations_text(std::size_t columns) {
   return text + "\n" +
          put("A step is a table [[step]] with name, op, of, its options, and the words: title, "
              "say, notice. If an option is not written, the first of its words in quotes is used, "
-             "or false (blanks and truncate: true; kind of a mask with M: \"given\"). The names "
-             "after of are examples.",
+             "or false, unless its line says otherwise. The names after of are examples.",
              0, columns);
 }
 

@@ -254,7 +254,7 @@ using Numbers = OptionRule::Numbers;
 constexpr OptionRule mask_options[] = {
     {.name = "kind",
      .help = "what is hidden: later tokens; also those before a window, or all but a prefix of "
-             "them; padding; or what a given 0/1 matrix says",
+             "them; padding; or what a given 0/1 matrix says, also if not written and M is there",
      .list = kinds},
     {.name = "pad",
      .help = "the padding's id or its token, for kind = \"padding\"",

@@ -10,7 +10,8 @@ constexpr OptionRule tokenise_options[] = {
     {.name = "method", .help = "what a token is", .list = methods},
     {.name = "lowercase", .help = "whether capitals are made small first", .flag = true},
     {.name = "blanks",
-     .help = "whether a blank is a character of its own, for method = \"characters\"",
+     .help = "whether a blank is a character of its own, for method = \"characters\"; true if not "
+             "written",
      .flag = true},
     {.name = "pad",
      .help = "the token or the id that fills up the shorter texts of a batch",
