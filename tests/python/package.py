@@ -552,7 +552,11 @@ def every_refusal_is_one_line_of_qkv(_folder):
         raise RuntimeError("boom\nin two lines")
     broken.forward = boom
     arrays = {"scores": SCORES}
+    from llama import Llama
+    nameless = Llama()
+    del nameless.config
     for call, says, cause in (
+            (lambda: qkv.verify(nameless, ids=[1, 2]), 'kind of model is not known: give it as family="llama"', None),
             (lambda: qkv.verify(torch.nn.Linear(3, 3), ids=[1, 2]), "Linear: this is not a model that qkv knows", RuntimeError),
             (lambda: qkv.verify(broken, ids=[1, 2]), "GPT raises RuntimeError: boom", RuntimeError),
             (lambda: qkv.verify(GPT(), ids=[1, 50]), "50", IndexError),
