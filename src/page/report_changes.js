@@ -99,7 +99,7 @@ const changesOver = ({ data, arithmetic, tables, panel, writeLine, writeCommand,
     const [, sign, above, below, percent] =
       /^([-+−]?)([^/%]+)(?:\/([^/%]+)|(%))?$/.exec(text.trim().replace(/ *([/%]) */g, "$1")) ?? [];
     const amount = product(above ?? "") / (below ? product(below) : 1) / (percent ? 100 : 1);
-    return "-−".includes(sign || "+") ? -amount : amount;
+    return sign === "-" || sign === "−" ? -amount : amount;
   }
 
   const field = make("input", { type: "text", inputmode: "decimal" });
