@@ -40,7 +40,7 @@ bool is_lesson(const std::string& name, const CompareOptions& options) {
   if (has_text && is_model_file(name) && is_model(name)) return true;
   if (has_text && is_model_directory(name)) return true;
   if (contains(built_in_lessons(), name, &BuiltInLesson::name)) return true;
-  return !fs::is_directory(status_at(name)) && !is_readable(name);
+  return !fs::is_directory(status_at(name)) && !is_readable(name) && !is_archive(name);
 }
 
 bool is_run_model(const std::string& name, const CompareOptions& options) {
@@ -246,8 +246,7 @@ void add_tolerances(CLI::App& app, CompareOptions& options) {
 }
 
 void declare(CLI::App& app, CompareOptions& options) {
-  app.add_option("A", options.actual,
-                 "ACTUAL: a lesson, an exported directory, or a file of arrays")
+  app.add_option("A", options.actual, "ACTUAL: a lesson, or a file, directory or zip of arrays")
       ->required();
   app.add_option("B", options.desired,
                  "DESIRED: the same, or left out with --model; rtol is relative to its numbers")

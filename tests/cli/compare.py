@@ -9,7 +9,10 @@ Each function below is one claim.
 import json
 import re
 import shlex
+import shutil
 import sys
+import zipfile
+from pathlib import Path
 
 import numpy as np
 
@@ -176,6 +179,33 @@ def a_step_missing_from_an_export_counts_and_from_a_dump_does_not(folder):
     equal((status, said["first"]), (0, None))
     qkv("export", "two-heads", "-o", folder / "part", "--step", "Q")
     equal(report(folder / "part", "two-heads")[0], 0)
+
+
+def a_zip_and_a_folder_inside_are_read_as_their_files(folder):
+    out = folder / "box" / "out"
+    equal(qkv("export", "two-heads", "-o", out, "--format", "npy").returncode, 0)
+    flat = shutil.make_archive(folder / "flat", "zip", out)
+    nested = shutil.make_archive(folder / "nested", "zip", folder, "box")
+    for place in (flat, nested, folder / "box"):
+        equal([said["first"] for said in (report(place, "two-heads")[1], report(out, place)[1])], [None, None])
+    file = next(out.glob("*-Q.npy"))
+    np.save(file, np.load(file) + 1)
+    (out / "12-context.npy").unlink()
+    for place in (folder / "box", shutil.make_archive(folder / "wrong", "zip", folder, "box")):
+        status, said = report(place, "two-heads")
+        equal((status, said["first"], said["missing"]), (1, "Q", ["context"]))
+        assert "it was changed after the export" in qkv("compare", place, "two-heads").stderr
+    # A folder beside files of numbers is something else: an older dump, perhaps.
+    np.save(folder / "box" / "Q.npy", np.load(file))
+    (folder / "box" / "scores").mkdir()
+    equal(report(folder / "box", "two-heads")[1]["compared"], 1)
+    refusals = {nested: "have different numbers for Q", folder / "cut.zip": "pack the files again"}
+    (folder / "cut.zip").write_bytes(Path(flat).read_bytes()[:-30])
+    with zipfile.ZipFile(nested, "a") as archive:
+        archive.write(file, "other/Q.npy")
+    for place, why in refusals.items():
+        done = qkv("compare", place, "two-heads")
+        equal((done.returncode, why in done.stderr), (2, True))
 
 
 def shapes_that_differ_are_reported_in_words(folder):
@@ -492,6 +522,7 @@ CLAIMS = [
     the_cell_is_named_as_the_lesson_names_it,
     gradients_are_found_as_pytorch_names_them,
     a_step_missing_from_an_export_counts_and_from_a_dump_does_not,
+    a_zip_and_a_folder_inside_are_read_as_their_files,
     shapes_that_differ_are_reported_in_words,
     right_numbers_in_another_shape_are_reported,
     heads_one_below_the_other_are_known,

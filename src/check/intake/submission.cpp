@@ -41,27 +41,6 @@ std::string why_unreadable(const ListedFile& file) {
   }
 }
 
-std::vector<ListedFile> files_in(const fs::path& path) {
-  if (!fs::is_directory(status_at(path)) && !is_archive(path)) return {ListedFile{.path = path}};
-  std::vector<ListedFile> files;
-  for (ListedFile& file : list_files(path)) {
-    std::vector<ListedFile> inside;
-    try {
-      const bool is_to_be_read = !file.unpack && file.damage.empty();
-      if (is_to_be_read && is_archive(file.path)) inside = list_files(file.path);
-    } catch (const InputError& why) {
-      file.path /= file.path.filename();
-      file.damage = why.what();
-    }
-    if (inside.empty()) inside.push_back(std::move(file));
-    std::ranges::move(inside, std::back_inserter(files));
-  }
-  std::erase_if(files, [](const ListedFile& file) {  // qkv's own ones without matrices
-    return file.path.filename() == manifest_name || file.path.extension() == ".html";
-  });
-  return files;
-}
-
 std::string with_places(std::string name, const FileStem& stem) {
   for (const auto& [axis, place] : stem.places) name += fmt::format(".{}-{}", axis, place);
   return name;
@@ -79,7 +58,7 @@ std::optional<MappedName> mapped_stem(const std::vector<NameMap>& maps, const st
 
 // Returns the matrix that a file's name stands for; "*" if it may hold any, empty if it fits none.
 std::string matrix_of(const ListedFile& file, const Trace& trace, const NameOptions& names) try {
-  if (!file.damage.empty() || !is_readable(file.path)) return {};
+  if (!file.damage.empty() || !file.may_hold_numbers()) return {};
   if (format_of(file.path)->several) return "*";
   const std::string stem = file.path.stem().string();
   const auto found = mapped_stem(names.maps, stem);
@@ -99,9 +78,16 @@ class SubmissionReader {
         trace_(trace),
         names_(names),
         sizes_(mapped(names_in(trace), [&](auto name) { return trace.at(name).values.size(); })),
-        submission_{.name = path.string(), .list = read_manifest(path)} {}
+        submission_{.name = path.string()} {}
 
   Submission read(std::vector<ListedFile> files) {
+    submission_.list = manifest_among(files);
+    // An export may have been filled in by hand, so a failed verification is only a note.
+    const std::string doubt = verify_export(files, submission_.list);
+    std::erase_if(files, [&](const ListedFile& file) {  // qkv's own ones without matrices
+      return file.path != path_ &&
+             (file.path.filename() == manifest_name || file.path.extension() == ".html");
+    });
     // Files of the current export go first, so that an older export's files do not replace them. If
     // it wrote a matrix in several formats, the first is enough.
     std::stable_partition(files.begin(), files.end(),
@@ -115,8 +101,6 @@ class SubmissionReader {
     take_for_head_of_others(submission_.files, trace_, submission_.notes);
     note_nameless();
     refuse_without_numbers();
-    // An export may have been filled in by hand, so a failed verification is only a note.
-    const std::string doubt = verify_export(path_, submission_.list);
     if (!doubt.empty()) note("{}: {}", on_one_line(path_.string()), doubt);
     return std::move(submission_);
   }
@@ -213,7 +197,7 @@ class SubmissionReader {
   }
 
   bool is_listed(const fs::path& file) const {
-    return submission_.list && submission_.list->lists(file.filename().string());
+    return submission_.list && submission_.list->lists(file);
   }
 
   // If two files agree, the one with all matrices is kept; of equally many, the finer one. If they
@@ -469,7 +453,7 @@ class SubmissionReader {
 
 std::vector<SubmissionPlace> submissions_in(const fs::path& path, const Trace& trace,
                                             const NameOptions& names) {
-  std::vector<ListedFile> files = files_in(path);
+  std::vector<ListedFile> files = list_files(path);
   std::map<fs::path, std::vector<ListedFile>> folders;
   std::map<std::string, fs::path> first;  // the folder of each matrix
   bool are_several = false;
@@ -523,7 +507,7 @@ void refuse_unused_maps(const NameOptions& names, const std::set<std::size_t>& u
 }
 
 Submission read_submission(const fs::path& path, const Trace& trace) {
-  return read_submission(SubmissionPlace{path, files_in(path)}, trace);
+  return read_submission(SubmissionPlace{path, list_files(path)}, trace);
 }
 
 Submission read_submission(const SubmissionPlace& place, const Trace& trace,

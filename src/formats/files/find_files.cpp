@@ -23,7 +23,7 @@ constexpr ZipMessages zip_messages = {
     .plainly = "pack the files as a plain .zip",
 };
 constexpr std::size_t max_files = 10'000;
-constexpr int max_folder_depth = 8;
+constexpr std::string_view worksheet_page = "worksheet.html";
 
 [[noreturn]] void refuse_many(const fs::path& place) {
   throw InputError("{}: there are more than {} files in it: name the directory of one submission",
@@ -46,15 +46,15 @@ bool has_archive_extension(const fs::path& path) {
   return ascii_lowercase(path.extension().string()) == ".zip";
 }
 
-std::vector<ListedFile> files_of_directory(const fs::path& directory) {
+std::vector<ListedFile> files_of_directory(const fs::path& directory, int depth) {
   std::vector<ListedFile> files;
   std::error_code error;
   std::size_t seen = 0;
   auto entry = fs::recursive_directory_iterator(directory, error);
   for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
-    if (++seen > max_files) refuse_many(directory);
+    if (++seen > max_files && depth > 0) refuse_many(directory);
     const bool is_hidden = is_system_file(entry->path().filename());
-    if (is_hidden || entry.depth() >= max_folder_depth) entry.disable_recursion_pending();
+    if (is_hidden || entry.depth() >= depth) entry.disable_recursion_pending();
     if (is_hidden) continue;
     if (is_file(*entry)) files.push_back({.path = entry->path()});
     std::error_code ignored;
@@ -150,28 +150,21 @@ struct Piece {
   std::string file;  // for messages
 };
 
-/// The files of a directory that hold numbers, by name: those of the manifest or, without it, all.
-std::vector<fs::path> list_files(const fs::path& directory, const std::optional<Manifest>& list,
-                                 std::vector<std::string>& notes) {
-  std::vector<fs::path> files;
-  std::error_code error;
-  for (auto entry = fs::directory_iterator(directory, error);
-       !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    const bool numbers = is_readable(entry->path()) && is_file(*entry) && !is_editor_backup(name) &&
-                         name != manifest_name;
-    if (!numbers) continue;
-    if (!list || list->lists(name)) {
-      files.push_back(entry->path());
-    } else {
-      notes.push_back(fmt::format("{} does not list {}: it was not read", manifest_name, name));
-    }
-  }
-  if (error) throw InputError("{} can't be read: {}", directory.string(), error.message());
-  std::ranges::sort(files, {}, [](const fs::path& file) {
-    return std::pair(sort_key(file.stem().string()), file);
-  });
-  return files;
+// "06-scores.csv", "given-X.npy".
+bool is_named_as_exported(const ListedFile& file) {
+  if (!file.may_hold_numbers()) return false;
+  const std::string name = file.path.filename().string();
+  if (name.starts_with("given-")) return true;
+  const std::size_t digits = name.find_first_not_of("0123456789");
+  return digits >= 2 && digits < name.size() && name[digits] == '-';
+}
+
+// True for an export's files without its manifest, unless they are a worksheet.
+bool is_incomplete_export(std::span<const ListedFile> files) {
+  return std::ranges::any_of(files, is_named_as_exported) &&
+         std::ranges::none_of(files, [](const ListedFile& file) {
+           return file.path.filename() == manifest_name || file.path.filename() == worksheet_page;
+         });
 }
 
 // True if two arrays hold the same numbers; of those too many to be read the shapes are compared.
@@ -271,13 +264,44 @@ class ArrayAssembler {
   std::map<std::string, Pieces> pieces_;
 };
 
-void add_file(const fs::path& path, const OptionsOfFile& options_of, ArrayAssembler& collector) {
-  const FileStem own = file_stem(path.stem().string());
-  for (NamedArray& matrix : read_arrays(path, options_of(own.name))) {
+// Adds a file's matrices; in messages it is `name`.
+void add_file(const ListedFile& file, const std::string& name, const OptionsOfFile& options_of,
+              ArrayAssembler& collector) {
+  if (!file.damage.empty()) throw InputError("{}", file.damage);
+  const FileStem own = file_stem(file.path.stem().string());
+  for (NamedArray& matrix : file.read(options_of(own.name))) {
     const FileStem stem = matrix.name.empty() ? own : file_stem(matrix.name);
-    const std::string file = path.filename().string();
-    collector.add(stem, matrix.name.empty() ? file : file + ": " + matrix.name,
+    collector.add(stem, matrix.name.empty() ? name : name + ": " + matrix.name,
                   std::move(matrix.written));
+  }
+}
+
+// Adds the files of a directory or an archive; of an export those in its manifest.
+void add_files(const fs::path& place, const std::optional<Manifest>& list,
+               std::vector<ListedFile>& files, const OptionsOfFile& options_of,
+               ArrayAssembler& collector, ArrayCollection& dump) {
+  dump.whole_lesson = list.has_value();
+  for (const ManifestEntry& entry : list ? list->entries : std::vector<ManifestEntry>()) {
+    dump.listed.push_back(entry.name);
+    dump.whole_lesson = dump.whole_lesson && !entry.files.empty();
+  }
+  std::ranges::sort(files, {}, [](const ListedFile& file) {
+    return std::pair(sort_key(file.path.stem().string()), file.path);
+  });
+  for (const ListedFile& file : files) {
+    const std::string name = file.path.lexically_relative(place).string();
+    if (!file.may_hold_numbers() && file.damage.empty()) continue;
+    if (list && file.path.parent_path() == list->folder && !list->lists(file.path)) {
+      dump.notes.push_back(
+          fmt::format("{} does not list {}: it was not read", manifest_name, name));
+      continue;
+    }
+    try {
+      add_file(file, name, options_of, collector);
+    } catch (const InputError& why) {  // it may be notes or settings
+      if (list || !file.damage.empty() || !format_of(file.path)->is_text) throw;
+      dump.unreadable_files.push_back({file_stem(file.path.stem().string()).name, why.what()});
+    }
   }
 }
 
@@ -322,14 +346,26 @@ bool is_archive(const fs::path& path) {
   return has_archive_extension(path) && !fs::is_directory(status_at(path));
 }
 
-std::vector<ListedFile> list_files(const fs::path& place) {
+std::vector<ListedFile> list_files(const fs::path& place, int depth) {
   std::vector<ListedFile> files;
   if (is_archive(place)) {
     const auto mapped = std::make_shared<const MappedFile>(place);
     std::size_t total = 0;
     add_files_of_archive(mapped->bytes(), mapped, place, true, total, files);
+  } else if (!fs::is_directory(status_at(place))) {
+    files.push_back({.path = place});
   } else {
-    files = files_of_directory(place);
+    for (ListedFile& file : files_of_directory(place, depth)) {
+      std::vector<ListedFile> inside;
+      try {
+        if (depth > 0 && is_archive(file.path)) inside = list_files(file.path);
+      } catch (const InputError& why) {
+        file.path /= file.path.filename();
+        file.damage = why.what();
+      }
+      if (inside.empty()) inside.push_back(std::move(file));
+      std::ranges::move(inside, std::back_inserter(files));
+    }
   }
   std::ranges::sort(files, {}, &ListedFile::path);
   return files;
@@ -372,28 +408,18 @@ bool is_editor_backup(std::string_view name) {
 ArrayCollection load_arrays(const fs::path& path, const OptionsOfFile& options_of) {
   ArrayCollection dump;
   ArrayAssembler collector;
-  std::optional<Manifest> list;
-  if (!fs::is_directory(status_at(path))) {
-    add_file(path, options_of, collector);
+  std::vector<ListedFile> files = list_files(path, 0);
+  if (std::ranges::none_of(files, &ListedFile::may_hold_numbers)) files = list_files(path);
+  const bool is_one_file = files.size() == 1 && files.front().path == path;
+  const auto list = is_one_file ? std::nullopt : manifest_among(files);
+  if (is_one_file) {
+    add_file(files.front(), path.filename().string(), options_of, collector);
   } else {
-    list = read_manifest(path);
-    dump.whole_lesson = list.has_value();
-    for (const ManifestEntry& entry : list ? list->entries : std::vector<ManifestEntry>()) {
-      dump.listed.push_back(entry.name);
-      dump.whole_lesson = dump.whole_lesson && !entry.files.empty();
-    }
-    for (const fs::path& file : list_files(path, list, dump.notes)) {
-      try {
-        add_file(file, options_of, collector);
-      } catch (const InputError& why) {  // it may be notes or settings
-        if (list || !format_of(file)->is_text) throw;
-        dump.unreadable_files.push_back({file_stem(file.stem().string()).name, why.what()});
-      }
-    }
+    add_files(path, list, files, options_of, collector, dump);
   }
-  if (std::string why = verify_export(path, list); !why.empty())
+  if (std::string why = verify_export(files, list); !why.empty())
     dump.notes.push_back(std::move(why));
-  dump.incomplete_export = !list && has_exported_names(path);
+  dump.incomplete_export = !is_one_file && is_incomplete_export(files);
   if (dump.incomplete_export) dump.notes.emplace_back(incomplete_export_text);
   dump.matrices = collector.take(dump.notes);
   if (dump.matrices.empty() && !dump.unreadable_files.empty())

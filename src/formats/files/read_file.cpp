@@ -90,34 +90,18 @@ void refuse_special(const std::filesystem::path& path, int descriptor, const str
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view worksheet_page = "worksheet.html";
-
-std::string sha256_of(const fs::path& path) {
-  const MappedFile file(path);
-  Sha256 sum;
-  sum.add(file.bytes());
-  return sum.hex();
-}
-
-// "06-scores.csv", "given-X.npy".
-bool is_named_as_exported(const fs::path& file) {
-  if (!is_readable(file)) return false;
-  const std::string name = file.filename().string();
-  if (name.starts_with("given-")) return true;
-  const std::size_t digits = name.find_first_not_of("0123456789");
-  return digits >= 2 && digits < name.size() && name[digits] == '-';
-}
-
-// Files that do not exist are not included.
-std::vector<std::string> changed_files(const fs::path& directory, const Manifest& list) {
-  std::vector<std::string> changed;
-  for (const auto& [name, sum] : list.sums) {
-    const fs::path file = directory / name;
-    // A manifest is untrusted: it may name only files beside it.
-    if (fs::path(name).filename() != name || !fs::is_regular_file(status_at(file))) continue;
-    if (sha256_of(file) != sum) changed.push_back(name);
+// True if a file has another SHA-256 than its manifest says.
+bool is_changed(const ListedFile& file, const Manifest& list) {
+  const auto sum = list.sums.find(file.path.filename().string());
+  if (sum == list.sums.end() || file.path.parent_path() != list.folder) return false;
+  if (!file.unpack && !fs::is_regular_file(status_at(file.path))) return false;
+  Sha256 own;
+  if (file.unpack) {
+    own.add(file.unpack());
+  } else {
+    own.add(MappedFile(file.path).bytes());
   }
-  return changed;
+  return own.hex() != sum->second;
 }
 
 std::string changed_files_text(std::span<const std::string> names) {
@@ -150,6 +134,27 @@ void add_entries(const Json& lesson, const char* key, Manifest& manifest) {
     std::vector<std::string> files = string_list(entry.value("file", Json()));
     manifest.files.insert(files.begin(), files.end());
     manifest.entries.push_back({entry["name"].get<std::string>(), std::move(files)});
+  }
+}
+
+// Nothing if there is no such file, or if it is not qkv's.
+std::optional<Manifest> manifest_of(const ListedFile& file) {
+  if (!file.unpack && !fs::is_regular_file(status_at(file.path))) return {};
+  if (file.size > max_manifest_bytes) refuse_large(file.path, max_manifest_bytes);
+  try {
+    const Json lesson =
+        Json::parse(file.unpack ? file.unpack() : read_bytes(file.path, max_manifest_bytes));
+    if (!lesson.is_object()) return {};
+    Manifest manifest{.folder = file.path.parent_path()};
+    add_entries(lesson, "givens", manifest);
+    add_entries(lesson, "steps", manifest);
+    const Json sums = lesson.value("sha256", Json::object());
+    for (const auto& [name, sum] : sums.items()) {
+      if (sum.is_string()) manifest.sums[name] = sum.get<std::string>();
+    }
+    return manifest;
+  } catch (const Json::exception&) {
+    return {};
   }
 }
 
@@ -244,36 +249,31 @@ ParsedArray read_array(const std::filesystem::path& path, const std::optional<st
 }
 
 bool is_modified(const fs::path& file, ManifestCache& manifests) {
-  if (!fs::is_regular_file(status_at(file))) return false;
   const fs::path directory = file.has_parent_path() ? file.parent_path() : fs::path(".");
   const auto [known, is_new] = manifests.try_emplace(directory);
-  if (is_new) known->second = read_manifest(directory);
-  const auto& list = known->second;
-  if (!list) return false;
-  const auto sum = list->sums.find(file.filename().string());
-  return sum != list->sums.end() && sha256_of(file) != sum->second;
+  if (is_new) known->second = manifest_of({.path = directory / manifest_name});
+  return known->second && is_changed({.path = directory / file.filename()}, *known->second);
 }
 
-std::string verify_export(const fs::path& path, const std::optional<Manifest>& list) {
-  std::vector<std::string> changed;
+std::string verify_export(std::span<const ListedFile> files, const std::optional<Manifest>& list) {
   ManifestCache unread;
-  if (list) {
-    changed = changed_files(path, *list);
-  } else if (is_modified(path, unread)) {
-    changed.push_back(path.filename().string());
+  std::vector<std::string> changed;
+  for (const ListedFile& file : files) {
+    const bool is_lone = !list && files.size() == 1 && !file.unpack;
+    if (list ? is_changed(file, *list) : is_lone && is_modified(file.path, unread))
+      changed.push_back(file.path.filename().string());
   }
   return changed.empty() ? "" : changed_files_text(changed);
 }
 
-bool has_exported_names(const fs::path& directory) {
-  if (fs::exists(status_at(directory / worksheet_page))) return false;
-  std::error_code error;
-  for (auto entry = fs::directory_iterator(directory, error);
-       !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    std::error_code ignored;
-    if (is_named_as_exported(entry->path()) && entry->is_regular_file(ignored)) return true;
-  }
-  return false;
+std::optional<Manifest> manifest_among(std::span<const ListedFile> files) {
+  const auto manifests =
+      filtered(files, [](const ListedFile& file) { return file.path.filename() == manifest_name; });
+  const auto depth = [](const ListedFile& file) {
+    return std::distance(file.path.begin(), file.path.end());
+  };
+  return manifests.empty() ? std::nullopt
+                           : manifest_of(*std::ranges::min_element(manifests, {}, depth));
 }
 
 Sha256::Sha256() { sha256_init(&state_); }
@@ -286,25 +286,6 @@ std::string Sha256::hex() {
   std::array<std::uint8_t, SHA256_DIGEST_SIZE> digest;
   sha256_digest(&state_, digest.size(), digest.data());
   return fmt::format("{:02x}", fmt::join(digest, ""));
-}
-
-std::optional<Manifest> read_manifest(const std::filesystem::path& directory) {
-  const std::filesystem::path path = directory / manifest_name;
-  if (!std::filesystem::is_regular_file(status_at(path))) return {};
-  try {
-    const Json lesson = Json::parse(read_bytes(path, max_manifest_bytes));
-    if (!lesson.is_object()) return {};
-    Manifest manifest;
-    add_entries(lesson, "givens", manifest);
-    add_entries(lesson, "steps", manifest);
-    const Json sums = lesson.value("sha256", Json::object());
-    for (const auto& [name, sum] : sums.items()) {
-      if (sum.is_string()) manifest.sums[name] = sum.get<std::string>();
-    }
-    return manifest;
-  } catch (const Json::exception&) {
-    return {};
-  }
 }
 
 }  // namespace qkv::inline formats

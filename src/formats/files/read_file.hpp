@@ -62,18 +62,17 @@ struct ManifestEntry {
 
 /// An export's manifest: the files in its directory, in the lesson's order.
 struct Manifest {
-  std::vector<ManifestEntry> entries;
-  std::set<std::string, std::less<>> files;  ///< of all entries
+  std::filesystem::path folder = {};  ///< of its files
+  std::vector<ManifestEntry> entries = {};
+  std::set<std::string, std::less<>> files = {};  ///< of all entries
   /// The SHA-256 of each file, by name; empty in manifests of older versions.
-  std::map<std::string, std::string, std::less<>> sums;
+  std::map<std::string, std::string, std::less<>> sums = {};
 
-  /// True if the export wrote a file of that name.
-  bool lists(std::string_view file) const { return files.contains(file); }
+  /// True if the export wrote that file.
+  bool lists(const std::filesystem::path& file) const {
+    return file.parent_path() == folder && files.contains(file.filename().string());
+  }
 };
-
-/// Reads the manifest of a directory; nothing if there is none, or if it is not qkv's. Throws
-/// InputError if it exists but cannot be read.
-std::optional<Manifest> read_manifest(const std::filesystem::path& directory);
 
 /// The manifests of directories, read once for all their files.
 using ManifestCache = std::map<std::filesystem::path, std::optional<Manifest>>;
@@ -81,15 +80,6 @@ using ManifestCache = std::map<std::filesystem::path, std::optional<Manifest>>;
 /// True if the file's SHA-256 differs from the one in the manifest beside it; false if there is no
 /// manifest or no checksum. Throws InputError if the file cannot be read.
 bool is_modified(const std::filesystem::path& file, ManifestCache& manifests);
-
-/// Returns why a file does not match the manifest beside it, or a directory `list`, in one line:
-/// "06-scores.csv is not the file that 00-lesson.json lists: …". Empty if it matches, or was never
-/// exported. Throws InputError if a file cannot be read.
-std::string verify_export(const std::filesystem::path& path, const std::optional<Manifest>& list);
-
-/// True for a directory whose files are named like an export's ("06-scores.csv"), unless they are a
-/// worksheet (a page beside them). Without a manifest it is an incomplete export.
-bool has_exported_names(const std::filesystem::path& directory);
 
 /// The SHA-256 (FIPS 180-4) of bytes that are added piece by piece.
 class Sha256 {
@@ -126,9 +116,10 @@ struct ArrayCollection {
 /// Returns how a file is read whose name stands for that matrix.
 using OptionsOfFile = std::function<ReadOptions(const std::string& name)>;
 
-/// Reads a file, or a directory of files; of an export only the files in its manifest. Leading
-/// numbers and "given-" are removed from names. Throws InputError if there is no matrix, or if a
-/// file that the manifest or its format says holds numbers cannot be read.
+/// Reads a file, or the files of a zip archive or a directory: those in its folders only if there
+/// are no others; of an export those in its manifest. Leading numbers and "given-" are removed from
+/// names. Throws InputError if there is no matrix, or if a file that the manifest or its format
+/// says holds numbers cannot be read.
 ArrayCollection load_arrays(const std::filesystem::path& path, const OptionsOfFile& options_of);
 
 /// A file of a directory or an archive, or one that was named itself.
@@ -142,16 +133,33 @@ struct ListedFile {
 
   /// See read_arrays.
   std::vector<NamedArray> read(const ReadOptions& wanted) const;
+
+  /// True for a file of a kind that is read, but for a manifest.
+  bool may_hold_numbers() const { return is_readable(path) && path.filename() != manifest_name; }
 };
 
 /// True if the path has the extension of a zip archive.
 bool is_archive(const std::filesystem::path& path);
 
-/// Returns the files of a directory or zip archive, its subfolders and the archives in an archive,
-/// sorted by name; an empty folder is listed with a slash at its end. Files of systems and editors
-/// are skipped, and links to directories are not followed. Throws InputError if it cannot be read
-/// or has too many files; an archive in it that cannot be read is listed with its damage.
-std::vector<ListedFile> list_files(const std::filesystem::path& place);
+/// How many folders deep files are listed.
+inline constexpr int max_folder_depth = 8;
+
+/// Returns the file, or the files of a directory or zip archive, its subfolders and the archives in
+/// it, sorted by name; an empty folder is listed with a slash at its end. Files of systems and
+/// editors are skipped, and links to directories are not followed. Throws InputError if it cannot
+/// be read or has too many files; an archive in it that cannot be read is listed with its damage.
+/// With a depth of 0, those of a directory itself.
+std::vector<ListedFile> list_files(const std::filesystem::path& place,
+                                   int depth = max_folder_depth);
+
+/// Returns the first manifest among files; nothing if there is none, or if it is not qkv's. Throws
+/// InputError if it cannot be read.
+std::optional<Manifest> manifest_among(std::span<const ListedFile> files);
+
+/// Returns why some files do not match their manifest, or a lone file the one beside it, in one
+/// line: "06-scores.csv is not the file that 00-lesson.json lists: …". Empty if they match, or were
+/// never exported. Throws InputError if a file cannot be read.
+std::string verify_export(std::span<const ListedFile> files, const std::optional<Manifest>& list);
 
 /// The parts of a file's stem: "06-scores.batch-2.head-1" holds matrix 2, 1 of "scores".
 struct FileStem {
