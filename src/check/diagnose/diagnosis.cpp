@@ -273,6 +273,16 @@ std::optional<Diagnosis> coarser_and_others(const LearnerNode& node, Mismatch mi
   return coarser;
 }
 
+// The same of the only wrong cell. What else explains it is as likely.
+std::optional<Diagnosis> all_coarser(const LearnerNode& node, Mismatch mismatch,
+                                     std::vector<Explanation>& found) {
+  auto coarser = coarser_cells(node, mismatch);
+  if (!coarser || !coarser->sure || node.wrong_cells() > 1) return {};
+  coarser->sure = false;
+  for (Explanation& one : found) one.sure = false;
+  return coarser;
+}
+
 // Explains the mismatch by one mistake; else with room for rounding; else by the same one twice.
 std::vector<Explanation> explanations_of(const Mismatch& mismatch, CandidateSet& candidate_set) {
   std::vector<Explanation> found = explain_mismatch(mismatch, candidate_set.candidates());
@@ -425,9 +435,11 @@ NodeDiagnosis diagnose(const Judgement& judgement, const Trace& trace, std::size
   const auto what = result.region ? result.region->what : Region::What::anything;
   const bool is_shared = what == Region::What::multiple || what == Region::What::offset;
   if (is_shared && !found.empty() && found.front().cells < result.region->wrong) found.clear();
-  auto coarser = found.empty() && node.submitted && !mismatch.is_of_program
-                     ? coarser_and_others(node, mismatch, candidate_set.candidates(), found)
-                     : std::nullopt;
+  std::optional<Diagnosis> coarser;
+  if (node.submitted && !mismatch.is_of_program) {
+    coarser = found.empty() ? coarser_and_others(node, mismatch, candidate_set.candidates(), found)
+                            : all_coarser(node, mismatch, found);
+  }
   result.mistakes = diagnoses_of(found, candidate_set.candidates(), judgement, trace, index);
   if (coarser) result.mistakes.insert(result.mistakes.begin(), std::move(*coarser));
   const bool may_round = node.submitted && !mismatch.is_of_program && !coarser &&

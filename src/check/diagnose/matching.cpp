@@ -387,8 +387,9 @@ class Matcher {
          .is_refuted = match.is_refuted});
   }
 
-  // If several match equally well, few cells of evidence leave the mistake uncertain. So do a
-  // single number that chance may make, and weights of 0 and 1 alone: too many mistakes make them.
+  // If several match equally well, few cells of evidence leave the mistake uncertain, and so does
+  // room for the rounding of missing steps. So do a single number that chance may make, and weights
+  // of 0 and 1 alone: too many mistakes make them.
   // A matrix of zeros may never have been filled in.
   void doubt(const std::vector<Match>& best, std::span<Explanation> named) const {
     const std::size_t most = std::ranges::max(best, {}, &Match::speaking).speaking;
@@ -397,7 +398,8 @@ class Matcher {
     const auto likely = std::ranges::count(named, false, &Explanation::is_refuted);
     const bool is_slip = candidate_of(best.front()).kind == CandidateKind::slip;
     const auto is_filled_in = [](double x) { return x != 0 && !std::isnan(x); };
-    if ((is_slip || std::ranges::any_of(mismatch_.written, is_filled_in)) &&
+    const bool is_open = likely > 1 && !candidate_of(best.front()).room.empty();
+    if (!is_open && (is_slip || std::ranges::any_of(mismatch_.written, is_filled_in)) &&
         (speaking >= enough || (speaking > 0 && likely < 2 && !may_be_chance(best.front()))))
       return;
     for (Explanation& one : named) one.sure = false;

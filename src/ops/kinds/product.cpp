@@ -111,7 +111,21 @@ Versions transposed_products(const StepView& step, const Form& form, Factor left
   return results;
 }
 
-Versions products_with_others(const StepView& step, const Form& form, Factor left, Factor right) {
+// The gradient of the step's output before it was scaled; nullptr if it was not.
+const Tensor* unscaled_gradient(const StepView& step) {
+  const StepView& made = *step.inputs[grad_output];
+  const bool is_scaled =
+      made.operation && find_by(made.operation->mistakes, "backward.scale-skipped", &Mistake::id);
+  return is_scaled ? made.inputs[grad_output]->tensor : nullptr;
+}
+
+Versions product_unscaled(const StepView& step) {
+  const Tensor* gradient = unscaled_gradient(step);
+  return gradient ? Versions{with_operand(step, grad_output, *gradient)} : Versions();
+}
+
+Versions products_with_others(const StepView& step, const Form& form, Factor left, Factor right,
+                              std::size_t k) {
   const Call expected = call_of(step);
   const Tensor whole = broadcast_frame(expected, form);
   // Grouped queries share keys, which have fewer heads.
@@ -135,14 +149,13 @@ Versions products_with_others(const StepView& step, const Form& form, Factor lef
       continue;
     }
     const bool goes_back = source.operation && is_gradient(*source.operation);
-    for (const std::size_t k : {left.operand, right.operand}) {
-      if (!source.tensor || source.tensor == expected.inputs[k]) continue;
-      const bool is_of_its_kind = goes_back == (k == grad_output);
-      if (!is_of_its_kind || !has_place(*source.tensor, *expected.inputs[k])) continue;
-      Call call = expected;
-      call.inputs[k] = source.tensor;
-      results.push_back(unbroadcast(call, product_of(call, whole, left, right)));
-    }
+    if (!source.tensor || source.tensor == expected.inputs[k]) continue;
+    const bool is_of_its_kind = goes_back == (k == grad_output);
+    if (!is_of_its_kind || !has_place(*source.tensor, *expected.inputs[k])) continue;
+    if (goes_back && source.tensor == unscaled_gradient(step)) continue;
+    Call call = expected;
+    call.inputs[k] = source.tensor;
+    results.push_back(unbroadcast(call, product_of(call, whole, left, right)));
   }
   return results;
 }

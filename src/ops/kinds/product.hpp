@@ -108,8 +108,12 @@ struct ToSecond {
 /// Returns the products with other factors transposed, where the sizes allow it.
 Versions transposed_products(const StepView& step, const Form& form, Factor left, Factor right);
 
-/// Returns the products with another matrix of the lesson in place of a right one.
-Versions products_with_others(const StepView& step, const Form& form, Factor left, Factor right);
+/// Returns the products with another matrix of the lesson in place of operand `k`.
+Versions products_with_others(const StepView& step, const Form& form, Factor left, Factor right,
+                              std::size_t k);
+
+/// Returns the product with the output's gradient as it was before it was scaled, if it was.
+Versions product_unscaled(const StepView& step);
 
 /// The gradient of a matrix product, itself a product. `Own` has the `axes` of the output's
 /// gradient, of the operand and of the other one, and the factors `left` and `right`.
@@ -130,8 +134,9 @@ struct ProductBackward {
     return transposed_products(step, form(call_of(step)), Own::left, Own::right);
   }
 
+  template <std::size_t k>
   static Versions of_others(const StepView& step) {
-    return products_with_others(step, form(call_of(step)), Own::left, Own::right);
+    return products_with_others(step, form(call_of(step)), Own::left, Own::right, k);
   }
 };
 
@@ -142,7 +147,13 @@ inline constexpr Mistake product_backward_mistakes[] = {
      "The gradient has its operand's shape: which side of which matrix meets which?",
      ProductBackward<Own>::with_transposed},
     {"backward.wrong-operand", "The gradient was multiplied by another matrix.",
-     "The gradient of one operand is made with the other one.", ProductBackward<Own>::of_others},
+     "The gradient of one operand is made with the other one.",
+     ProductBackward<Own>::template of_others<saved_other>},
+    {"backward.wrong-operand", "Another gradient was multiplied in place of {0}.",
+     "A product sends back the gradient of its own result.",
+     ProductBackward<Own>::template of_others<grad_output>},
+    {"backward.scale-skipped", "The gradient was not divided as the scores were.",
+     "The scores were divided on the way there; so is their gradient.", product_unscaled},
     heads_not_summed<ProductBackward<Own>>,
 };
 

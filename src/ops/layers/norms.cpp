@@ -237,6 +237,7 @@ double mean_error(const Call& call, std::size_t cell) {
 
 constexpr Mistake layer_norm_mistakes[] = {
     qk_norm_skipped,
+    norm_skipped,
     {"layer-norm.sample-variance", "The variance was divided by n - 1 instead of n.",
      "Layer norm divides the sum of squares by the whole width.", normed_with<less_one>},
     {"layer-norm.columns", "The columns were normalised instead of the rows.",
@@ -324,6 +325,7 @@ struct RmsNorm {
 
 constexpr Mistake rms_norm_mistakes[] = {
     qk_norm_skipped,
+    norm_skipped,
     {"rms-norm.mean-subtracted", "The mean was subtracted first, as layer norm does.",
      "RMS norm leaves the mean where it is.",
      normed_with<[](NormVariant& v) { v.centre = v.around = 1; },
@@ -362,6 +364,10 @@ Versions unnormed_heads(const StepView& step) {
   };
   const bool is_of_heads = has_heads(step.operand()) && std::ranges::any_of(step.all, meets_others);
   return is_of_heads ? Versions{step.operand()} : Versions{};
+}
+
+Versions unnormed_rows(const StepView& step) {
+  return unnormed_heads(step).empty() ? Versions{step.operand()} : Versions{};
 }
 
 constinit const Operation layer_norm_operation = operation_of<LayerNorm>({

@@ -20,6 +20,12 @@ inline constexpr Mistake qk_norm_skipped = {
     "qk-norm.skipped", "The norm of queries or keys was left out.",
     "They are normalised before they meet.", unnormed_heads};
 
+/// Returns the operand of any other norm.
+Versions unnormed_rows(const StepView& step);
+
+inline constexpr Mistake norm_skipped = {"norm.skipped", "The norm was left out: this is {0}.",
+                                         "Each row is normalised by itself.", unnormed_rows};
+
 enum class Norm { layer, rms };
 
 /// How a row is normalised: x less its mean (not in RMS norm), divided by the root of its mean

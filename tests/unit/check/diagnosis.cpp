@@ -541,6 +541,36 @@ TEST_CASE("rows that are all alike show no bias") {
         "project.unknown-offset");
 }
 
+// The right product by hand: 1 · 2 + 2 · 1 = 4, 1 · 0 + 2 · 1 = 2, …; four times that without
+// the 4.
+TEST_CASE("a gradient of queries without the scale is not multiplied by another matrix") {
+  const Task task(lesson_of(given("Q", "[[1, 2], [3, 1]]") + given("K", "[[2, 0], [1, 1]]") +
+                            given("d_Z", "[[4, 8], [12, 4]]") +
+                            step("S", "score", R"(["Q", "K"])") +
+                            step("Z", "scale", R"(["S"])", "by = 4") +
+                            step("d_S", "backward", R"(["d_Z"])", "through = \"Z\"\nto = \"S\"") +
+                            step("d_Q", "backward", R"(["d_S"])", "through = \"S\"\nto = \"Q\"")));
+  const auto report = checked(task, {{"d_S", "1,2\n3,1\n"}, {"d_Q", "16,8\n28,4\n"}});
+  CHECK(mistakes(report, "d_Q") == "backward.scale-skipped");
+  CHECK(found_at(report, "d_Q").front().sure);
+}
+
+TEST_CASE("a norm that was left out is named at the norm") {
+  const Task task(lesson_of(given("X", "[[1, 3], [2, 8]]") + given("gain", "[1, 2]") +
+                            step("Y", "rms_norm", R"(["X", "gain"])")));
+  CHECK(mistakes(checked(task, {{"Y", "1.00,3.00\n2.00,8.00\n"}}), "Y") == "norm.skipped");
+}
+
+// 10 / √2 = 7.0711, and 7.0710 with two digits swapped is 7.0701.
+TEST_CASE("a number with fewer decimals than the others may be rounded, whatever else makes it") {
+  const Task task(lesson_of(given("S", "[[10, 2], [3, 1]]") +
+                            step("Z", "scale", R"(["S"])", "by = \"sqrt(2)\"")));
+  const auto report = checked(task, {{"Z", "7.07,1.4142\n2.1213,0.7071\n"}});
+  CHECK(mistakes(report, "Z") == "slip.too-few-decimals slip.digits-swapped");
+  CHECK_FALSE(found_at(report, "Z").front().sure);
+  CHECK_FALSE(found_at(report, "Z").back().sure);
+}
+
 // The wrong product by hand: 1 · 1 + 2 · 0 = 1, 1 · 2 + 2 · 1 = 4, ….
 TEST_CASE("queries in place of keys are named in the gradient of grouped queries") {
   const Task task(lesson_of(
