@@ -355,10 +355,14 @@ def nan_and_quantised_tensors(folder):
     quantised = "common_debug_cb_eval: x = (q4_K)   CPY(a{32, 1, 1, 1}, }) = {32, 1, 1, 1}\n"
     done = model.compared(quantised + text_of(tensors))
     equal(done.returncode, 0, done.stdout + done.stderr)
-    for cell in ((0, 0), (3, 10)):
+    scores = np.triu(np.full((7, 7), -np.inf), 1)
+    done = model.compared(block("mask", "ADD", scores, marker=OLD) + text_of(tensors, OLD))
+    equal(done.returncode, 0, done.stdout + done.stderr)
+    for cell, marker in (((0, 0), NEW), ((3, 10), NEW), ((0, 0), OLD)):  # an older one prints no sum of all
         bad = dict((name, array.clone()) for name, _, array in tensors)["l_out-0"]
         bad[cell] = torch.nan
-        done = model.compared(text_of([(name, op, bad if name == "l_out-0" else array) for name, op, array in tensors]))
+        text = text_of([(name, op, bad if name == "l_out-0" else array) for name, op, array in tensors], marker)
+        done = model.compared(text)
         equal(done.returncode, 1, done.stdout)
         assert "The first that differs is h0.residual2." in done.stdout, done.stdout
 

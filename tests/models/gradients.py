@@ -313,7 +313,7 @@ def a_gradient_under_another_program_s_name_is_that_of_the_nearer_step(folder):
     llama.write(folder, config, weights)
     _, steps, _ = autograd(lambda w: llama.forward(w, IDS, config), weights, IDS, "next")
     own = ("--model", folder, "--ids", ",".join(map(str, IDS)), "--targets", "next")
-    for name in ("d_kqv_out-0", "kqv_out-0.grad"):
+    for name in ("d_kqv_out-0", "grad_kqv_out-0", "kqv_out-0.grad"):
         for beside in ({}, {name.replace("kqv", "attn"): steps["h0.output"].numpy()}):
             np.savez(folder / "g.npz", **{name: steps["h0.concat"].numpy()}, **beside)
             told = qkv.printed("compare", folder / "g.npz", *own)

@@ -260,7 +260,9 @@ std::vector<std::string> ours_of(const NameScheme& scheme, const NamedArray& arr
                                  const std::set<std::string, std::less<>>& all,
                                  const Trace& trace) {
   std::string_view name = array.name;
-  const std::string_view before = name.starts_with("d_") ? "d_" : "";
+  const std::string_view before = name.starts_with("d_")      ? "d_"
+                                  : name.starts_with("grad_") ? "grad_"
+                                                              : "";
   const std::string_view after = name.ends_with(".grad") ? ".grad" : "";
   const bool is_gradient = !before.empty() || !after.empty();
   const std::size_t size = element_count(array.written.shape, array.name);

@@ -132,7 +132,8 @@ class Reader {
     return sum.value;
   }
 
-  // True for the sum of the printed numbers alone, as older programs write it.
+  // True for the sum of the printed numbers alone, as older programs write it. With NaN or -inf
+  // among them no sum tells.
   bool is_sum_of_printed() const {
     double sum = 0;
     double rounding = 1e-6;
@@ -140,7 +141,7 @@ class Reader {
       sum += cell.value;
       rounding += 0.5 * std::pow(10, -cell.decimals) + std::ldexp(std::abs(sum), -23);
     }
-    return std::abs(*part_.sum - sum) <= rounding;
+    return !std::isfinite(sum) || std::abs(*part_.sum - sum) <= rounding;
   }
 
   // Of the tensors that an operation makes under one name the last is kept, and the one before a
