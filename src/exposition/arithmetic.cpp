@@ -25,13 +25,10 @@ int binding(Kind kind) {
 std::string latex_name(std::string_view text) {
   std::string result;
   for (const char c : text) {
-    if (std::string_view("\\{}_^&%$#~").find(c) == std::string_view::npos) {
-      result += c;
-    } else if (c == '\\' || c == '^' || c == '~') {
-      result += fmt::format("\\char`\\{} ", c);
-    } else {
-      result += fmt::format("\\{}", c);
-    }
+    const bool is_special = contains(std::string_view("\\{}_^&%$#~"), c);
+    const bool is_accent = contains(std::string_view("\\^~"), c);  // behind a backslash
+    result += is_accent ? "\\char`\\" : is_special ? "\\" : "";
+    result.append(1, c).append(is_accent ? " " : "");
   }
   return result;
 }
@@ -194,30 +191,26 @@ struct Writer {
 };
 
 // What a person gets who works with the numbers as they are printed.
-class OnPaper {
- public:
-  OnPaper(const Expression& cell, int digits) : digits_(digits), differs_(cell.strides() + 2) {
-    result_ = worked_out(cell);
-  }
-
+struct OnPaper {
+  const Expression& cell;
+  int digits;
+  // For each count of strides whether such a term has another result than the one that is printed.
+  std::vector<bool> differs = std::vector<bool>(cell.strides() + 2);
+  std::map<const void*, double> results = {};
   // The cell from its operands' printed numbers, without rounding in between.
-  double result() const { return result_; }
+  double result = worked_out(cell);
 
-  // True if a term of so many strides has another result than the one that is printed.
-  bool differs_at(std::size_t strides) const { return differs_[strides]; }
-
- private:
   double printed(const Expression& term) const {
     if (term.kind() == Kind::number) return term.value();
-    std::string text = brief(term.value(), digits_);
+    std::string text = brief(term.value(), digits);
     std::erase(text, ',');
     return parse_number<double>(text).value_or(term.value());
   }
 
   double worked_out(const Expression& term) {
     if (term.parts().empty()) return printed(term);
-    const auto known = results_.find(term.identity());
-    if (known != results_.end()) return known->second;
+    const auto known = results.find(term.identity());
+    if (known != results.end()) return known->second;
     std::vector<double> rounded, unrounded;
     for (const Expression& part : term.parts()) {
       rounded.push_back(printed(part));
@@ -226,15 +219,10 @@ class OnPaper {
     // Nobody works out an error function: it is looked up, and pages have no values of it.
     const bool same =
         term.kind() != Kind::error_function &&
-        brief(Expression::evaluate(term.kind(), rounded), digits_) == brief(term.value(), digits_);
-    if (!same) differs_[term.strides()] = true;
-    return results_[term.identity()] = Expression::evaluate(term.kind(), unrounded);
+        brief(Expression::evaluate(term.kind(), rounded), digits) == brief(term.value(), digits);
+    if (!same) differs[term.strides()] = true;
+    return results[term.identity()] = Expression::evaluate(term.kind(), unrounded);
   }
-
-  int digits_;
-  double result_ = 0;
-  std::vector<bool> differs_;
-  std::map<const void*, double> results_;
 };
 
 CellBase place_of(const Call& call, const Step& step, const CellReference& cell) {
@@ -368,13 +356,13 @@ CellArithmetic arithmetic_of(const Trace& trace, const CellReference& cell,
             {std::string(call.names[place.operand]), place.matrix, place.row, place.column},
             *call.inputs[place.operand], trace.token_layout);
       }};
-  const OnPaper on_paper(expression, look.digits);
-  result.from_printed = on_paper.result();
+  const OnPaper on_paper{expression, look.digits};
+  result.from_printed = on_paper.result;
   const std::string_view about = look.notation == Notation::latex ? "\\approx" : "≈";
   for (std::size_t stage = 0; stage <= expression.strides() + 1; ++stage) {
     std::string line = Writer{stage, notation}.write(expression);
     if (!result.lines.empty() && line == result.lines.back()) continue;
-    result.signs.push_back(stage > 0 && on_paper.differs_at(stage - 1) ? about : "=");
+    result.signs.push_back(stage > 0 && on_paper.differs[stage - 1] ? about : "=");
     result.lines.push_back(std::move(line));
   }
   return result;

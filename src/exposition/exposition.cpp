@@ -71,87 +71,86 @@ std::string top_entries(const Step& step, TokenLayout token_layout, int digits) 
   const MatrixLabels labels = full_labels(step.output, step.output.matrices() - 1, token_layout);
   const bool rows = token_layout == TokenLayout::rows;
   const std::string last = rows ? labels.rows.back() : labels.columns.back();
-  std::size_t widest = 0;
-  for (const Prediction& prediction : predictions)
-    widest = std::max(widest, width(prediction.word));
-  std::string text =
-      fmt::format("The {} largest of the {} numbers in the last {} (\"{}\"):\n", predictions.size(),
-                  step.output.columns(), rows ? "row" : "column", last);
-  for (const Prediction& prediction : predictions) {
-    text += fmt::format("\n    {}  {}", padded_right(prediction.word, widest),
-                        number(prediction.share, digits));
-  }
-  return text;
+  const auto lines = mapped(predictions, [&](const Prediction& prediction) {
+    return std::vector{"    " + prediction.word, number(prediction.share, digits)};
+  });
+  return fmt::format("The {} largest of the {} numbers in the last {} (\"{}\"):\n\n{}",
+                     predictions.size(), step.output.columns(), rows ? "row" : "column", last,
+                     aligned_columns(lines, {0, 1}));
 }
 
-class StepDescriber {
- public:
-  StepDescriber(const Lesson& lesson, const Trace& trace, const Step& step, const Outline& outline)
-      : lesson_(lesson),
-        trace_(trace),
-        step_(step),
-        outline_(outline),
-        view_(outline.unshown || !outline.only.empty() || lesson.texts[step.number - 1].show) {}
+struct StepDescriber {
+  const Lesson& lesson;
+  const Trace& trace;
+  const Step& step;
+  const Outline& outline;
+  const StepText& texts = lesson.texts[step.number - 1];
+  bool view = outline.unshown || !outline.only.empty() || texts.show;
+  Exposition blocks = {};
 
-  Exposition blocks() && {
-    for (const Topic topic : outline_.topics) {
-      if (topic == Topic::givens || is_wanted(step_.name)) describe(topic);
-      if (topic == Topic::formula && outline_.code) describe(Topic::code);
+  Exposition described() && {
+    for (const Topic topic : outline.topics) {
+      if (topic == Topic::givens || is_wanted(step.name)) describe(topic);
+      if (topic == Topic::formula && outline.code) describe(Topic::code);
     }
-    return std::move(blocks_);
+    return std::move(blocks);
   }
 
- private:
   bool is_wanted(const std::string& name) const {
-    const std::vector<std::string>& only = outline_.only;
+    const std::vector<std::string>& only = outline.only;
     return only.empty() || contains(only, name);
   }
 
   void describe(Topic topic) {
     switch (topic) {
       case Topic::title:
-        return add(StepTitle{.number = step_.number,
-                             .of = trace_.length,
-                             .name = step_.name,
-                             .title = title_of(lesson_, step_.number)});
-      case Topic::formula: return add(formula_of(trace_, step_));
+        return add(StepTitle{.number = step.number,
+                             .of = trace.length,
+                             .name = step.name,
+                             .title = title_of(lesson, step.number)});
+      case Topic::formula: return add(formula_of(trace, step));
       case Topic::explanation: return words(ProseBlock::Role::explanation, &StepText::say);
       case Topic::code: return code();
       case Topic::gist:
         return words(ProseBlock::Role::explanation,
-                     words_for(step_, first_sentence(step_.operation->says), trace_.token_layout));
+                     words_for(step, first_sentence(step.operation->says), trace.token_layout));
       case Topic::givens: return givens();
       case Topic::intermediates: return intermediates();
       case Topic::result: return result();
-      case Topic::changes: return changes();
+      case Topic::changes:
+        if (view && outline.baseline) {
+          const std::string changes = changes_text(step, *outline.baseline, outline.digits);
+          add(ProseBlock{ProseBlock::Role::changes, {{.lines = {sanitise(changes)}}}});
+        }
+        return;
       case Topic::cell: return cell();
       case Topic::notice:  // if the matrix is hidden, only the lesson's own
-        if (!view_ && lesson_.texts[step_.number - 1].notice.text.empty()) return;
+        if (!view && texts.notice.text.empty()) return;
         return words(ProseBlock::Role::notice, &StepText::notice);
       case Topic::questions:
         words(ProseBlock::Role::questions, &StepText::questions);
-        if (outline_.answers) words(ProseBlock::Role::answers, &StepText::answers);
+        if (outline.answers) words(ProseBlock::Role::answers, &StepText::answers);
         return;
     }
   }
 
-  void add(Block blocks) { blocks_.push_back(std::move(blocks)); }
+  void add(Block block) { blocks.push_back(std::move(block)); }
 
   void words(ProseBlock::Role role, const std::string& prose) {
     if (!prose.empty()) add(ProseBlock{role, passages_of(prose)});
   }
 
   void words(ProseBlock::Role role, Prose StepText::*text) {
-    words(role, prose_of(lesson_, trace_, step_, text, outline_.digits));
+    words(role, prose_of(lesson, trace, step, text, outline.digits));
   }
 
   // Each statement has a line of its own.
   void code() {
-    const Call call = trace_.call(step_);
+    const Call call = trace.call(step);
     Passage lines{.kind = Passage::Kind::code};
     for (auto [library, name] :
          {std::pair{Library::numpy, "NumPy"}, {Library::pytorch, "PyTorch"}}) {
-      const std::string line = code_line(*step_.operation, call, step_.output, library);
+      const std::string line = code_line(*step.operation, call, step.output, library);
       for (const std::string_view statement : split(line, ';')) {
         lines.lines.push_back(fmt::format("{:<7}  {}", name, sanitise(trimmed(statement))));
         name = "";
@@ -163,17 +162,17 @@ class StepDescriber {
   // Hidden givens are only named, unless all are requested.
   void givens() {
     std::vector<std::string> unshown;
-    for (const Given* given : new_givens_of(trace_, step_)) {
+    for (const Given* given : new_givens_of(trace, step)) {
       if (!is_wanted(given->name)) continue;
-      const std::string shape = shown_shape(given->tensor, trace_.token_layout);
-      const bool all = outline_.unshown || !outline_.only.empty();
-      if (all || !contains(lesson_.unshown, given->name)) {
+      const std::string shape = shown_shape(given->tensor, trace.token_layout);
+      const bool all = outline.unshown || !outline.only.empty();
+      if (all || !contains(lesson.unshown, given->name)) {
         add(MatrixBlock{.role = MatrixBlock::Role::given,
                         .title = given->name,
                         .shape = shape,
                         .tensor = non_owning(given->tensor),
                         .before = own_numbers(given->name, given->tensor),
-                        .head = outline_.head});
+                        .head = outline.head});
       } else {
         unshown.push_back(fmt::format("{} ({})", given->name, shape));
       }
@@ -182,21 +181,21 @@ class StepDescriber {
   }
 
   std::shared_ptr<const Tensor> own_numbers(const std::string& name, const Tensor& now) const {
-    const Tensor* before = outline_.baseline ? outline_.baseline->find(name) : nullptr;
+    const Tensor* before = outline.baseline ? outline.baseline->find(name) : nullptr;
     return differs_from(before, now) ? non_owning(*before) : nullptr;
   }
 
   void intermediates() {
-    if (!view_ || !outline_.intermediates) return;
-    std::vector<Intermediate> intermediates = intermediates_of(trace_, step_.name);
+    if (!view || !outline.intermediates) return;
+    std::vector<Intermediate> intermediates = intermediates_of(trace, step.name);
     std::vector<Intermediate> before;
-    if (outline_.baseline) before = intermediates_of(*outline_.baseline, step_.name);
+    if (outline.baseline) before = intermediates_of(*outline.baseline, step.name);
     for (std::size_t i = 0; i < intermediates.size(); ++i) {
       MatrixBlock matrix_block{
           .role = MatrixBlock::Role::intermediate,
           .title = intermediates[i].title,
-          .shape = shown_shape(intermediates[i].tensor, trace_.token_layout),
-          .step = &step_,
+          .shape = shown_shape(intermediates[i].tensor, trace.token_layout),
+          .step = &step,
           .tensor = std::make_shared<const Tensor>(std::move(intermediates[i].tensor)),
           .head = head_of_intermediates()};
       const bool same_intermediate = i < before.size() && before[i].title == intermediates[i].title;
@@ -210,50 +209,32 @@ class StepDescriber {
   // Of many heads, one's intermediates suffice: those of the explained cell's head.
   std::optional<std::size_t> head_of_intermediates() const {
     constexpr std::size_t many = 3;
-    if (outline_.head || step_.output.matrices() < many) return outline_.head;
-    return head_of(step_.output, cell_of(lesson_, trace_, step_).matrix);
+    if (outline.head || step.output.matrices() < many) return outline.head;
+    return head_of(step.output, cell_of(lesson, trace, step).matrix);
   }
 
   void result() {
-    if (!view_ && lesson_.texts[step_.number - 1].largest) {
-      words(ProseBlock::Role::explanation,
-            top_entries(step_, trace_.token_layout, outline_.digits));
-    }
-    if (!view_) return;
+    if (!view && texts.largest)
+      words(ProseBlock::Role::explanation, top_entries(step, trace.token_layout, outline.digits));
+    if (!view) return;
     add(MatrixBlock{.role = MatrixBlock::Role::result,
-                    .title = step_.name,
-                    .shape = shown_shape(step_.output, trace_.token_layout),
-                    .step = &step_,
-                    .tensor = non_owning(step_.output),
-                    .before = own_numbers(step_.name, step_.output),
-                    .head = outline_.head});
-  }
-
-  void changes() {
-    if (view_ && outline_.baseline) {
-      add(ProseBlock{
-          ProseBlock::Role::changes,
-          {{.lines = {sanitise(changes_text(step_, *outline_.baseline, outline_.digits))}}}});
-    }
+                    .title = step.name,
+                    .shape = shown_shape(step.output, trace.token_layout),
+                    .step = &step,
+                    .tensor = non_owning(step.output),
+                    .before = own_numbers(step.name, step.output),
+                    .head = outline.head});
   }
 
   // If numbers were changed, the cell that changed most; else the lesson's choice.
   void cell() {
-    const bool is_wanted = lesson_.texts[step_.number - 1].works_cell;
-    if (!view_ || !is_wanted || step_.output.values.empty()) return;
-    if (outline_.baseline) {
-      const auto changed = largest_change(step_, *outline_.baseline);
-      if (changed && !is_masked_cell(trace_, step_, *changed)) return add(WorkedCell{*changed});
+    if (!view || !texts.works_cell || step.output.values.empty()) return;
+    if (outline.baseline) {
+      const auto changed = largest_change(step, *outline.baseline);
+      if (changed && !is_masked_cell(trace, step, *changed)) return add(WorkedCell{*changed});
     }
-    add(WorkedCell{in_head(cell_of(lesson_, trace_, step_), trace_, outline_.head)});
+    add(WorkedCell{in_head(cell_of(lesson, trace, step), trace, outline.head)});
   }
-
-  const Lesson& lesson_;
-  const Trace& trace_;
-  const Step& step_;
-  const Outline& outline_;
-  bool view_;
-  Exposition blocks_;
 };
 
 std::string_view opening_prose(const Lesson& lesson, ProseBlock::Role role) {
@@ -366,7 +347,7 @@ Exposition lesson_opening(const Lesson& lesson, std::span<const ProseBlock::Role
 
 Exposition describe_step(const Lesson& lesson, const Trace& trace, const Step& step,
                          const Outline& outline) {
-  return StepDescriber(lesson, trace, step, outline).blocks();
+  return StepDescriber{lesson, trace, step, outline}.described();
 }
 
 Formula formula_of(const Trace& trace, const Step& step) {

@@ -27,68 +27,65 @@ bool has_tokens(const Tensor& tensor) {
   });
 }
 
-class MapBuilder {
- public:
-  explicit MapBuilder(const Trace& trace) : trace_(trace) {
+struct MapBuilder {
+  const Trace& trace;
+  LessonMap map = {};
+  std::map<std::string, std::size_t, std::less<>> places = {};  // the box of a name
+  std::set<std::string> layers = {};
+
+  LessonMap built() && {
     for (const Step& step : trace.steps) add(step);
-    map_.layers = layers_.size();
+    map.layers = layers.size();
+    return std::move(map);
   }
 
-  LessonMap result() && { return std::move(map_); }
-
- private:
   void add(const Step& step) {
     const std::string layer(layer_of_step(step.name));
-    if (!layer.empty() && layers_.insert(layer).second && map_.layer.empty()) map_.layer = layer;
-    if (const auto twin = places_.find(in_layer(step.name, map_.layer)); twin != places_.end()) {
-      places_[step.name] = twin->second;  // a further layer
+    if (!layer.empty() && layers.insert(layer).second && map.layer.empty()) map.layer = layer;
+    if (const auto twin = places.find(in_layer(step.name, map.layer)); twin != places.end()) {
+      places[step.name] = twin->second;  // a further layer
       return;
     }
     std::vector<std::size_t> from;
     if (step.of.empty()) from.push_back(place_of_text());
     const bool begins = std::ranges::none_of(
-        step.of, [&](const std::string& name) { return places_.contains(name); });
+        step.of, [&](const std::string& name) { return places.contains(name); });
     for (std::size_t k = 0; k < step.of.size(); ++k) {
       const std::string& name = step.of[k];
-      if (!needs_numbers(trace_, step, k)) continue;
-      if (!places_.contains(name) && !add_given(name, begins && from.empty())) continue;
-      const std::size_t place = places_.at(name);
+      if (!needs_numbers(trace, step, k)) continue;
+      if (!places.contains(name) && !add_given(name, begins && from.empty())) continue;
+      const std::size_t place = places.at(name);
       if (!contains(from, place)) from.push_back(place);
     }
     add({.name = step.name,
-         .shape = shown_shape(step.output, trace_.token_layout),
+         .shape = shown_shape(step.output, trace.token_layout),
          .from = std::move(from)});
   }
 
   // Adds a given if it is data: it has tokens, or a step begins with it. Weights and steps that
   // were released are not.
   bool add_given(const std::string& name, bool begins) {
-    const Tensor* const tensor = trace_.find(name);
+    const Tensor* const tensor = trace.find(name);
     if (tensor == nullptr || (!begins && !has_tokens(*tensor))) return false;
-    add({.name = name, .shape = shown_shape(*tensor, trace_.token_layout)});
+    add({.name = name, .shape = shown_shape(*tensor, trace.token_layout)});
     return true;
   }
 
   std::size_t place_of_text() {
-    if (!places_.contains("")) add({.name = "text"}, "");
-    return places_.at("");
+    if (!places.contains("")) add({.name = "text"}, "");
+    return places.at("");
   }
 
   void add(MapBox box, std::optional<std::string> key = {}) {
     for (const std::size_t place : box.from) {
-      map_.boxes[place].to.push_back(map_.boxes.size());
-      box.column = std::max(box.column, map_.boxes[place].column + 1);
+      map.boxes[place].to.push_back(map.boxes.size());
+      box.column = std::max(box.column, map.boxes[place].column + 1);
     }
-    box.start = box.from.empty() ? map_.boxes.size() : map_.boxes[box.from.front()].start;
-    places_[key.value_or(box.name)] = map_.boxes.size();
-    map_.names.add(box.name);
-    map_.boxes.push_back(std::move(box));
+    box.start = box.from.empty() ? map.boxes.size() : map.boxes[box.from.front()].start;
+    places[key.value_or(box.name)] = map.boxes.size();
+    map.names.add(box.name);
+    map.boxes.push_back(std::move(box));
   }
-
-  const Trace& trace_;
-  LessonMap map_;
-  std::map<std::string, std::size_t, std::less<>> places_;  // the box of a name
-  std::set<std::string> layers_;
 };
 
 using Lines = std::vector<std::string>;
@@ -235,17 +232,17 @@ struct ChainWriter {
 constexpr std::string_view gap = "…";
 
 // The place of one step, in the layer that it belongs to.
-class PlaceOnMap {
- public:
-  PlaceOnMap(const LessonMap& map, std::string_view step)
-      : map_(map), layer_(layer_of_step(step)), is_first_(layer_.empty() || layer_ == map.layer) {
-    const std::string name = in_layer(std::string(step), map.layer);
-    place_ = map.names.place(name).value_or(map.boxes.size());
-  }
+struct PlaceOnMap {
+  const LessonMap& map;
+  std::string_view step;
+  std::string_view layer = layer_of_step(step);
+  bool is_first = layer.empty() || layer == map.layer;
+  std::size_t place =
+      map.names.place(in_layer(std::string(step), map.layer)).value_or(map.boxes.size());
 
   // What does not fit is left out: the way here, the way on, the boxes beside.
   std::string line(std::size_t columns) const {
-    if (place_ == map_.boxes.size()) return {};
+    if (place == map.boxes.size()) return {};
     std::vector<std::string> before = names_before();
     std::vector<std::string> after = names_after();
     if (before.empty() && after.empty()) return {};
@@ -273,26 +270,25 @@ class PlaceOnMap {
     }
   }
 
- private:
   // Outside of a further layer, the map's boxes are not the step's.
   std::string name_of(const MapBox& box) const {
-    if (is_first_) return box.name;
-    return layer_of_step(box.name).empty() ? std::string(gap) : in_layer(box.name, layer_);
+    if (is_first) return box.name;
+    return layer_of_step(box.name).empty() ? std::string(gap) : in_layer(box.name, layer);
   }
 
   std::vector<std::string> names_before() const {
     constexpr std::size_t most = 8;
     std::vector<std::string> names;
-    const MapBox* box = &map_.boxes[place_];
+    const MapBox* box = &map.boxes[place];
     while (!box->from.empty() && names.size() < most) {
-      box = &map_.boxes[box->from.front()];
-      names.push_back(is_first_ && names.empty() ? names_of_origins(map_, map_.boxes[place_])
-                                                 : name_of(*box));
+      box = &map.boxes[box->from.front()];
+      names.push_back(is_first && names.empty() ? names_of_origins(map, map.boxes[place])
+                                                : name_of(*box));
       if (names.back() == gap) break;
     }
     if (!box->from.empty() && names.back() != gap) {
       names.back() = gap;
-      names.push_back(name_of(map_.boxes[box->start]));
+      names.push_back(name_of(map.boxes[box->start]));
     }
     std::ranges::reverse(names);
     return names;
@@ -301,8 +297,8 @@ class PlaceOnMap {
   std::vector<std::string> names_after() const {
     constexpr std::size_t most = 2;
     std::vector<std::string> names;
-    for (const MapBox* box = &map_.boxes[place_]; !box->to.empty();) {
-      box = &map_.boxes[box->to.front()];
+    for (const MapBox* box = &map.boxes[place]; !box->to.empty();) {
+      box = &map.boxes[box->to.front()];
       names.push_back(names.size() < most ? name_of(*box) : std::string(gap));
       if (names.back() == gap) break;
     }
@@ -311,32 +307,27 @@ class PlaceOnMap {
 
   // The boxes with the same column and first origin, the step's own in brackets.
   std::string boxes_beside(std::size_t most) const {
-    const MapBox& own = map_.boxes[place_];
+    const MapBox& own = map.boxes[place];
     std::vector<std::size_t> beside;
     if (!own.from.empty()) {
-      beside = filtered(map_.boxes[own.from.front()].to, [&](std::size_t other) {
-        const MapBox& box = map_.boxes[other];
+      beside = filtered(map.boxes[own.from.front()].to, [&](std::size_t other) {
+        const MapBox& box = map.boxes[other];
         return box.column == own.column && box.from.front() == own.from.front();
       });
     }
-    if (beside.empty() || beside.size() > most) beside = {place_};
-    std::erase(beside, place_);
+    if (beside.empty() || beside.size() > most) beside = {place};
+    std::erase(beside, place);
     const auto others =
-        mapped(beside, [&](std::size_t other) { return name_of(map_.boxes[other]); });
+        mapped(beside, [&](std::size_t other) { return name_of(map.boxes[other]); });
     const std::string also =
         others.empty() ? "" : fmt::format(" (beside it: {})", fmt::join(others, ", "));
     return fmt::format("[{}]{}", name_of(own), also);
   }
-
-  const LessonMap& map_;
-  std::string_view layer_;
-  bool is_first_;
-  std::size_t place_ = 0;
 };
 
 }  // namespace
 
-LessonMap map_of(const Trace& trace) { return MapBuilder(trace).result(); }
+LessonMap map_of(const Trace& trace) { return MapBuilder{trace}.built(); }
 
 std::string map_text(const LessonMap& map, std::size_t columns) {
   Lines lines = drawn_map(map, columns);
@@ -360,7 +351,7 @@ std::string map_text(const LessonMap& map, std::size_t columns) {
 }
 
 std::string map_line(const LessonMap& map, std::string_view step, std::size_t columns) {
-  return PlaceOnMap(map, step).line(columns);
+  return PlaceOnMap{map, step}.line(columns);
 }
 
 }  // namespace qkv::inline exposition

@@ -108,7 +108,15 @@ class ReadCells : public ExpressionDigests {
     return {};
   }
 
-  const std::vector<std::vector<bool>>& all() const { return read_; }
+  // Returns for each operand which of its cells those that are asked for read.
+  std::vector<std::vector<bool>> read_for(const Step& step, const Uses& uses) && {
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+      if (uses[i] != CellUse::asked) continue;
+      const CellReference at = cell_at(step.name, step.output, i);
+      step.operation->cell.expression({{&call_, &step.output, at.matrix, at.row, at.column}});
+    }
+    return std::move(read_);
+  }
 
  private:
   const Call& call_;
@@ -166,17 +174,7 @@ struct PartMaker {
 
   void give_operands(const Step& step) {
     const Call call = trace.call(step);
-    const Uses& uses = part.uses.at(step.name);
-    std::vector<std::vector<bool>> read;
-    {
-      ReadCells observer(call);
-      for (std::size_t i = 0; i < uses.size(); ++i) {
-        if (uses[i] != CellUse::asked) continue;
-        const CellReference at = cell_at(step.name, step.output, i);
-        step.operation->cell.expression({{&call, &step.output, at.matrix, at.row, at.column}});
-      }
-      read = observer.all();
-    }
+    const auto read = ReadCells(call).read_for(step, part.uses.at(step.name));
     for (std::size_t k = 0; k < step.of.size(); ++k) {
       const Tensor& operand = *call.inputs[k];
       if (needs_numbers(trace, step, k)) {
