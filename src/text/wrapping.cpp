@@ -145,46 +145,41 @@ std::vector<Piece> pieces_of(std::string_view paragraph) {
 }
 
 /// Collects lines of at most `columns`.
-class Filler {
- public:
-  Filler(std::size_t columns, std::vector<std::string>& lines)
-      : columns_(std::max<std::size_t>(columns, 1)), lines_(lines) {}
+struct Filler {
+  std::size_t columns;  ///< 1 at least
+  std::vector<std::string>& lines;
+  std::string line = {};
+  std::size_t used = 0;
 
   void add(const Piece& piece) {
-    const std::size_t blank = piece.after_blank && used_ > 0 ? 1 : 0;
-    if (used_ + blank + piece.width > columns_) {
+    const std::size_t blank = piece.after_blank && used > 0 ? 1 : 0;
+    if (used + blank + piece.width > columns) {
       end_line();
       start_with(piece);
     } else {
-      line_.append(blank, ' ');
-      line_ += piece.text;
-      used_ += blank + piece.width;
+      line.append(blank, ' ');
+      line += piece.text;
+      used += blank + piece.width;
     }
   }
 
   void end_line() {
-    if (!line_.empty()) lines_.push_back(line_);
-    line_.clear();
-    used_ = 0;
+    if (!line.empty()) lines.push_back(line);
+    line.clear();
+    used = 0;
   }
 
- private:
   void start_with(const Piece& piece) {
     std::string_view rest = piece.text;
-    for (auto head = fitting_prefix(rest, columns_); head.size() < rest.size();) {
+    for (auto head = fitting_prefix(rest, columns); head.size() < rest.size();) {
       if (head.empty()) head = grapheme_at(rest, 0).text;  // wider than a line
-      lines_.emplace_back(head);
+      lines.emplace_back(head);
       rest.remove_prefix(head.size());
-      head = fitting_prefix(rest, columns_);
+      head = fitting_prefix(rest, columns);
     }
-    line_ = rest;
-    used_ = width(rest);
+    line = rest;
+    used = width(rest);
   }
-
-  std::size_t columns_;
-  std::vector<std::string>& lines_;
-  std::string line_;
-  std::size_t used_ = 0;
 };
 
 bool is_sign(std::string_view word) {
@@ -195,7 +190,7 @@ bool is_sign(std::string_view word) {
 /// Joins words to formulas ("2 · 2 + 0 · 0 = 4") and percentages ("99.9 %"), which are divided only
 /// where they are longer than half a line.
 void fill(std::string_view paragraph, std::size_t columns, std::vector<std::string>& lines) {
-  Filler filler(columns, lines);
+  Filler filler{std::max<std::size_t>(columns, 1), lines};
   const std::vector<Piece> pieces = pieces_of(paragraph);
   for (std::size_t k = 0, end = 0; k < pieces.size(); k = end) {
     end = k + 1;

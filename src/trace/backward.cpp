@@ -40,119 +40,120 @@ struct UsePosition {
   std::size_t operand;
 };
 
-class BackwardBuilder {
- public:
-  BackwardBuilder(const Recipe& recipe, const BackwardSpec& backward)
-      : recipe_(recipe), backward_(backward) {
+struct BackwardBuilder {
+  const Recipe& recipe;
+  const BackwardSpec& backward;
+  NameSet flows = {}, arrives = {};
+  std::map<std::string, std::vector<UsePosition>, std::less<>> uses_of = {};
+  std::map<std::string, std::string, std::less<>> gradient_of = {};
+  std::vector<StepRecipe> added = {};
+
+  std::vector<StepRecipe> steps() && {
     require_names();
     find_reachable();
     find_incoming();
-  }
-
-  std::vector<StepRecipe> steps() {
-    for (std::size_t s = recipe_.steps.size(); s-- > 0;) {
-      if (is_reachable(recipe_.steps[s].name)) add(recipe_.steps[s].name);
+    for (std::size_t s = recipe.steps.size(); s-- > 0;) {
+      if (is_reachable(recipe.steps[s].name)) add(recipe.steps[s].name);
     }
-    for (std::size_t g = recipe_.givens.size(); g-- > 0;) {
-      const std::string& given = recipe_.givens[g].name;
+    for (std::size_t g = recipe.givens.size(); g-- > 0;) {
+      const std::string& given = recipe.givens[g].name;
       if (is_listed(given) && is_reachable(given)) add(given);
     }
-    return std::move(steps_);
+    return std::move(added);
   }
 
- private:
   bool is_listed(const std::string& given) const {
-    return backward_.wanted.empty() || contains(backward_.wanted, given);
+    return backward.wanted.empty() || contains(backward.wanted, given);
   }
 
   bool is_reachable(const std::string& name) const {
-    return flows_.contains(name) && arrives_.contains(name);
+    return flows.contains(name) && arrives.contains(name);
   }
 
   void require_names() const {
-    if (!backward_.of.empty()) require_step(recipe_, backward_.of, "of");
-    for (const auto& [step, given] : backward_.from) {
-      require_step(recipe_, step, "from");
-      if (!given_in(recipe_, given)) {
+    if (!backward.of.empty()) require_step(recipe, backward.of, "of");
+    for (const auto& [step, given] : backward.from) {
+      require_step(recipe, step, "from");
+      if (!given_in(recipe, given)) {
         throw InputError(
             "from: the gradient of {} is to be the given \"{}\", which is not there; write it as a "
             "[[given]]",
             step, given);
       }
     }
-    for (const std::string& given : backward_.wanted) {
-      if (given_in(recipe_, given)) continue;
-      if (step_in(recipe_, given)) {
+    for (const std::string& given : backward.wanted) {
+      if (given_in(recipe, given)) continue;
+      if (step_in(recipe, given)) {
         throw InputError(
             "wanted lists givens: {} is a step, and gets its gradient as each step on the way "
             "does; leave it out",
             given);
       }
       throw InputError("wanted: there is no given called \"{}\"; {}", given,
-                       did_you_mean(given, {recipe_.givens, &Given::name}));
+                       did_you_mean(given, {recipe.givens, &Given::name}));
     }
   }
 
   // Steps that depend on a wanted given along operands that have gradients.
   void find_reachable() {
-    for (const Given& given : recipe_.givens) {
-      if (is_listed(given.name)) flows_.insert(given.name);
+    for (const Given& given : recipe.givens) {
+      if (is_listed(given.name)) flows.insert(given.name);
     }
-    for (const StepRecipe& step : recipe_.steps) {
+    for (const StepRecipe& step : recipe.steps) {
       for (std::size_t k = 0; k < step.of.size(); ++k) {
-        if (flows_.contains(step.of[k]) && backward_rule_of(step, k).operation)
-          flows_.insert(step.name);
+        if (flows.contains(step.of[k]) && backward_rule_of(step, k).operation)
+          flows.insert(step.name);
       }
     }
   }
 
   // What the loss, or a step with a given gradient, depends on.
   void find_incoming() {
-    if (!backward_.of.empty()) arrives_.insert(backward_.of);
-    for (const auto& [step, given] : backward_.from) arrives_.insert(step);
-    for (std::size_t s = recipe_.steps.size(); s-- > 0;) {
-      const StepRecipe& step = recipe_.steps[s];
-      if (!arrives_.contains(step.name)) continue;
+    if (!backward.of.empty()) arrives.insert(backward.of);
+    for (const auto& [step, given] : backward.from) arrives.insert(step);
+    for (std::size_t s = recipe.steps.size(); s-- > 0;) {
+      const StepRecipe& step = recipe.steps[s];
+      if (!arrives.contains(step.name)) continue;
       for (std::size_t k = step.of.size(); k-- > 0;) {
         if (!backward_rule_of(step, k).operation) continue;
-        arrives_.insert(step.of[k]);
-        if (flows_.contains(step.of[k])) uses_[step.of[k]].push_back({&step, k});
+        arrives.insert(step.of[k]);
+        if (flows.contains(step.of[k])) uses_of[step.of[k]].push_back({&step, k});
       }
     }
-    if (!backward_.of.empty() && !flows_.contains(backward_.of)) {
-      throw InputError("of: no numbers flow from a given to {}", backward_.of);
+    if (!backward.of.empty() && !flows.contains(backward.of)) {
+      throw InputError("of: no numbers flow from a given to {}", backward.of);
     }
-    for (const std::string& given : backward_.wanted) {
+    for (const std::string& given : backward.wanted) {
       if (is_reachable(given)) continue;
       throw InputError("wanted: no numbers flow from {} to {}", given,
-                       backward_.of.empty() ? "what the gradients are given of" : backward_.of);
+                       backward.of.empty() ? "what the gradients are given of" : backward.of);
     }
   }
 
   void add(const std::string& name) {
     const std::string own = gradient_name(name);
-    if (name == backward_.of) {
-      steps_.push_back({own, &grad_seed_operation, {name}, {}});
-      gradient_of_[name] = own;
+    if (name == backward.of) {
+      added.push_back({own, &grad_seed_operation, {name}, {}});
+      gradient_of[name] = own;
       return;
     }
     const auto is_its_own = [&](const auto& one) { return one.first == name; };
-    auto parts = filtered(backward_.from, is_its_own, [](const auto& one) { return one.second; });
-    std::vector<UsePosition> uses = uses_[name];
+    auto parts = filtered(backward.from, is_its_own, [](const auto& one) { return one.second; });
+    std::vector<UsePosition> uses = uses_of[name];
     std::ranges::reverse(uses);  // they were found in reverse order
     const bool alone = uses.size() + parts.size() == 1;
     if (alone && uses.empty()) {
-      gradient_of_[name] = parts.front();
+      gradient_of[name] = parts.front();
       return;
     }
     for (std::size_t u = 0; u < uses.size(); ++u) {
       const std::string named = alone ? own : own + "_by_" + name_of_use(uses, u);
-      steps_.push_back(
-          one_gradient(*uses[u].step, uses[u].operand, named, gradient_of_.at(uses[u].step->name)));
+      added.push_back(
+          one_gradient(*uses[u].step, uses[u].operand, named, gradient_of.at(uses[u].step->name)));
       parts.push_back(named);
     }
-    if (!alone) steps_.push_back({own, &accumulate_grad_operation, parts, {}, name});
-    gradient_of_[name] = own;
+    if (!alone) added.push_back({own, &accumulate_grad_operation, parts, {}, name});
+    gradient_of[name] = own;
   }
 
   // "scores", or "scores_1" and "scores_2" if one step uses the name twice.
@@ -162,13 +163,6 @@ class BackwardBuilder {
     const auto here = uses.begin() + static_cast<long>(u);
     return fmt::format("{}_{}", uses[u].step->name, std::count_if(uses.begin(), here, of_step) + 1);
   }
-
-  const Recipe& recipe_;
-  const BackwardSpec& backward_;
-  NameSet flows_, arrives_;
-  std::map<std::string, std::vector<UsePosition>, std::less<>> uses_;
-  std::map<std::string, std::string, std::less<>> gradient_of_;
-  std::vector<StepRecipe> steps_;
 };
 
 }  // namespace
@@ -176,7 +170,7 @@ class BackwardBuilder {
 std::string gradient_name(std::string_view name) { return fmt::format("d_{}", name); }
 
 std::vector<StepRecipe> backward_steps(const Recipe& recipe, const BackwardSpec& backward) {
-  std::vector<StepRecipe> steps = BackwardBuilder(recipe, backward).steps();
+  std::vector<StepRecipe> steps = BackwardBuilder{recipe, backward}.steps();
   for (const StepRecipe& step : steps) {
     if (!given_in(recipe, step.name) && !step_in(recipe, step.name)) continue;
     throw InputError(

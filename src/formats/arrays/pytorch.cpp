@@ -43,9 +43,13 @@ std::string dotted(std::string_view function) {
   return name;
 }
 
-class Pickle {
- public:
-  Pickle(std::string_view bytes, const std::string& where) : rest_(bytes), where_(where) {}
+struct Pickle {
+  std::string_view rest;
+  const std::string& where;
+  std::vector<Node> nodes = {};
+  std::vector<NodeIndex> stack = {};
+  std::vector<std::size_t> marks = {};  // heights of the stack
+  std::unordered_map<std::size_t, NodeIndex> memo = {};
 
   // Runs the pickle and returns its result.
   NodeIndex run() {
@@ -56,28 +60,27 @@ class Pickle {
     }
   }
 
-  const Node& operator[](NodeIndex index) const { return nodes_[index]; }
+  const Node& operator[](NodeIndex index) const { return nodes[index]; }
 
   [[noreturn]] void refuse_value(std::string_view what) const {
-    refuse(where_,
+    refuse(where,
            "it holds {}, which is not a tensor, and qkv runs no code of a file: save a dictionary "
            "of tensors",
            what);
   }
   [[noreturn]] void refuse_broken() const {
-    refuse(where_, "its pickle is damaged: {}", pytorch_messages.again);
+    refuse(where, "its pickle is damaged: {}", pytorch_messages.again);
   }
 
- private:
   std::string_view take(std::size_t count) {
-    if (count > rest_.size()) refuse_broken();
-    const std::string_view taken = rest_.substr(0, count);
-    rest_.remove_prefix(count);
+    if (count > rest.size()) refuse_broken();
+    const std::string_view taken = rest.substr(0, count);
+    rest.remove_prefix(count);
     return taken;
   }
   std::size_t take_number(std::size_t size) { return from_little_endian(take(size)); }
   std::string_view take_line() {
-    const std::size_t end = rest_.find('\n');
+    const std::size_t end = rest.find('\n');
     if (end == std::string_view::npos) refuse_broken();
     const std::string_view line = take(end);
     take(1);
@@ -85,9 +88,9 @@ class Pickle {
   }
 
   void push(Node node) {
-    if (nodes_.size() >= max_values) refuse(where_, "it holds too much: save only tensors");
-    nodes_.push_back(std::move(node));
-    stack_.push_back(static_cast<NodeIndex>(nodes_.size() - 1));
+    if (nodes.size() >= max_values) refuse(where, "it holds too much: save only tensors");
+    nodes.push_back(std::move(node));
+    stack.push_back(static_cast<NodeIndex>(nodes.size() - 1));
   }
   void push_integer(std::int64_t number) { push({.kind = NodeKind::integer, .number = number}); }
   void push_text(std::string_view text) {
@@ -95,23 +98,23 @@ class Pickle {
   }
 
   NodeIndex pop() {
-    const std::size_t bottom = marks_.empty() ? 0 : marks_.back();
-    if (stack_.size() <= bottom) refuse_broken();
-    const NodeIndex top = stack_.back();
-    stack_.pop_back();
+    const std::size_t bottom = marks.empty() ? 0 : marks.back();
+    if (stack.size() <= bottom) refuse_broken();
+    const NodeIndex top = stack.back();
+    stack.pop_back();
     return top;
   }
   NodeIndex top() {
     const NodeIndex index = pop();
-    stack_.push_back(index);
+    stack.push_back(index);
     return index;
   }
   std::vector<NodeIndex> pop_to_mark() {
-    if (marks_.empty()) refuse_broken();
-    const auto first = stack_.begin() + static_cast<std::ptrdiff_t>(marks_.back());
-    std::vector<NodeIndex> items(first, stack_.end());
-    stack_.erase(first, stack_.end());
-    marks_.pop_back();
+    if (marks.empty()) refuse_broken();
+    const auto first = stack.begin() + static_cast<std::ptrdiff_t>(marks.back());
+    std::vector<NodeIndex> items(first, stack.end());
+    stack.erase(first, stack.end());
+    marks.pop_back();
     return items;
   }
   std::vector<NodeIndex> pop_items(std::size_t count) {
@@ -122,7 +125,7 @@ class Pickle {
 
   // Appends to a list, or keys and values to a dictionary.
   void append(const std::vector<NodeIndex>& items, NodeKind kind) {
-    Node& whole = nodes_[top()];
+    Node& whole = nodes[top()];
     const bool in_pairs = kind != NodeKind::dictionary || items.size() % 2 == 0;
     if (whole.kind != kind || !in_pairs) refuse_broken();
     whole.items.insert(whole.items.end(), items.begin(), items.end());
@@ -132,7 +135,7 @@ class Pickle {
     switch (opcode) {
       case '\x80': take(1); return;  // PROTO
       case '\x95': take(8); return;  // FRAME
-      case '(': marks_.push_back(stack_.size()); return;
+      case '(': marks.push_back(stack.size()); return;
       case '0': pop(); return;  // POP
       case 'N':
       case '\x88':
@@ -171,14 +174,14 @@ class Pickle {
       case '\x8d': push_text(take(take_number(8))); return;
       case 'c': push_named_function(); return;
       case '\x93': push_stack_function(); return;
-      case 'q': memo_[take_number(1)] = top(); return;
-      case 'r': memo_[take_number(4)] = top(); return;
-      case '\x94': memo_[memo_.size()] = top(); return;
+      case 'q': memo[take_number(1)] = top(); return;
+      case 'r': memo[take_number(4)] = top(); return;
+      case '\x94': memo[memo.size()] = top(); return;
       case 'h': push_memo(take_number(1)); return;
       case 'j': push_memo(take_number(4)); return;
       case 'Q': make_storage(); return;
       case 'R': call(); return;
-      case '\x81': refuse_value(dotted(nodes_[pop_items(2).front()].text));  // NEWOBJ
+      case '\x81': refuse_value(dotted(nodes[pop_items(2).front()].text));  // NEWOBJ
       default:
         refuse_value(fmt::format("an object (opcode 0x{:02x} of its pickle)",
                                  static_cast<unsigned char>(opcode)));
@@ -202,22 +205,22 @@ class Pickle {
   }
   void push_stack_function() {
     const std::vector<NodeIndex> names = pop_items(2);
-    const std::string module = nodes_[names[0]].text;
-    push_function(module, std::string(nodes_[names[1]].text));
+    const std::string module = nodes[names[0]].text;
+    push_function(module, std::string(nodes[names[1]].text));
   }
   void push_memo(std::size_t key) {
-    const auto found = memo_.find(key);
-    if (found == memo_.end()) refuse_broken();
-    stack_.push_back(found->second);
+    const auto found = memo.find(key);
+    if (found == memo.end()) refuse_broken();
+    stack.push_back(found->second);
   }
 
   // BINPERSID: ("storage", type, key, location, number of elements).
   void make_storage() {
-    const Node& id = nodes_[pop()];
+    const Node& id = nodes[pop()];
     const bool fits =
         id.kind == NodeKind::tuple && id.items.size() == 5 &&
-        nodes_[id.items[0]].text == "storage" && nodes_[id.items[1]].kind == NodeKind::function &&
-        nodes_[id.items[2]].kind == NodeKind::text && nodes_[id.items[4]].kind == NodeKind::integer;
+        nodes[id.items[0]].text == "storage" && nodes[id.items[1]].kind == NodeKind::function &&
+        nodes[id.items[2]].kind == NodeKind::text && nodes[id.items[4]].kind == NodeKind::integer;
     if (!fits) refuse_broken();
     push({.kind = NodeKind::storage, .items = {id.items[1], id.items[2], id.items[4]}});
   }
@@ -225,18 +228,18 @@ class Pickle {
   // REDUCE: the few functions that tensors need.
   void call() {
     const std::vector<NodeIndex> both = pop_items(2);
-    const std::string name = nodes_[both[0]].text;
-    const Node arguments = nodes_[both[1]];
-    if (nodes_[both[0]].kind != NodeKind::function || arguments.kind != NodeKind::tuple)
+    const std::string name = nodes[both[0]].text;
+    const Node arguments = nodes[both[1]];
+    if (nodes[both[0]].kind != NodeKind::function || arguments.kind != NodeKind::tuple)
       refuse_broken();
     if (name == "collections OrderedDict" && arguments.items.empty()) {
       push({.kind = NodeKind::dictionary});
     } else if ((name == "torch Size" && arguments.items.size() == 1) ||
                (name == "torch._utils _rebuild_parameter" && !arguments.items.empty())) {
-      stack_.push_back(arguments.items[0]);
+      stack.push_back(arguments.items[0]);
     } else if (name == "torch._utils _rebuild_tensor_v2" && arguments.items.size() >= 4) {
-      if (arguments.items.size() > 6 && !nodes_[arguments.items[6]].items.empty()) {
-        refuse(where_, "it holds a tensor that is stored negated: save tensor.resolve_neg()");
+      if (arguments.items.size() > 6 && !nodes[arguments.items[6]].items.empty()) {
+        refuse(where, "it holds a tensor that is stored negated: save tensor.resolve_neg()");
       }
       push({.kind = NodeKind::tensor,
             .items = {arguments.items.begin(), arguments.items.begin() + 4}});
@@ -244,13 +247,6 @@ class Pickle {
       refuse_value(dotted(name));
     }
   }
-
-  std::string_view rest_;
-  const std::string& where_;
-  std::vector<Node> nodes_;
-  std::vector<NodeIndex> stack_;
-  std::vector<std::size_t> marks_;  // heights of the stack
-  std::unordered_map<std::size_t, NodeIndex> memo_;
 };
 
 // The archive of a file of torch.save, and the tensors that its pickle names.
@@ -280,7 +276,7 @@ class PytorchFile {
         order != nullptr && order->unpacked == big.size();  // else it may be huge
     if (may_be_big && unpacked(*order, where_, pytorch_messages) == big) order_ = ByteOrder::big;
     const std::string bytes = unpacked(*entry, where_, pytorch_messages);
-    Pickle pickle(bytes, where_);
+    Pickle pickle{bytes, where_};
     const NodeIndex whole = pickle.run();
     walk(pickle, whole, {}, 0);
     if (arrays_.empty() && !has_tensors_) refuse(where_, "there are no tensors in it");

@@ -92,12 +92,13 @@ std::size_t header_length(std::string_view bytes, const std::string& where) {
 
 /// A callback of the JSON parser: it takes each tensor's entry once complete and discards the
 /// parsed value, so that a header costs no more memory than its tensors.
-class SafetensorsHeader {
- public:
-  explicit SafetensorsHeader(const std::string& where) : where_(where) {}
-
-  std::vector<SafetensorsEntry> tensors;
-  std::map<std::string, std::string> metadata;
+struct SafetensorsHeader {
+  const std::string& where;
+  std::vector<SafetensorsEntry> tensors = {};
+  std::map<std::string, std::string> metadata = {};
+  std::set<std::string> names = {};
+  std::string current = {};  ///< the name of the entry that is read
+  std::size_t values = 0;
 
   /// Returns false if the parser shall discard the value.
   bool hear(int depth, Json::parse_event_t event, const Json& parsed) {
@@ -112,28 +113,27 @@ class SafetensorsHeader {
     if (opens && depth > 2) broken(place() + " nests too deep");
     if (event == Event::array_start && depth == 1) broken(place() + " is not an object");
     if (event != Event::object_end || depth != 1) return true;
-    name_ == metadata_key ? take_metadata(parsed) : take_tensor(parsed);
+    current == metadata_key ? take_metadata(parsed) : take_tensor(parsed);
     return false;
   }
 
- private:
   [[noreturn]] void broken(std::string_view what) const {
-    refuse_damaged(where_, fmt::format("the header {}", what));
+    refuse_damaged(where, fmt::format("the header {}", what));
   }
 
-  std::string place() const { return fmt::format("of \"{}\"", printable(name_)); }
+  std::string place() const { return fmt::format("of \"{}\"", printable(current)); }
 
   bool begin_entry(std::string name) {
-    if (!names_.insert(name).second) broken(fmt::format("has \"{}\" twice", printable(name)));
-    name_ = std::move(name);
-    values_ = 0;
+    if (!names.insert(name).second) broken(fmt::format("has \"{}\" twice", printable(name)));
+    current = std::move(name);
+    values = 0;
     return true;
   }
 
   void count_values(int depth) {
     if (depth == 1) broken(place() + " is not an object");
-    const std::size_t most = name_ == metadata_key ? max_metadata_bytes : max_stored_rank + 8;
-    if (++values_ > most) broken(place() + " has too much in it");
+    const std::size_t most = current == metadata_key ? max_metadata_bytes : max_stored_rank + 8;
+    if (++values > most) broken(place() + " has too much in it");
   }
 
   void take_metadata(const Json& parsed) {
@@ -162,24 +162,19 @@ class SafetensorsHeader {
     if (dtype == entry.end() || !dtype->is_string()) broken(place() + " has no dtype");
     const std::vector<std::size_t> range = sizes(entry, "data_offsets");
     if (range.size() != 2) broken(place() + " needs two data_offsets, begin and end");
-    tensors.push_back({.name = name_,
+    tensors.push_back({.name = current,
                        .dtype = dtype->get<std::string>(),
                        .shape = sizes(entry, "shape"),
                        .begin = range[0],
                        .end = range[1]});
   }
-
-  const std::string& where_;
-  std::set<std::string> names_;
-  std::string name_;
-  std::size_t values_ = 0;
 };
 
 SafetensorsHeader read_header(std::string_view text, const std::string& where) {
   if (!text.starts_with('{')) {
     refuse(where, "this is not a .safetensors file: its header does not begin with {");
   }
-  SafetensorsHeader reader(where);
+  SafetensorsHeader reader{where};
   try {
     const Json nothing_left = Json::parse(
         text.begin(), text.end(), [&](int depth, Json::parse_event_t event, const Json& parsed) {

@@ -106,137 +106,137 @@ constexpr std::string_view lesson_keys[] = {
     "random", "convention", "given",  "step", "expect", "explains",   "backward"};
 
 // Reads the parts of one lesson file in order; faults go to the reader.
-class LessonFile {
- public:
-  LessonFile(const toml::table& document, const LessonFiles& files, ParsedLesson& result)
-      : document_(document),
-        files_(files),
-        lesson_(result.lesson),
-        faults_(result.faults),
-        declared_(result.declared),
-        reader_(result.faults) {
-    context_.directory = files.directory;
-  }
+struct LessonFile {
+  const toml::table& document;
+  const LessonFiles& files;
+  ParsedLesson& result;
+  Lesson& lesson = result.lesson;
+  TomlReader reader = TomlReader(result.faults);
+  GivenContext context = {};
+  LessonNames names = {};
+  std::size_t model_steps = 0;                   // number of steps from a model
+  std::set<std::string, std::less<>> made = {};  // steps that the file does not define
+  bool is_backward_built = false;
 
   void read() {
-    reader_.refuse_unknown_keys(document_, lesson_keys, "a lesson");
+    context.directory = files.directory;
+    reader.refuse_unknown_keys(document, lesson_keys, "a lesson");
     read_words();
     read_text();
     read_convention();
-    read_random(document_, context_, reader_);
+    read_random(document, context, reader);
     read_model();
-    names_.declare(document_);
-    declared_ = names_.declared();
+    names.declare(document);
+    result.declared = names.declared();
     each("given", [this](const toml::table& table) { read_one_given(table); });
     // Steps of a model that could not be read can't be checked.
-    if (document_.contains("model") && model_steps_ == 0) return;
+    if (document.contains("model") && model_steps == 0) return;
     each("step", [this](const toml::table& table) { read_step(table); });
     build_backward();
     each("expect", [this](const toml::table& table) { read_expectation(table); });
-    const toml::node* steps = document_.get("step");
+    const toml::node* steps = document.get("step");
     const bool none = !steps || (steps->is_array() && steps->as_array()->empty());
-    if (none && !document_.contains("model")) {
-      reader_.fault(document_, "the lesson has no steps; write [[step]] with name, op and of");
+    if (none && !document.contains("model")) {
+      reader.fault(document, "the lesson has no steps; write [[step]] with name, op and of");
     }
   }
 
- private:
   void read_words() {
-    lesson_.title = reader_.text(document_, "title").value_or(lesson_.name);
-    lesson_.summary = reader_.text(document_, "summary").value_or("");
-    lesson_.source = reader_.text(document_, "source").value_or("");
-    lesson_.explains = reader_.texts(document_, "explains").value_or(std::vector<std::string>{});
-    for (const std::string& op : lesson_.explains) known_operation(*document_.get("explains"), op);
+    lesson.title = reader.text(document, "title").value_or(lesson.name);
+    lesson.summary = reader.text(document, "summary").value_or("");
+    lesson.source = reader.text(document, "source").value_or("");
+    lesson.explains = reader.texts(document, "explains").value_or(std::vector<std::string>{});
+    for (const std::string& op : lesson.explains) known_operation(*document.get("explains"), op);
   }
 
   void read_text() {
-    Environment& environment = lesson_.recipe.environment;
-    if (const toml::node* text = document_.get("text")) {
+    Environment& environment = lesson.recipe.environment;
+    if (const toml::node* text = document.get("text")) {
       environment.batch = text->is_array();
       if (environment.batch) {
-        environment.texts = reader_.texts(document_, "text").value_or(std::vector<std::string>{});
-      } else if (const auto one = reader_.text(document_, "text")) {
+        environment.texts = reader.texts(document, "text").value_or(std::vector<std::string>{});
+      } else if (const auto one = reader.text(document, "text")) {
         environment.texts = {*one};
       }
     }
     environment.vocabulary =
-        reader_.texts(document_, "vocabulary").value_or(std::vector<std::string>{});
-    lesson_.recipe.tokens =
-        mapped(reader_.texts(document_, "tokens").value_or(std::vector<std::string>{}), composed);
+        reader.texts(document, "vocabulary").value_or(std::vector<std::string>{});
+    lesson.recipe.tokens =
+        mapped(reader.texts(document, "tokens").value_or(std::vector<std::string>{}), composed);
   }
 
   void read_convention() {
-    const auto token_layout = reader_.text(document_, "convention");
+    const auto token_layout = reader.text(document, "convention");
     if (!token_layout || *token_layout == "rows") return;
     if (*token_layout == "columns") {
-      lesson_.recipe.token_layout = TokenLayout::columns;
-      context_.token_layout = TokenLayout::columns;
+      lesson.recipe.token_layout = TokenLayout::columns;
+      context.token_layout = TokenLayout::columns;
       return;
     }
-    reader_.fault(*document_.get("convention"), "convention is \"rows\" or \"columns\", not \"{}\"",
-                  *token_layout);
+    reader.fault(*document.get("convention"), "convention is \"rows\" or \"columns\", not \"{}\"",
+                 *token_layout);
   }
 
   void read_model() {
-    const toml::table* table = reader_.table(document_, "model", "file = \"model.safetensors\"");
+    const toml::table* table = reader.table(document, "model", "file = \"model.safetensors\"");
     if (!table) return;
-    if (lesson_.recipe.environment.batch) {
-      reader_.fault(*document_.get("text"), "a model reads one text: write text = \"…\"");
+    if (lesson.recipe.environment.batch) {
+      reader.fault(*document.get("text"), "a model reads one text: write text = \"…\"");
       return;
     }
-    auto model = read_model_table(*table, files_, lesson_.recipe.environment.vocabulary, reader_);
+    auto model = read_model_table(*table, files, lesson.recipe.environment.vocabulary, reader);
     if (!model) return;
-    if (lesson_.source.empty()) lesson_.source = model->source;
-    add_model(lesson_, std::move(*model), TomlReader::place(*table));
-    for (const Given& given : lesson_.recipe.givens) names_.add(given.name);
-    for (const StepRecipe& step : lesson_.recipe.steps) {
-      names_.add(step.name);
-      made_.insert(step.name);
+    if (lesson.source.empty()) lesson.source = model->source;
+    add_model(lesson, std::move(*model), TomlReader::place(*table));
+    for (const Given& given : lesson.recipe.givens) names.add(given.name);
+    for (const StepRecipe& step : lesson.recipe.steps) {
+      names.add(step.name);
+      made.insert(step.name);
     }
-    model_steps_ = lesson_.recipe.steps.size();
+    model_steps = lesson.recipe.steps.size();
   }
 
   template <class Read>
   void each(std::string_view key, Read read) {
-    const toml::node* node = document_.get(key);
+    const toml::node* node = document.get(key);
     if (!node) return;
     const toml::array* tables = node->as_array();
     const bool good = tables && (tables->empty() || tables->is_array_of_tables());
     if (!good) {
-      reader_.fault(*node, "write [[{}]] above each {}", key, key);
+      reader.fault(*node, "write [[{}]] above each {}", key, key);
       return;
     }
     for (const toml::node& table : *tables) read(*table.as_table());
   }
 
   void read_one_given(const toml::table& table) {
-    const auto name = names_.take(table, "given", reader_);
-    std::optional<Given> given = read_given(table, context_, reader_);
-    if (!reader_.flag(table, "show").value_or(true) && name) lesson_.unshown.push_back(*name);
+    const auto name = names.take(table, "given", reader);
+    std::optional<Given> given = read_given(table, context, reader);
+    if (!reader.flag(table, "show").value_or(true) && name) lesson.unshown.push_back(*name);
     if (!name || !given) return;
-    lesson_.recipe.givens.push_back(std::move(*given));
-    lesson_.given_places.push_back(TomlReader::place(*table.get("name")));
+    lesson.recipe.givens.push_back(std::move(*given));
+    lesson.given_places.push_back(TomlReader::place(*table.get("name")));
   }
 
   const Operation* read_operation(const toml::table& table) {
     if (!table.contains("op")) {
       const std::string name = table["name"].value_or(std::string());
-      if (!is_lost(name)) reader_.fault(table, without_op(name));
+      if (!is_lost(name)) reader.fault(table, without_op(name));
       return nullptr;
     }
-    const auto op = reader_.text(table, "op");
+    const auto op = reader.text(table, "op");
     return op ? known_operation(*table.get("op"), *op) : nullptr;
   }
 
   std::string without_op(const std::string& name) const {
-    if (name.starts_with(gradient_name("")) && document_.contains("backward")) {
+    if (name.starts_with(gradient_name("")) && document.contains("backward")) {
       return fmt::format("this step has no op, and no gradient has its name; {}",
-                         did_you_mean(name, made_));
+                         did_you_mean(name, made));
     }
-    if (model_steps_ == 0) return "this step has no op; write op = \"softmax\"";
+    if (model_steps == 0) return "this step has no op; write op = \"softmax\"";
     return fmt::format(
         "this step has no op, and the model has none of its name; its steps end with {}",
-        lesson_.recipe.steps[model_steps_ - 1].name);
+        lesson.recipe.steps[model_steps - 1].name);
   }
 
   const Operation* known_operation(const toml::node& place, const std::string& op) {
@@ -244,7 +244,7 @@ class LessonFile {
     if (const Operation* operation = find_operation(op)) return operation;
     NameViews known(catalogue(), &Operation::name);
     known.push_back(backward_name);
-    reader_.fault(place, "there is no op \"{}\"; {}", op, did_you_mean(op, known));
+    reader.fault(place, "there is no op \"{}\"; {}", op, did_you_mean(op, known));
     return nullptr;
   }
 
@@ -255,46 +255,46 @@ class LessonFile {
     std::vector<std::string> of;
     if (const auto* one = node->as_string()) {
       of = {one->get()};
-    } else if (auto several = reader_.texts(table, "of")) {
+    } else if (auto several = reader.texts(table, "of")) {
       of = std::move(*several);
     }
     if (std::ranges::any_of(of, [&](const std::string& name) { return may_be_gradient(name); })) {
       build_backward();
     }
     for (const std::string& name : of) {
-      if (!is_lost(name)) names_.require(*node, name, reader_);
+      if (!is_lost(name)) names.require(*node, name, reader);
     }
     return of;
   }
 
   // True if the lesson has no gradient of that name because of a fault that is already known.
   bool is_lost(const std::string& name) const {
-    return !faults_.empty() && document_.contains("backward") && may_be_gradient(name);
+    return !result.faults.empty() && document.contains("backward") && may_be_gradient(name);
   }
 
   bool may_be_gradient(const std::string& name) const {
-    return name.starts_with(gradient_name("")) && !names_.is_defined(name);
+    return name.starts_with(gradient_name("")) && !names.is_defined(name);
   }
 
   // Gradients come after the steps that do not use them.
   void build_backward() {
-    if (std::exchange(is_backward_built_, true)) return;
-    const toml::table* table = reader_.table(document_, "backward", "of = \"loss\"");
+    if (std::exchange(is_backward_built, true)) return;
+    const toml::table* table = reader.table(document, "backward", "of = \"loss\"");
     if (!table) return;
-    const auto backward = read_backward(*table, reader_);
-    const bool is_whole = std::ranges::all_of(lesson_.recipe.steps, &StepRecipe::operation);
+    const auto backward = read_backward(*table, reader);
+    const bool is_whole = std::ranges::all_of(lesson.recipe.steps, &StepRecipe::operation);
     if (!backward || !is_whole) return;
     try {
-      for (StepRecipe& step : backward_steps(lesson_.recipe, *backward)) {
-        names_.add(step.name);
-        made_.insert(step.name);
-        lesson_.recipe.steps.push_back(std::move(step));
-        StepText& text = lesson_.texts.emplace_back();
+      for (StepRecipe& step : backward_steps(lesson.recipe, *backward)) {
+        names.add(step.name);
+        made.insert(step.name);
+        lesson.recipe.steps.push_back(std::move(step));
+        StepText& text = lesson.texts.emplace_back();
         text.place = TomlReader::place(*table);
         text.is_made = true;
       }
     } catch (const InputError& error) {
-      reader_.fault(*table, error.what());
+      reader.fault(*table, error.what());
     }
   }
 
@@ -304,12 +304,12 @@ class LessonFile {
     const std::string name = table["name"].value_or(std::string());
     if (table.contains("op") || name.empty()) return false;
     if (may_be_gradient(name)) build_backward();
-    if (!made_.contains(name)) return false;
+    if (!made.contains(name)) return false;
     constexpr std::string_view keys[] = {"name",   "title", "say",  "notice",  "try",
                                          "answer", "cell",  "show", "general", "marks"};
-    reader_.refuse_unknown_keys(table, keys, "the words for a step that is made");
-    StepText& words = lesson_.texts[step_index(lesson_.recipe, name).value()];
-    StepText own = read_step_text(table, reader_);
+    reader.refuse_unknown_keys(table, keys, "the words for a step that is made");
+    StepText& words = lesson.texts[step_index(lesson.recipe, name).value()];
+    StepText own = read_step_text(table, reader);
     own.otherwise = words.otherwise;
     if (own.title.empty()) own.title = words.title;
     if (own.say.text.empty()) own.say.text = words.say.text;
@@ -322,27 +322,27 @@ class LessonFile {
     if (read_words_of_made(table)) return;
     const bool goes_back = table["op"].value<std::string_view>() == backward_name;
     const Operation* operation = goes_back ? nullptr : read_operation(table);
-    const std::size_t faults = faults_.size();
+    const std::size_t before = result.faults.size();
     std::vector<std::string> of = read_operands(table);  // before the step's own name is defined
-    const auto name = names_.take(table, "step", reader_);
+    const auto name = names.take(table, "step", reader);
     if (!name) return;
     if (goes_back) return read_step_back(table, *name, std::move(of));
     StepRecipe step{*name, nullptr, std::move(of), {}};
     if (operation) prepare(step, *operation, table);
-    if (faults_.size() > faults) step.operation = nullptr;
-    lesson_.recipe.steps.push_back(std::move(step));
-    lesson_.texts.push_back(read_step_text(table, reader_));
+    if (result.faults.size() > before) step.operation = nullptr;
+    lesson.recipe.steps.push_back(std::move(step));
+    lesson.texts.push_back(read_step_text(table, reader));
   }
 
   // Sets the operation of a step, its operands and its options.
   void prepare(StepRecipe& step, const Operation& operation, const toml::table& table) {
     step.operation = &operation;
-    step.of = operation.operands_for_layout(std::move(step.of), context_.token_layout);
-    step.options = read_step_options(table, operation, context_, reader_);
+    step.of = operation.operands_for_layout(std::move(step.of), context.token_layout);
+    step.options = read_step_options(table, operation, context, reader);
     try {
       require_operand_count(step);
     } catch (const InputError& error) {
-      reader_.fault(*table.get("name"), error.what());
+      reader.fault(*table.get("name"), error.what());
     }
   }
 
@@ -350,56 +350,44 @@ class LessonFile {
   void read_step_back(const toml::table& table, const std::string& name,
                       std::vector<std::string> of) {
     constexpr std::string_view own_keys[] = {"through", "to"};
-    refuse_unknown_step_keys(table, own_keys, backward_name, reader_);
-    const auto through = reader_.text(table, "through");
-    const auto to = reader_.text(table, "to");
+    refuse_unknown_step_keys(table, own_keys, backward_name, reader);
+    const auto through = reader.text(table, "through");
+    const auto to = reader.text(table, "to");
     if (!through || !to || of.size() != 1) {
-      reader_.fault(table,
-                    "a backward step takes the gradient that arrives, the step that it goes "
-                    "back through and what that was made of: of = [\"d_scores\"], through = "
-                    "\"scores\", to = \"Q\"");
+      reader.fault(table,
+                   "a backward step takes the gradient that arrives, the step that it goes "
+                   "back through and what that was made of: of = [\"d_scores\"], through = "
+                   "\"scores\", to = \"Q\"");
       return;
     }
     try {
-      Recipe& recipe = lesson_.recipe;
+      Recipe& recipe = lesson.recipe;
       recipe.steps.push_back(backward_step(recipe, name, std::move(of.front()), *through, *to));
-      lesson_.texts.push_back(read_step_text(table, reader_));
+      lesson.texts.push_back(read_step_text(table, reader));
     } catch (const InputError& error) {
-      reader_.fault(table, error.what());
+      reader.fault(table, error.what());
     }
   }
 
   void read_expectation(const toml::table& table) {
     constexpr std::string_view keys[] = {"of", "value", "source"};
-    reader_.refuse_unknown_keys(table, keys, "an [[expect]]");
-    const auto of = reader_.text(table, "of");
+    reader.refuse_unknown_keys(table, keys, "an [[expect]]");
+    const auto of = reader.text(table, "of");
     const toml::node* value = table.get("value");
     if (!of || !value) {
-      reader_.fault(table, "an [[expect]] needs of = \"scores\" and value = \"\"\"[[…]]\"\"\"");
+      reader.fault(table, "an [[expect]] needs of = \"scores\" and value = \"\"\"[[…]]\"\"\"");
       return;
     }
-    if (!names_.is_declared(*of)) return names_.require(*table.get("of"), *of, reader_);
-    const std::string source = reader_.text(table, "source").value_or("");
+    if (!names.is_declared(*of)) return names.require(*table.get("of"), *of, reader);
+    const std::string source = reader.text(table, "source").value_or("");
     try {
-      const auto numbers = reader_.numbers(*value);
+      const auto numbers = reader.numbers(*value);
       if (!numbers) return;
-      lesson_.expectations.push_back({*of, *numbers, source, TomlReader::place(*value)});
+      lesson.expectations.push_back({*of, *numbers, source, TomlReader::place(*value)});
     } catch (const InputError& error) {
-      reader_.fault(*value, error.what());
+      reader.fault(*value, error.what());
     }
   }
-
-  const toml::table& document_;
-  const LessonFiles& files_;
-  Lesson& lesson_;
-  const std::vector<Fault>& faults_;
-  NameIndex& declared_;
-  TomlReader reader_;
-  GivenContext context_;
-  LessonNames names_;
-  std::size_t model_steps_ = 0;              // number of steps from a model
-  std::set<std::string, std::less<>> made_;  // steps that the file does not define
-  bool is_backward_built_ = false;
 };
 
 // What to write instead of what TOML's parser does not understand: the first whose words are in its
@@ -434,7 +422,7 @@ ParsedLesson read_lesson(std::string_view toml, const std::string& where,
   }
   try {
     const toml::table document = toml::parse(toml, where);
-    LessonFile(document, files, result).read();
+    LessonFile{document, files, result}.read();
   } catch (const toml::parse_error& error) {
     const toml::source_position& begin = error.source().begin;
     const std::string_view what = error.description();
