@@ -23,9 +23,7 @@ std::string escaped_line(std::string_view text) {
   const bool ordered =
       digits > 0 && digits < result.size() && (result[digits] == '.' || result[digits] == ')');
   if (ordered) result.insert(digits, "\\");
-  if (!result.empty() && std::string_view("-+=:%").find(result[0]) != std::string_view::npos) {
-    result.insert(0, "\\");
-  }
+  if (!result.empty() && contains(std::string_view("-+=:%"), result[0])) result.insert(0, "\\");
   return result;
 }
 

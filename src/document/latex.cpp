@@ -239,13 +239,8 @@ std::string latex_text(std::string_view text) {
 std::string latex_prose(std::string_view text) {
   std::string quoted;
   for (const char c : text) {
-    const bool opens = quoted.empty() ||
-                       std::string_view(" \n([{-/").find(quoted.back()) != std::string_view::npos;
-    if (c == '"') {
-      quoted += opens ? "“" : "”";
-    } else {
-      quoted += c;
-    }
+    const bool opens = quoted.empty() || contains(std::string_view(" \n([{-/"), quoted.back());
+    quoted += c != '"' ? std::string_view(&c, 1) : opens ? "“" : "”";
   }
   return latex_text(quoted);
 }

@@ -33,13 +33,9 @@ LineEdit without(LineEdit line, std::size_t from, std::size_t to) {
 
 LineEdit with(LineEdit line, const std::string& text) {
   std::string typed;  // without control characters and invalid UTF-8
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t length = utf8_length(std::string_view(text).substr(at));
-    const auto first = static_cast<unsigned char>(text[at]);
-    if (length > 1 || (length == 1 && first >= ' ' && first != 0x7f))
-      typed += text.substr(at, length);
-    at += std::max<std::size_t>(length, 1);
-  }
+  each_code_point(text, [&](CodePoint code, std::string_view bytes) {
+    if (code >= ' ' && code != 0x7f) typed += bytes;
+  });
   if (line.text.size() + typed.size() > longest) return line;
   line.text.insert(line.cursor, typed);
   line.cursor += typed.size();

@@ -105,15 +105,6 @@ Json words_of(const Axis& axis) {
   });
 }
 
-Json leading_of(const Tensor& tensor) {
-  Json leading = Json::array();
-  for (std::size_t a = 0; a < tensor.leading_axes(); ++a) {
-    const Axis& axis = tensor.axes[a];
-    leading.push_back({axis.name.empty() ? "head" : sanitise(axis.name), axis.size});
-  }
-  return leading;
-}
-
 // The runs of numbers that are read: [start, length, start, length, …].
 std::vector<std::size_t> runs_of(const std::vector<bool>& read) {
   std::vector<std::size_t> runs;
@@ -151,12 +142,15 @@ Json functions_of(const TreeInputs& needs) {
 
 Json tensor_data(const Trace& trace, const TensorView& view) {
   const Tensor& tensor = *view.tensor;
+  const auto name_and_size = [](const Axis& axis) -> Json {
+    return {axis.name.empty() ? "head" : sanitise(axis.name), axis.size};
+  };
   // The title of an intermediate has several words, but in arithmetic it stands among others.
   return {{"name", sanitise(replace_all(display_name(view.name), " ", "_"))},
           {"shape", {tensor.matrices(), tensor.rows(), tensor.columns()}},
           {"rank", tensor.rank()},
           {"turned", is_shown_transposed(tensor, trace.token_layout)},
-          {"leading", leading_of(tensor)},
+          {"leading", mapped(std::span(tensor.axes).first(tensor.leading_axes()), name_and_size)},
           {"row_words", tensor.rank() < 2 ? Json() : words_of(tensor.axes[tensor.rank() - 2])},
           {"column_words", words_of(tensor.axes.back())},
           {"matrices", view.matrices.indices},
