@@ -249,35 +249,6 @@ std::string_view opening_prose(const Lesson& lesson, ProseBlock::Role role) {
   }
 }
 
-constexpr std::string_view transposition = "ᵀ";
-
-std::vector<FormulaPiece> pieces_of(const Trace& trace, const Step& step) {
-  const Form form = step.operation->form(trace.call(step));
-  const bool by_columns =
-      trace.token_layout == TokenLayout::columns && !form.formula_by_columns.empty();
-  const std::string& formula = by_columns ? form.formula_by_columns : form.formula;
-  std::vector<FormulaPiece> pieces;
-  std::string text;
-  for (std::size_t i = 0; i < formula.size(); ++i) {
-    const std::size_t end = formula.find('}', i);
-    if (formula[i] != '{' || end == std::string::npos) {
-      text += formula[i];
-      continue;
-    }
-    if (!text.empty()) pieces.push_back({.text = std::exchange(text, {})});
-    const auto k = static_cast<std::size_t>(std::stoul(formula.substr(i + 1, end - i - 1)));
-    const bool is_transposed = formula.compare(end + 1, transposition.size(), transposition) == 0;
-    const Shape shape = shape_as_shown(trace.at(step.of.at(k)), trace.token_layout);
-    pieces.push_back({.text = step.of[k],
-                      .is_operand = true,
-                      .transposed = is_transposed,
-                      .shape = shape_text(is_transposed ? transposed(shape) : shape)});
-    i = end + (is_transposed ? transposition.size() : 0);
-  }
-  if (!text.empty()) pieces.push_back({.text = text});
-  return pieces;
-}
-
 // The first kept step that uses the matrix: the very first may have been released.
 std::string_view first_user(const Trace& trace, std::string_view name) {
   const auto known = trace.first_consumers.find(name);
@@ -351,9 +322,31 @@ Exposition describe_step(const Lesson& lesson, const Trace& trace, const Step& s
 }
 
 Formula formula_of(const Trace& trace, const Step& step) {
-  return {.pieces = pieces_of(trace, step),
-          .result = step.name,
-          .result_shape = shown_shape(step.output, trace.token_layout)};
+  constexpr std::string_view transposition = "ᵀ";
+  const Form form = step.operation->form(trace.call(step));
+  const bool by_columns =
+      trace.token_layout == TokenLayout::columns && !form.formula_by_columns.empty();
+  const std::string& letters = by_columns ? form.formula_by_columns : form.formula;
+  Formula formula{{}, step.name, shown_shape(step.output, trace.token_layout)};
+  std::string text;
+  for (std::size_t i = 0; i < letters.size(); ++i) {
+    const std::size_t end = letters.find('}', i);
+    if (letters[i] != '{' || end == std::string::npos) {
+      text += letters[i];
+      continue;
+    }
+    if (!text.empty()) formula.pieces.push_back({.text = std::exchange(text, {})});
+    const auto k = static_cast<std::size_t>(std::stoul(letters.substr(i + 1, end - i - 1)));
+    const bool is_transposed = letters.compare(end + 1, transposition.size(), transposition) == 0;
+    const Shape shape = shape_as_shown(trace.at(step.of.at(k)), trace.token_layout);
+    formula.pieces.push_back({.text = step.of[k],
+                              .is_operand = true,
+                              .transposed = is_transposed,
+                              .shape = shape_text(is_transposed ? transposed(shape) : shape)});
+    i = end + (is_transposed ? transposition.size() : 0);
+  }
+  if (!text.empty()) formula.pieces.push_back({.text = text});
+  return formula;
 }
 
 std::string formula_text(const Formula& formula) {

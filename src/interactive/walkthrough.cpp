@@ -7,10 +7,6 @@ constexpr int max_digits = 17;
 
 using SharedLesson = std::shared_ptr<const LoadedLesson>;
 
-std::shared_ptr<const LessonMap> shared_map(const Trace& trace) {
-  return std::make_shared<const LessonMap>(map_of(trace));
-}
-
 SharedLesson changed(const SharedLesson& loaded, const std::string& change) {
   try {
     return std::make_shared<const LoadedLesson>(with_cell_set(loaded, change));
@@ -54,7 +50,7 @@ CellReference resolve_in_matrix(const std::string& written, const Walkthrough& w
 std::string take_numbers(Walkthrough& walk, SharedLesson after) {
   const std::string text = changed_text(walk.trace(), after->trace);
   walk.now = std::move(after);
-  walk.map = shared_map(walk.trace());
+  walk.map = std::make_shared<const LessonMap>(map_of(walk.trace()));
   return text;
 }
 
@@ -83,7 +79,7 @@ Walkthrough walkthrough(LoadedLesson loaded, StepRange step_range, WalkStyle sty
   const std::size_t first = step_range.first;
   return {.baseline = lesson,
           .now = lesson,
-          .map = shared_map(lesson->trace),
+          .map = std::make_shared<const LessonMap>(map_of(lesson->trace)),
           .step_range = std::move(step_range),
           .first_lesson = lesson->lesson.name,
           .at = first,
