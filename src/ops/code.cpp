@@ -81,31 +81,31 @@ std::string translated(std::string text) {
   return text;
 }
 
-class CodeWriter {
- public:
-  CodeWriter(const Call& call, const Tensor& result, Library library)
-      : call_(call), result_(result), is_numpy_(library == Library::numpy) {
-    for (const Tensor* input : call.inputs) heads_ = std::max(heads_, head_count(*input));
-  }
+struct CodeWriter {
+  const Call& call;
+  const Tensor& result;
+  bool is_numpy;
+  bool in_rows = false;       // the template's operands are transposed to rows
+  bool are_matrices = false;  // a vector stands beside matrices
 
   // The template of an operation's record: `{r0}` is operand 0 with tokens as rows, in any layout.
   std::string from_template(std::string text) {
     const auto both = text.find('\n');
-    if (both != text.npos) text = is_numpy_ ? text.substr(0, both) : text.substr(both + 1);
-    in_rows_ = text.find("{r") != text.npos;
+    if (both != text.npos) text = is_numpy ? text.substr(0, both) : text.substr(both + 1);
+    in_rows = text.find("{r") != text.npos;
     return expanded(text);
   }
 
   std::string from_formula(const Form& form) {
     const bool by_columns = columns() && !form.formula_by_columns.empty();
-    are_matrices_ = true;
+    are_matrices = true;
     return expanded(translated(by_columns ? form.formula_by_columns : form.formula));
   }
 
   // The whole gradient summed to the operand's shape.
   std::string summed(const std::string& whole, const Form& form) const {
-    const Shape from = shown(broadcast_axes(call_, form).shape());
-    const Shape to = shown(result_.shape());
+    const Shape from = shown(broadcast_axes(call, form).shape());
+    const Shape to = shown(result.shape());
     const std::size_t missing = from.size() - std::min(from.size(), to.size());
     Shape parts, axes;  // heads that share one of the operand are an axis of their own
     for (std::size_t a = 0; a < from.size(); ++a) {
@@ -123,36 +123,37 @@ class CodeWriter {
   }
 
   std::string finished(const std::string& value) const {
-    return in_rows_ && is_shown_transposed(result_, call_.token_layout) ? transposed(value) : value;
+    return in_rows && is_shown_transposed(result, call.token_layout) ? transposed(value) : value;
   }
 
- private:
   Shape shown(Shape shape) const {
-    if (columns() && !in_rows_) std::swap(shape.rbegin()[0], shape.rbegin()[1]);
+    if (columns() && !in_rows) std::swap(shape.rbegin()[0], shape.rbegin()[1]);
     return shape;
   }
 
-  bool columns() const { return call_.token_layout == TokenLayout::columns; }
+  bool columns() const { return call.token_layout == TokenLayout::columns; }
 
   std::string transposed(const std::string& value) const {
     const bool is_name = value.find_first_of(" (") == value.npos;
-    return is_numpy_ ? fmt::format("np.swapaxes({}, -1, -2)", value)
+    return is_numpy  ? fmt::format("np.swapaxes({}, -1, -2)", value)
            : is_name ? value + ".transpose(-2, -1)"
                      : fmt::format("({}).transpose(-2, -1)", value);
   }
 
   // An operand's name. Heads that several others share are repeated.
   std::string operand(std::size_t k, bool rows) const {
-    const Tensor& tensor = *call_.inputs.at(k);
-    std::string text = identifier(call_.names.at(k));
+    const Tensor& tensor = *call.inputs.at(k);
+    std::string text = identifier(call.names.at(k));
     const std::size_t heads = head_count(tensor);
-    if (k > 0 && heads > 1 && heads < heads_ && heads_ % heads == 0) {
-      const std::size_t times = heads_ / heads;
-      text = is_numpy_ ? fmt::format("np.repeat({}, {}, axis=-3)", text, times)
-                       : fmt::format("{}.repeat_interleave({}, dim=-3)", text, times);
+    std::size_t most = 1;
+    for (const Tensor* input : call.inputs) most = std::max(most, head_count(*input));
+    if (k > 0 && heads > 1 && heads < most && most % heads == 0) {
+      const std::size_t times = most / heads;
+      text = is_numpy ? fmt::format("np.repeat({}, {}, axis=-3)", text, times)
+                      : fmt::format("{}.repeat_interleave({}, dim=-3)", text, times);
     }
-    if (rows && is_shown_transposed(tensor, call_.token_layout)) return transposed(text);
-    if (are_matrices_ && columns() && tensor.rank() == 1) return text + "[:, None]";
+    if (rows && is_shown_transposed(tensor, call.token_layout)) return transposed(text);
+    if (are_matrices && columns() && tensor.rank() == 1) return text + "[:, None]";
     return text;
   }
 
@@ -161,7 +162,7 @@ class CodeWriter {
     for (const std::string_view maker : {"arange", "zeros", "array"}) {
       if (!word.starts_with(maker) || word.substr(maker.size(), 1) != " ") continue;
       const std::string_view what = word.substr(maker.size() + 1);
-      if (is_numpy_) return fmt::format("np.{}({})", maker, what);
+      if (is_numpy) return fmt::format("np.{}({})", maker, what);
       return fmt::format("torch.{}({}, dtype=torch.double)", maker == "array" ? "tensor" : maker,
                          what);
     }
@@ -169,11 +170,11 @@ class CodeWriter {
   }
 
   std::string along_line(bool keep) const {
-    const int axis = is_columnwise(call_) != (columns() && !in_rows_) ? -2 : -1;
-    return fmt::format("{}={}{}", is_numpy_ ? "axis" : "dim", axis,
-                       !keep       ? ""
-                       : is_numpy_ ? ", keepdims=True"
-                                   : ", keepdim=True");
+    const int axis = is_columnwise(call) != (columns() && !in_rows) ? -2 : -1;
+    return fmt::format("{}={}{}", is_numpy ? "axis" : "dim", axis,
+                       !keep      ? ""
+                       : is_numpy ? ", keepdims=True"
+                                  : ", keepdim=True");
   }
 
   std::string replacement(std::string_view word) const {
@@ -183,7 +184,7 @@ class CodeWriter {
     if (word == "dim" || word == "keep") return along_line(word == "keep");
     if (const auto array = array_of(word)) return *array;
     if (const CodeWord* known = find_by(code_words, word, &CodeWord::name)) {
-      return std::string(is_numpy_ ? known->numpy : known->pytorch);
+      return std::string(is_numpy ? known->numpy : known->pytorch);
     }
     const bool rows = word.starts_with('r');
     return operand(static_cast<std::size_t>(std::stoul(std::string(word.substr(rows ? 1 : 0)))),
@@ -202,7 +203,7 @@ class CodeWriter {
       const bool is_name = text[i] >= 'a' && text[i] <= 'z' && !is_part(i - 1) && !is_part(i + 1) &&
                            (i == 0 || text[i - 1] != '.');
       const std::string_view letter = text.substr(i, 1);
-      if (is_name && (letter == call_.step || contains(call_.names, letter))) code += '_';
+      if (is_name && (letter == call.step || contains(call.names, letter))) code += '_';
     }
     return code;
   }
@@ -227,14 +228,7 @@ class CodeWriter {
     return code;
   }
 
-  std::string name() const { return identifier(call_.step); }
-
-  const Call& call_;
-  const Tensor& result_;
-  const bool is_numpy_;
-  std::size_t heads_ = 1;
-  bool in_rows_ = false;       // the template's operands are transposed to rows
-  bool are_matrices_ = false;  // a vector stands beside matrices
+  std::string name() const { return identifier(call.step); }
 };
 
 // True if a row (or a column, where the step goes along columns) that is all hidden, or divided by
@@ -276,7 +270,7 @@ std::string code_leading(const Tensor& tensor) {
 
 std::string code_line(const Operation& operation, const Call& call, const Tensor& result,
                       Library library) {
-  CodeWriter writer(call, result, library);
+  CodeWriter writer{call, result, library == Library::numpy};
   const Form form = operation.form(call);
   const bool has_own = operation.code_of || !operation.code.empty();
   std::string value = has_own

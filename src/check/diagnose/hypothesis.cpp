@@ -6,21 +6,18 @@
 namespace qkv::inline check {
 
 // Perturbs numbers at random, the same way each time.
-class Perturbation {
- public:
-  Perturbation(unsigned draw, const MatrixTolerance& units) : engine_(draw), units_(units) {}
+struct Perturbation {
+  std::mt19937 engine;
+  const MatrixTolerance& units;
+
   double operator()(double x, double unit) {
     constexpr double middle = 0x1p31;
-    return x + (static_cast<double>(engine_()) - middle) / middle * unit;
+    return x + (static_cast<double>(engine()) - middle) / middle * unit;
   }
   void intermediate(Tensor& tensor) {
-    const double unit = units_.unsubmitted(std::as_const(tensor).values);
+    const double unit = units.unsubmitted(std::as_const(tensor).values);
     for (double& x : tensor.values.mutable_span()) x = (*this)(x, unit);
   }
-
- private:
-  std::mt19937 engine_;
-  const MatrixTolerance& units_;
 };
 
 Hypothesis::Hypothesis(const Judgement& judgement, const Trace& trace)
@@ -139,7 +136,8 @@ std::vector<StepView> Hypothesis::sources() const {
 
 Hypothesis Hypothesis::perturbed(std::size_t node, unsigned draw) const {
   Hypothesis other = *this;
-  other.perturbation_ = std::make_shared<Perturbation>(draw, judgement_->nodes[node].units);
+  other.perturbation_ = std::make_shared<Perturbation>(
+      Perturbation{std::mt19937(draw), judgement_->nodes[node].units});
   for (std::size_t i = 0; i < node; ++i) {
     const LearnerNode& before = judgement_->nodes[i];
     if (!before.step || !before.submitted) continue;

@@ -26,7 +26,7 @@ inline std::array<Quantiser, 2> quantisers_for(int decimals) {
   return {{{decimals, rounded}, {decimals, truncated}}};
 }
 
-class Perturbation;
+struct Perturbation;
 
 /// Some rows of the last matrix of a path, and how many of its nodes have to be computed in full:
 /// each one after them works row by row.

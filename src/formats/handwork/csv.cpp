@@ -335,57 +335,58 @@ ParsedArray with_labels(ParsedArray written, const Table& table, const Layout& l
 // ---------------------------------------------------------------- the choice
 
 /// Reads a table by the first layout that has the expected size and whose cells are all numbers.
-class TableReader {
- public:
-  TableReader(const Table& table, const std::string& where, const ReadOptions& wanted)
-      : table_(table), where_(where), wanted_(wanted), cells_{table, where} {
-    if (wanted.expected) expected_ = Size{(*wanted.expected)[0], (*wanted.expected)[1]};
-  }
+struct TableReader {
+  const Table& table;
+  const std::string& where;
+  const ReadOptions& wanted;
+  CellReader cells = {table, where};
+  std::optional<Size> expected = {};
+  std::optional<Layout> first = {};  // the first of the expected size, though a cell is no number
 
   ParsedArray read() {
-    const Rows rows = without_blank_lines(table_, expected_, wanted_.stacked);
+    if (wanted.expected) expected = Size{(*wanted.expected)[0], (*wanted.expected)[1]};
+    const Rows rows = without_blank_lines(table, expected, wanted.stacked);
     refuse_empty_table(rows);
-    auto good = read_of_expected_size(without_empty_edges(table_, rows, 0));
-    if (!good && !first_) good = read_of_expected_size(rows);
-    if (!good && !first_) good = read_of_expected_size(without_titles(table_, rows, most_titles()));
-    if (!good && !first_ && expected_) {  // rows and columns may have changed places
-      std::swap(expected_->rows, expected_->columns);
-      good = read_of_expected_size(without_empty_edges(table_, rows, 0));
-      if (!good && !first_) std::swap(expected_->rows, expected_->columns);
+    auto good = read_of_expected_size(without_empty_edges(table, rows, 0));
+    if (!good && !first) good = read_of_expected_size(rows);
+    if (!good && !first) good = read_of_expected_size(without_titles(table, rows, most_titles()));
+    if (!good && !first && expected) {  // rows and columns may have changed places
+      std::swap(expected->rows, expected->columns);
+      good = read_of_expected_size(without_empty_edges(table, rows, 0));
+      if (!good && !first) std::swap(expected->rows, expected->columns);
     }
     if (good) return *std::move(good);
-    const Layout layout = first_ ? *std::move(first_) : layout_of_any_size(rows);
-    ParsedArray written = *cells_.read(layout, wanted_.on_bad_cell);
+    const Layout layout = first ? *std::move(first) : layout_of_any_size(rows);
+    ParsedArray written = *cells.read(layout, wanted.on_bad_cell);
     refuse_words(written);
     written.remark = remark_on(written);
-    return with_labels(std::move(written), table_, layout);
+    return with_labels(std::move(written), table, layout);
   }
 
- private:
   std::optional<ParsedArray> read_of_expected_size(std::span<const Row> all) {
-    if (!expected_ || expected_->rows == 0 || expected_->columns == 0) return std::nullopt;
+    if (!expected || expected->rows == 0 || expected->columns == 0) return std::nullopt;
     const Rows rows(all.begin(), all.end());
-    auto good = read_stacked(rows, wanted_.stacked);
-    if (!good && wanted_.stacked > 1) good = read_stacked(rows, 1);
+    auto good = read_stacked(rows, wanted.stacked);
+    if (!good && wanted.stacked > 1) good = read_stacked(rows, 1);
     return good;
   }
 
   // Tries all readings of so many matrices of the expected size, one below the other.
   std::optional<ParsedArray> read_stacked(const Rows& rows, std::size_t matrices) {
-    const Size size{expected_->rows * matrices, expected_->columns};
-    const Rows kept = matrices > 1 ? without_repeated_names(table_, rows, matrices) : rows;
+    const Size size{expected->rows * matrices, expected->columns};
+    const Rows kept = matrices > 1 ? without_repeated_names(table, rows, matrices) : rows;
     for (Reading* const reading : readings) {
-      auto layout = reading(table_, kept, size);
+      auto layout = reading(table, kept, size);
       if (!layout) continue;
-      auto written = cells_.read(*layout, {});
+      auto written = cells.read(*layout, {});
       const bool has_number =
           written &&
           std::ranges::any_of(written->cells, [](const Numeral& cell) { return !cell.is_blank(); });
       // Names prove nothing where no number stands.
       if (written && (has_number || reading == plain)) {
-        return with_labels(*std::move(written), table_, *layout);
+        return with_labels(*std::move(written), table, *layout);
       }
-      if (!first_) first_ = std::move(layout);
+      if (!first) first = std::move(layout);
     }
     return std::nullopt;
   }
@@ -393,33 +394,32 @@ class TableReader {
   // Of a table that has not the expected size, or where none is known: labels are known by an empty
   // first cell, and words or numbers that count beside it.
   Layout layout_of_any_size(Rows rows) const {
-    if (Rows kept = without_titles(table_, rows, most_titles());
-        is_ragged(rows) && expected_ && !kept.empty()) {
+    if (Rows kept = without_titles(table, rows, most_titles());
+        is_ragged(rows) && expected && !kept.empty()) {
       rows = std::move(kept);
     }
     refuse_ragged_rows(rows);
     const std::size_t columns = rows.front().size;
     const bool has_expected_size =
-        expected_ && columns == expected_->columns &&
-        (rows.size() == expected_->rows || rows.size() == expected_->rows * wanted_.stacked);
-    if (!has_words_in_margins(table_, rows) &&
-        (has_expected_size || !has_places_in_margins(rows))) {
+        expected && columns == expected->columns &&
+        (rows.size() == expected->rows || rows.size() == expected->rows * wanted.stacked);
+    if (!has_words_in_margins(table, rows) && (has_expected_size || !has_places_in_margins(rows))) {
       return {.rows = std::move(rows)};
     }
     if (rows.size() == 1 || columns == 1) {
-      throw InputError(where_ +
+      throw InputError(where +
                        ": there are labels but no numbers: write a number under each label");
     }
-    return inside_margins(table_, std::move(rows));
+    return inside_margins(table, std::move(rows));
   }
 
   // True if the first cell is empty, and each field of the first row and column is a word, its
   // place, or another number in quotes, as write_csv writes it.
   bool has_places_in_margins(const Rows& rows) const {
     if (rows.size() < 2 || rows.front().size < 2) return false;
-    if (!table_.of(rows.front()).front().text.empty()) return false;
-    const bool quotes_tell = !table_.of(rows[1])[1].quoted;
-    return all_of_margins(table_, rows, [&](const Field& field, std::size_t place) {
+    if (!table.of(rows.front()).front().text.empty()) return false;
+    const bool quotes_tell = !table.of(rows[1])[1].quoted;
+    return all_of_margins(table, rows, [&](const Field& field, std::size_t place) {
       return is_word(field) || field.text == std::to_string(place) ||
              (quotes_tell && field.quoted && !field.text.empty());
     });
@@ -427,30 +427,30 @@ class TableReader {
 
   void refuse_empty_table(const Rows& rows) const {
     const bool one_column = rows.empty() || rows.front().size <= 1;
-    if (!one_column || !std::ranges::all_of(table_.fields, is_empty_field)) return;
-    throw InputError(where_ +
+    if (!one_column || !std::ranges::all_of(table.fields, is_empty_field)) return;
+    throw InputError(where +
                      ": the file is empty: write one row of numbers a line, such as 0.5,0.25");
   }
 
   // One over all matrices, and one over each.
-  std::size_t most_titles() const { return wanted_.stacked + 1; }
+  std::size_t most_titles() const { return wanted.stacked + 1; }
 
   static bool is_ragged(const Rows& rows) {
     return std::ranges::any_of(rows, [&](const Row& row) { return row.size != rows.front().size; });
   }
 
   void refuse_ragged_rows(const Rows& rows) const {
-    const auto cells = [](const Row& row) { return pluralise(row.size, "cell"); };
+    const auto cells_of = [](const Row& row) { return pluralise(row.size, "cell"); };
     const auto may_have_decimal_commas = [&](const Row& row) {
-      return row.size >= expected_->columns && row.size <= 2 * expected_->columns;
+      return row.size >= expected->columns && row.size <= 2 * expected->columns;
     };
     for (const Row& row : rows) {
       if (row.size == rows.front().size) continue;
-      const bool has_decimal_commas = table_.separator == ',' && expected_ &&
-                                      std::ranges::all_of(rows, may_have_decimal_commas);
-      throw InputError("{}: row {} has {}, row {} has {}: give every row {}{}{}", where_, row.line,
-                       cells(row), rows.front().line, cells(rows.front()), cells(rows.front()),
-                       expected_ ? ", an empty one for a blank" : "",
+      const bool has_decimal_commas =
+          table.separator == ',' && expected && std::ranges::all_of(rows, may_have_decimal_commas);
+      throw InputError("{}: row {} has {}, row {} has {}: give every row {}{}{}", where, row.line,
+                       cells_of(row), rows.front().line, cells_of(rows.front()),
+                       cells_of(rows.front()), expected ? ", an empty one for a blank" : "",
                        has_decimal_commas ? decimal_commas_hint : "");
     }
   }
@@ -458,35 +458,28 @@ class TableReader {
   // A file of words is not a matrix, unless it has the expected size.
   void refuse_words(const ParsedArray& written) const {
     if (written.bad_texts.empty()) return;
-    const bool fits = expected_ && written.shape == Shape{expected_->rows, expected_->columns};
+    const bool fits = expected && written.shape == Shape{expected->rows, expected->columns};
     const bool some = std::ranges::any_of(
         written.cells, [](const Numeral& cell) { return !std::isnan(cell.value); });
     if (fits || some) return;
-    throw InputError("{}: {}", where_,
+    throw InputError("{}: {}", where,
                      refusal(NumeralError::not_a_number, written.bad_texts.front()));
   }
 
   // A remark about decimal commas, if rows have twice the expected cells, separated by commas.
   std::string remark_on(const ParsedArray& written) const {
     const auto has_point = [](const Numeral& cell) { return cell.decimals > 0; };
-    if (!expected_ || table_.separator != ',' || written.shape[0] != expected_->rows ||
-        written.shape[1] != 2 * expected_->columns ||
+    if (!expected || table.separator != ',' || written.shape[0] != expected->rows ||
+        written.shape[1] != 2 * expected->columns ||
         std::ranges::any_of(written.cells, has_point)) {
       return {};
     }
-    return fmt::format("each row has {} cells instead of {}{}", written.shape[1],
-                       expected_->columns, decimal_commas_hint);
+    return fmt::format("each row has {} cells instead of {}{}", written.shape[1], expected->columns,
+                       decimal_commas_hint);
   }
 
   static constexpr std::string_view decimal_commas_hint =
       "; if the commas are decimal commas, write points, or ; between the numbers";
-
-  const Table& table_;
-  const std::string& where_;
-  const ReadOptions& wanted_;
-  CellReader cells_;
-  std::optional<Size> expected_ = {};
-  std::optional<Layout> first_ = {};  // the first of the expected size, though a cell is no number
 };
 
 // Reads equally long rows of numbers between commas, as programs write them. Nothing for any other
@@ -539,12 +532,12 @@ ParsedArray read_csv(std::string_view text, const std::string& where, const Read
   Table table = csv::split(text, where, wanted.most_of({}),
                            wanted.expected ? csv::Bars::separate : csv::Bars::are_text);
   try {
-    return TableReader(table, where, wanted).read();
+    return TableReader{table, where, wanted}.read();
   } catch (const InputError&) {
     if (table.separator != ' ' || !wanted.expected || (*wanted.expected)[1] != 1) throw;
   }
   rejoin_lines(table);
-  return TableReader(table, where, wanted).read();
+  return TableReader{table, where, wanted}.read();
 }
 
 }  // namespace qkv::inline formats
