@@ -11,18 +11,15 @@ namespace {
 
 /// Random small integers, the same on every machine: the standard fixes mt19937's output, but not
 /// that of its distributions.
-class LessonDice {
- public:
-  explicit LessonDice(std::uint32_t seed) : engine_(seed) {}
-  std::size_t below(std::size_t count) { return engine_() % count; }
+struct LessonDice {
+  std::mt19937 engine;
+
+  std::size_t below(std::size_t count) { return engine() % count; }
   double pick(std::span<const double> from) { return from[below(from.size())]; }
   /// Returns a number between -1 and 1 with many digits.
   double any_number() {
-    return 2 * static_cast<double>(engine_()) / static_cast<double>(std::mt19937::max()) - 1;
+    return 2 * static_cast<double>(engine()) / static_cast<double>(std::mt19937::max()) - 1;
   }
-
- private:
-  std::mt19937 engine_;
 };
 
 /// The sizes of a new lesson's matrices.
@@ -120,12 +117,18 @@ std::size_t lopsided_weights(const Tensor& weights) {
   }));
 }
 
-// Chooses d_k near d_model's share per head, but so that √d_k, d_k, √d_model and √n are four
+// The first d_k, in steps from the least on, with which √d_k, d_k, √d_model and √n are four
 // different divisors, and a weight's shape shows whether it is transposed.
+std::size_t width_of_queries(const NewLesson& request, std::size_t d_k, std::size_t step) {
+  const auto [n, d_model] = std::pair(request.tokens, request.d_model);
+  while (d_k == n || d_k == d_model || d_k * d_k == d_model) d_k += step;
+  return d_k;
+}
+
+// Chooses d_k near d_model's share per head.
 LessonSizes sizes_of(const NewLesson& request) {
   const std::size_t share = request.d_model / std::max<std::size_t>(request.heads, 2);
-  std::size_t d_k = std::max<std::size_t>(2, share);
-  while (d_k == request.tokens || d_k == request.d_model || d_k * d_k == request.d_model) ++d_k;
+  const std::size_t d_k = width_of_queries(request, std::max<std::size_t>(2, share), 1);
   return {request.tokens, request.d_model, request.heads, request.heads, d_k};
 }
 
@@ -176,14 +179,7 @@ std::size_t penalty(const Trace& trace) {
          zeros_in_examples(trace, {"Q", "K", "V", "scores"});
 }
 
-// d_k is even and at least 4: with only one rotated pair, neither base nor pairing would show. It
-// differs from the other sizes, so that dividing by a wrong one shows.
-std::size_t width_of_queries(std::size_t n, std::size_t d_model) {
-  std::size_t d_k = 4;
-  while (d_k == n || d_k == d_model || d_k * d_k == d_model) d_k += 2;
-  return d_k;
-}
-
+// d_k is even and at least 4: with only one rotated pair, neither base nor pairing would show.
 LessonSizes llama_sizes(const NewLesson& request) {
   const std::size_t key_heads = request.key_heads != 0   ? request.key_heads
                                 : request.heads % 2 == 0 ? request.heads / 2
@@ -192,7 +188,7 @@ LessonSizes llama_sizes(const NewLesson& request) {
           .d_model = request.d_model,
           .heads = request.heads,
           .key_heads = key_heads,
-          .d_k = width_of_queries(request.tokens, request.d_model),
+          .d_k = width_of_queries(request, 4, 2),
           .d_ff = request.d_model == 3 ? std::size_t{4} : std::size_t{3}};
 }
 
@@ -436,8 +432,8 @@ struct Drawn {
 // Accepts a higher penalty the longer it takes, but no hidden mistake.
 std::vector<Given> best_draw(const NewLesson& request, const NewStyle& style,
                              const LessonSizes& sizes, const CountHidden& hidden) {
-  LessonDice dice(request.seed);
-  LessonDice others(request.seed);
+  LessonDice dice{std::mt19937(request.seed)};
+  LessonDice others = dice;
   const std::string any = lesson_text(request, style, sizes, style.draw(sizes, others));
   Recipe recipe = read_lesson(any, request.file, {}).lesson.recipe;
   const std::size_t always = always_hidden(recipe, others, hidden);
