@@ -269,10 +269,9 @@ Json list_of(const Lesson& lesson, const Trace& trace,
     entry.update(entry_json(given.name, given.tensor, trace.token_layout, holders));
     return entry;
   });
-  json["steps"] = Json::array();
-  for (std::size_t s = 0; s < lesson.recipe.steps.size(); ++s) {
-    json["steps"].push_back(step_json(s + 1, lesson.recipe.steps[s], trace, holders));
-  }
+  json["steps"] = mapped_places(lesson.recipe.steps.size(), [&](std::size_t s) {
+    return step_json(s + 1, lesson.recipe.steps[s], trace, holders);
+  });
   return json;
 }
 

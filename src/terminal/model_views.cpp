@@ -192,14 +192,10 @@ std::string pattern_table(const std::vector<AttentionCells>& patterns) {
   return table(lines);
 }
 
-nlohmann::ordered_json bytes_json(std::uint64_t count) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  for (const NumberType& kind : number_types) json[std::string(kind.name)] = bytes_of(count, kind);
-  return json;
-}
-
-nlohmann::ordered_json counted_json(std::uint64_t count) {
-  return {{"parameters", count}, {"bytes", bytes_json(count)}};
+nlohmann::ordered_json counted_json(const char* what, std::uint64_t count) {
+  nlohmann::ordered_json bytes = nlohmann::ordered_json::object();
+  for (const NumberType& kind : number_types) bytes[std::string(kind.name)] = bytes_of(count, kind);
+  return {{what, count}, {"bytes", bytes}};
 }
 
 }  // namespace
@@ -408,18 +404,17 @@ std::string params_json(const StackCount& count, const std::vector<AttentionCell
   for (const MatrixCount& one : count.matrices) {
     nlohmann::ordered_json matrix = {
         {"name", one.name}, {"rows", one.rows}, {"columns", one.columns}};
-    matrix.update(counted_json(one.count));
+    matrix.update(counted_json("parameters", one.count));
     json["matrices"].push_back(std::move(matrix));
   }
-  json["head"] = counted_json(count.head);
-  json["block"] = counted_json(count.layer);
-  json["all"] = counted_json(count.all);
+  json["head"] = counted_json("parameters", count.head);
+  json["block"] = counted_json("parameters", count.layer);
+  json["all"] = counted_json("parameters", count.all);
   json["patterns"] = nlohmann::ordered_json::array();
   for (const AttentionCells& one : patterns) {
-    json["patterns"].push_back(
-        {{"context", one.context},
-         {"head", {{"cells", one.cells}, {"bytes", bytes_json(one.cells)}}},
-         {"all", {{"cells", one.all_cells}, {"bytes", bytes_json(one.all_cells)}}}});
+    json["patterns"].push_back({{"context", one.context},
+                                {"head", counted_json("cells", one.cells)},
+                                {"all", counted_json("cells", one.all_cells)}});
   }
   return json_document(json);
 }
