@@ -203,8 +203,7 @@ void refuse_idle_entries(const Config& config, const Family& family) {
 std::size_t window_of(const Config& config, const FamilyTraits& traits) {
   if (traits.windows == Windows::none) return 0;
   if (traits.windows == Windows::late && !flag_entry(config, "use_sliding_window", false)) return 0;
-  const auto stated = config.find("sliding_window");
-  if (stated != config.end() && stated->second.text == "null") return 0;
+  if (config.contains("sliding_window") && !find_entry(config, "sliding_window")) return 0;
   constexpr std::size_t usual = 4096;
   const std::size_t width = positive_integer(config, "sliding_window").value_or(usual);
   require_entry(config, "sliding_window_size", width, "it must be what sliding_window is");
@@ -264,9 +263,7 @@ std::string gate_of(const Config& config, const FamilyTraits& traits) {
 
 // Returns a cap. null switches it off.
 std::optional<double> cap_of(const Config& config, std::string_view name, double usual) {
-  if (const auto stated = config.find(name); stated != config.end())
-    return positive_number(config, name);
-  return usual;
+  return config.contains(name) ? positive_number(config, name) : usual;
 }
 
 // clang-format off
@@ -428,16 +425,6 @@ void count_heads(const Weights& weights, const Config& config, const Architectur
                    model.heads, model.llama->key_heads);
 }
 
-void refuse_other_llama_sizes(const Config& config, const Weights& weights,
-                              const Architecture& model) {
-  const ConfigSize sizes[] = {
-      {"num_hidden_layers", model.layers, model.layers == 1 ? "layer" : "layers"},
-      {"hidden_size", model.d_model, "numbers a token (d_model)"},
-      {"intermediate_size", model.d_mlp, "columns in its MLP"},
-      {"vocab_size", model.vocabulary, "tokens in its vocabulary"}};
-  require_sizes(config, weights.where(), sizes);
-}
-
 /// Returns the settings besides the sizes: biases, rotary positions, windows and caps. Throws
 /// InputError for unknown values.
 LlamaParts llama_parts(const Config& config, const Family& family, std::size_t layers) {
@@ -477,7 +464,12 @@ Architecture llama_architecture(const Weights& weights, const Config& config,
   model.layers =
       count_layers(weights, prefix + "layers.", {model.family->name, llama_tensors, llama_buffers});
   model.d_mlp = matrix_of(weights, prefix + "layers.0.mlp.gate_proj.weight").shape[0];
-  refuse_other_llama_sizes(config, weights, model);
+  const ConfigSize sizes[] = {
+      {"num_hidden_layers", model.layers, model.layers == 1 ? "layer" : "layers"},
+      {"hidden_size", model.d_model, "numbers a token (d_model)"},
+      {"intermediate_size", model.d_mlp, "columns in its MLP"},
+      {"vocab_size", model.vocabulary, "tokens in its vocabulary"}};
+  require_sizes(config, weights.where(), sizes);
   model.llama = llama_parts(config, *model.family, model.layers);
   model.activation = gate_of(config, *model.family->traits);
   count_heads(weights, config, choice, model);
