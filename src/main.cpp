@@ -8,6 +8,7 @@
 
 #include "cli/command.hpp"
 #include "formats/files/write_file.hpp"
+#include "terminal/grid.hpp"
 #include "text/unicode.hpp"
 
 namespace {
@@ -17,11 +18,8 @@ constexpr int internal_error = 3;
 
 // Each line of the message is a separate fault.
 void print_error_lines(std::string_view message) {
-  while (!message.empty()) {
-    const std::size_t end = std::min(message.find('\n'), message.size());
-    qkv::print_error(
-        fmt::format("qkv: {}\n", qkv::sanitise(qkv::elide_middle(message.substr(0, end)))));
-    message.remove_prefix(std::min(end + 1, message.size()));
+  for (const std::string& line : qkv::lines_of(message)) {
+    qkv::print_error(fmt::format("qkv: {}\n", qkv::sanitise(qkv::elide_middle(line))));
   }
 }
 

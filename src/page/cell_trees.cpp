@@ -1,7 +1,6 @@
 #include "page/report_view.hpp"
 
 #include <mutex>
-#include <tuple>
 #include <unordered_map>
 
 #include "exposition/arithmetic.hpp"
@@ -266,18 +265,15 @@ std::vector<std::uint64_t> digests_of(const Trace& trace, const Step& step, cons
                  TreeInputs own;
                  own.all_functions = inputs.all_functions;
                  CellDigests observer(call, names, own);
-                 Cell<Expression> cell;
-                 cell.call = &call;
-                 cell.output = &step.output;
                  for (std::size_t i = begin; i < end; ++i) {
                    if (is_uniform && i > begin && cells[i][0] == cells[i - 1][0]) {
                      digests[i] = digests[i - 1];
                      continue;
                    }
                    observer.set_cell(cells[i]);
-                   std::tie(cell.matrix, cell.row, cell.column) =
-                       std::tuple(cells[i][0], cells[i][1], cells[i][2]);
-                   digests[i] = step.operation->cell.expression(cell).digests().own;
+                   const auto [m, row, column] = cells[i];
+                   const CellBase cell{&call, &step.output, m, row, column};
+                   digests[i] = step.operation->cell.expression({cell}).digests().own;
                  }
                  const std::lock_guard lock(adding);
                  add_to(inputs, std::move(own));

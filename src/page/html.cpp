@@ -71,16 +71,14 @@ std::string words_html(std::string_view text) {
   if (std::ranges::none_of(text, may_run_from_right)) return html_escaped(text);
   std::string html;
   std::size_t plain = 0;
-  for (std::size_t at = 0; at < text.size();) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
     const bool begins = at == 0 || !is_ascii_of(text[at - 1], "_.");
     const std::size_t length = begins ? length_from_left(text.substr(at)) : 0;
-    if (length == 0) {
-      ++at;
-      continue;
-    }
+    if (length == 0) continue;
     html += fmt::format("{}<bdi dir=\"ltr\">{}</bdi>", html_escaped(text.substr(plain, at - plain)),
                         isolated(text.substr(at, length)));
-    plain = at += length;
+    plain = at + length;
+    at = plain - 1;
   }
   return html + html_escaped(text.substr(plain));
 }

@@ -207,13 +207,12 @@ std::string words_html(const Trace& trace) {
   for (const std::string& text : trace.environment.texts) {
     page += fmt::format("<p>Text: <b>{}</b></p>\n", html_inline(text));
   }
-  std::string ids;
-  for (std::size_t id = 0; id < trace.environment.vocabulary.size(); ++id) {
-    ids += fmt::format("{}{} = {}", id == 0 ? "" : ", ",
-                       html_inline(sanitise_label(trace.environment.vocabulary[id])), id);
-  }
-  if (ids.empty()) return page + "<p>Ids: from 0, in order of appearance.</p>\n";
-  return page + fmt::format("<p>Ids: {}</p>\n", ids);
+  const std::vector<std::string>& words = trace.environment.vocabulary;
+  if (words.empty()) return page + "<p>Ids: from 0, in order of appearance.</p>\n";
+  const auto ids = mapped_places(words.size(), [&](std::size_t id) {
+    return fmt::format("{} = {}", html_inline(sanitise_label(words[id])), id);
+  });
+  return page + fmt::format("<p>Ids: {}</p>\n", fmt::join(ids, ", "));
 }
 
 constexpr ProseBlock::Role worksheet_opening[] = {ProseBlock::Role::summary,
@@ -238,9 +237,7 @@ struct WorksheetWriter {
   }
 
   std::string operator()(const ProseBlock& words) const {
-    if (words.role == ProseBlock::Role::source)
-      return html_prose(with_lead("Source: ", words.passages));
-    return html_prose(words.passages);
+    return html_prose(with_introduction(words));
   }
 
   std::string operator()(const Formula& formula) const {

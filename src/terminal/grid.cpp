@@ -168,10 +168,10 @@ Selection columns_around(const GridLayout& sheet, std::size_t focus, std::size_t
 GridRowLabels row_labels_of(const GridLayout& sheet) {
   const std::size_t room = room_for_row_labels(sheet);
   GridRowLabels labels;
-  for (std::size_t place = 0; place < sheet.shown_rows.shown(); ++place) {
-    labels.texts.push_back(fitted_label(sheet.labels.rows, sheet.shown_rows[place], room));
-    labels.width = std::max(labels.width, width(labels.texts.back()));
-  }
+  labels.texts = mapped(sheet.shown_rows, [&](std::size_t row) {
+    return fitted_label(sheet.labels.rows, row, room);
+  });
+  labels.width = max_width(labels.texts);
   for (std::size_t place = 0; place < labels.texts.size(); ++place) {
     std::string& text = labels.texts[place];
     text = has_label(sheet.labels.rows, sheet.shown_rows[place]) ? padded_right(text, labels.width)
