@@ -114,12 +114,9 @@ struct DocumentWriter {
   void operator()(const Formula& formula) { add(format.formula(sanitise(formula_text(formula)))); }
 
   void operator()(const MatrixBlock& matrix_block) {
-    const std::string sized = fmt::format("{} ({})", matrix_block.title, matrix_block.shape);
-    switch (matrix_block.role) {
-      case MatrixBlock::Role::given: heading(3, "Given: " + sized); break;
-      case MatrixBlock::Role::intermediate: heading(3, "In between: " + matrix_block.title); break;
-      case MatrixBlock::Role::result: heading(3, sized); break;
-    }
+    constexpr std::string_view headings[] = {"Given: {} ({})", "In between: {}", "{} ({})"};
+    heading(3, fmt::format(fmt::runtime(headings[static_cast<std::size_t>(matrix_block.role)]),
+                           matrix_block.title, matrix_block.shape));
     add_tensor(*matrix_block.tensor);
   }
 

@@ -108,18 +108,14 @@ struct PageWriter {
   std::string operator()(const Formula& formula) const { return html_formula(formula); }
 
   std::string operator()(const MatrixBlock& matrix_block) const {
-    const std::string title =
-        html_text(fmt::format("{} ({})", matrix_block.title, matrix_block.shape));
-    switch (matrix_block.role) {
-      case MatrixBlock::Role::given:
-        return fmt::format("<h3>{}: {}</h3>\n{}",
-                           is_step_output(matrix_block.title) ? "From before" : "Given", title,
-                           tensor_html(matrix_block));
-      case MatrixBlock::Role::intermediate: return intermediate_html(matrix_block);
-      case MatrixBlock::Role::result:
-        return fmt::format("<h3>{}</h3>\n{}", title, tensor_html(matrix_block));
-    }
-    return {};
+    if (matrix_block.role == MatrixBlock::Role::intermediate)
+      return intermediate_html(matrix_block);
+    const std::string_view lead = matrix_block.role == MatrixBlock::Role::result ? ""
+                                  : is_step_output(matrix_block.title)           ? "From before: "
+                                                                                 : "Given: ";
+    return fmt::format("<h3>{}{}</h3>\n{}", lead,
+                       html_text(fmt::format("{} ({})", matrix_block.title, matrix_block.shape)),
+                       tensor_html(matrix_block));
   }
 
   std::string operator()(const HiddenGivens& givens) const {
@@ -192,11 +188,10 @@ constexpr Topic result_first[] = {Topic::title,  Topic::formula, Topic::explanat
 
 std::string step_html(const PageWriter& page, const Step& step) {
   const StepText& words = page.lesson.texts[step.number - 1];
-  const bool has_own_prose =
-      !words.say.text.empty() || !words.notice.text.empty() || !words.questions.text.empty();
-  const bool general = !has_own_prose;  // true of any numbers; a lesson's has live ones
+  const bool is_general =  // prose that is true of any numbers; a lesson's has live ones
+      words.say.text.empty() && words.notice.text.empty() && words.questions.text.empty();
   return fmt::format("<section id=\"step-{0}\" aria-labelledby=\"title-{0}\"{1}>\n{2}</section>\n",
-                     step.number, general ? " data-general" : "",
+                     step.number, is_general ? " data-general" : "",
                      render(describe_step(page.lesson, page.trace, step,
                                           {.topics = result_first,
                                            .digits = page.wish.digits,
