@@ -169,17 +169,15 @@ CellReference resolve_in(const ReferenceText& text, const Tensor& tensor,
 
 CellReference find_cell(std::string_view text, const Trace& trace) {
   const std::string_view name = trimmed(text, " ");
-  if (name.find('[') == std::string_view::npos) {
-    const Tensor& tensor = trace.at(name);  // throws, with a suggestion, if there is none
-    if (tensor.values.empty()) return resolve(parse_reference(text), trace);
-    const CellReference cell{.name = std::string(name),
-                             .row = std::min<std::size_t>(2, tensor.rows() - 1),
-                             .column = std::min<std::size_t>(1, tensor.columns() - 1)};
-    throw InputError("{} is {}; write one of its cells: '{}'", name,
-                     shown_shape(tensor, trace.token_layout),
-                     reference_text(cell, tensor, trace.token_layout));
-  }
-  return resolve(parse_reference(text), trace);
+  // Throws, with a suggestion, if there is no such matrix.
+  const Tensor* tensor = contains(name, '[') ? nullptr : &trace.at(name);
+  if (!tensor || tensor->values.empty()) return resolve(parse_reference(text), trace);
+  const CellReference cell{.name = std::string(name),
+                           .row = std::min<std::size_t>(2, tensor->rows() - 1),
+                           .column = std::min<std::size_t>(1, tensor->columns() - 1)};
+  throw InputError("{} is {}; write one of its cells: '{}'", name,
+                   shown_shape(*tensor, trace.token_layout),
+                   reference_text(cell, *tensor, trace.token_layout));
 }
 
 CellReference resolve(const ReferenceText& text, const Trace& trace) {

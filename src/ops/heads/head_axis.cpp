@@ -127,9 +127,8 @@ std::size_t times_of(const Call& call) {
 
 struct RepeatKv {
   static std::string code_of(const Call& call) {
-    const std::size_t times = times_of(call);
     return fmt::format("np.repeat({{0}}, {0}, axis=-3)\n{{0}}.repeat_interleave({0}, dim=-3)",
-                       times);
+                       times_of(call));
   }
 
   static Form form(const Call& call) {

@@ -147,16 +147,13 @@ struct Append
   // Leading axes that one operand lacks repeat.
   static std::string code_of(const Call& call) {
     const std::string leading = code_leading(frame_of(call, form(call)));
-    std::string parts;
-    for (std::size_t k = 0; k < 2; ++k) {
-      const Tensor& part = *call.inputs[k];
-      parts += k == 0 ? "" : ", ";
-      parts += code_leading(part) == leading
-                   ? fmt::format("{{r{}}}", k)
-                   : fmt::format("{{np}}.broadcast_to({{r{}}}, ({}{}, {}))", k, leading,
-                                 part.rows(), part.columns());
-    }
-    return fmt::format("{{cat}}([{}], {{axis}}=-2)", parts);
+    const auto part = [&](std::size_t k) {
+      const Tensor& rows = *call.inputs[k];
+      return code_leading(rows) == leading ? fmt::format("{{r{}}}", k)
+                                           : fmt::format("{{np}}.broadcast_to({{r{}}}, ({}{}, {}))",
+                                                         k, leading, rows.rows(), rows.columns());
+    };
+    return fmt::format("{{cat}}([{}, {}], {{axis}}=-2)", part(0), part(1));
   }
 
   template <class N>
