@@ -209,7 +209,7 @@ std::string joined_by_comma(Fields parts) {
 }
 
 // One column with decimal commas, which looks like two columns. A whole number or a blank has no
-// comma.
+// comma. Nothing may stand before a comma (",5") if digits do elsewhere.
 std::optional<Layout> decimal_commas(const Table& table, const Rows& rows, Size size) {
   if (table.separator != ',' || size.columns != 1) return std::nullopt;
   const auto with_empty = without_empty_edges(table, table.rows, size.rows);
@@ -218,10 +218,15 @@ std::optional<Layout> decimal_commas(const Table& table, const Rows& rows, Size 
     const Fields parts = table.of(row);
     const std::string_view only = trimmed(parts[0].text);
     if (row.size == 1 && (only.empty() || stands_for_blank(only))) return true;
-    return row.size <= 2 && std::ranges::none_of(parts, is_empty_field) &&
+    return row.size <= 2 && !is_empty_field(parts.back()) &&
            parse_cell(joined_by_comma(parts), DecimalMark::comma).fault == NumeralError::none;
   };
-  if (all.size() != size.rows || !std::ranges::all_of(all, is_one_number)) return std::nullopt;
+  const auto is_whole = [&](const Row& row) {
+    return row.size == 2 && std::ranges::none_of(table.of(row), is_empty_field);
+  };
+  if (all.size() != size.rows || !std::ranges::all_of(all, is_one_number) ||
+      std::ranges::none_of(all, is_whole))
+    return std::nullopt;
   return Layout{.rows = Rows(all.begin(), all.end()), .joins_commas = true};
 }
 

@@ -94,6 +94,8 @@ TEST_CASE("a column of decimal commas is told from two columns by the expected s
   CHECK(read_csv("0,5\n0,25\n", "x", {.expected = Size{2, 1}}).remark ==
         "its commas are read as decimal commas");
   CHECK(values(read_csv("0,5\n0,25\n", "x")) == Values{0, 5, 0, 25});
+  CHECK(values(read_csv("0,5\n,25\n", "x", {.expected = Size{2, 1}})) == Values{0.5, 0.25});
+  CHECK(read_csv(",5\n,25\n", "x", {.expected = Size{2, 1}}).shape == Shape{2, 2});
   CHECK(read_csv("0,5\n\n0,25\n", "x", {.expected = Size{3, 1}}).shape == Shape{3, 1});
   const ParsedArray with_blank =
       read_csv("0,5\n?\n3\n", "x", {.expected = Size{3, 1}, .on_bad_cell = OnBadCell::kept});
