@@ -232,7 +232,7 @@ def a_zip_is_a_directory(folder_of):
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
         packed.writestr("ann/", "")
         packed.writestr("ann/Q.csv", "1,0,1,0\n1,2,1,0\n")
-        packed.writestr("../deeper/scaled_scores.csv", SCALED)  # it stays in the archive
+        packed.writestr("..\\deeper\\scaled_scores.csv", SCALED)  # it stays in the archive
         packed.writestr("__MACOSX/ann/._Q.csv", "\0\1")
     found, _ = report(archive)
     all_right(found, "Q", 8)

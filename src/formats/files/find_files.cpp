@@ -71,7 +71,8 @@ void add_files_of_archive(std::string_view bytes, const std::shared_ptr<const vo
                           const fs::path& archive, bool is_outer, std::size_t& total,
                           std::vector<ListedFile>& files) {
   for (const ZipEntry& entry : zip_entries(bytes, archive.string(), zip_messages)) {
-    fs::path inside = fs::path(entry.name).lexically_normal();
+    // Some programs for Windows write "folder\file".
+    fs::path inside = fs::path(replace_all(entry.name, "\\", "/")).lexically_normal();
     while (!inside.empty() && *inside.begin() == "..") inside = inside.lexically_relative("..");
     if (std::ranges::any_of(inside, is_system_file)) continue;
     if (files.size() == max_files) refuse_many(archive);

@@ -61,6 +61,8 @@ GivenNumbers from_written(const ParsedArray& written, std::string_view where) {
 
 std::optional<GivenNumbers> read_value(const Table& given) {
   const auto written = given.reader.numbers(given.node());
+  if (written && written->cells.empty())
+    throw InputError("it holds no numbers; write at least one");
   return written ? std::optional(from_written(*written, "value")) : std::nullopt;
 }
 

@@ -281,6 +281,9 @@ std::optional<std::string> LessonNames::take(const toml::table& table, std::stri
     return reader.fault(at, "\"{}\" can't be a name; use letters, digits and _, a letter first",
                         *name);
   }
+  constexpr std::size_t longest = 100;  // it is part of a file's name, too
+  if (name->size() > longest)
+    return reader.fault(at, "this name has {} letters; write at most {}", name->size(), longest);
   if (met_.contains(*name)) {
     return reader.fault(at, "\"{}\" is there already; givens and steps share one set of names",
                         *name);
