@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 import harness
@@ -103,6 +104,32 @@ def a_list_speaks_of_no_file_elsewhere(folder):
     listed["sha256"] = {"../secret": "0" * 64, str(folder / "secret"): "0" * 64}
     (out / LIST).write_text(json.dumps(listed))
     equal(qkv("check", LESSON, out).stderr, "")
+
+
+def a_list_in_a_folder_hides_no_file_beside_the_folder(folder):
+    work = folder / "work"
+    exported(work / "key")
+    (work / "Q.csv").write_text("9,9,9,9\n9,9,9,9\n")
+    for place in (work, shutil.make_archive(work, "zip", folder, "work")):
+        done = qkv("check", LESSON, place)
+        assert done.returncode != 0 and not done.stdout.startswith(f"{place}: correct"), done
+
+
+def what_is_damaged_in_a_zip_costs_itself(folder):
+    exported(folder / "out")
+    whole = Path(shutil.make_archive(folder / "whole", "zip", folder / "out"))
+    for name, outcome in ((LIST, "correct"), ("02-K.csv", "incomplete")):
+        with zipfile.ZipFile(whole) as archive:
+            start = archive.getinfo(name).header_offset + 30 + len(name)
+            size = archive.getinfo(name).compress_size
+        damaged = bytearray(whole.read_bytes())
+        damaged[start:start + size] = b"\xff" * size
+        (folder / "damaged.zip").write_bytes(damaged)
+        done = qkv("check", LESSON, folder / "damaged.zip")
+        assert name in done.stderr or "whole" not in done.stderr, done.stderr
+        assert f": {outcome}" in done.stdout or "could not be read" in done.stdout, done.stdout
+        assert "right: " in done.stdout, done.stdout
+        equal(qkv("compare", folder / "damaged.zip", LESSON).returncode, 2)
 
 
 def half_an_export_is_reported(folder):
@@ -348,6 +375,8 @@ CLAIMS = [
     a_file_that_was_changed_is_reported_by_name,
     a_lesson_reads_no_file_that_was_changed,
     a_list_speaks_of_no_file_elsewhere,
+    a_list_in_a_folder_hides_no_file_beside_the_folder,
+    what_is_damaged_in_a_zip_costs_itself,
     half_an_export_is_reported,
     two_different_exports_at_once_leave_one_of_them_whole,
     a_directory_that_is_written_to_is_waited_for,

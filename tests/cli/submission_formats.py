@@ -251,6 +251,8 @@ def folders_with_the_same_steps_are_several_submissions(folder_of):
         (folder / name / "notes").mkdir(parents=True)
         (folder / name / "Q.csv").write_text(text)
         (folder / name / "notes" / "read me.txt").write_text("seen\n")
+    (folder / "feedback").mkdir()
+    (folder / "feedback" / "ann.html").write_text("<p>well done")
     archive = shutil.make_archive(folder, "zip", folder.parent, "class")
     for path, above in ((folder, folder), (f"{folder}/", folder), (archive, f"{archive}/class")):
         done = subprocess.run([PROGRAM, "check", TWO, path, "--json"], capture_output=True, text=True,

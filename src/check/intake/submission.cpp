@@ -41,6 +41,11 @@ std::string why_unreadable(const ListedFile& file) {
   }
 }
 
+// True for files without matrices that qkv writes.
+bool is_of_qkv(const fs::path& file) {
+  return file.filename() == manifest_name || file.extension() == ".html";
+}
+
 std::string with_places(std::string name, const FileStem& stem) {
   for (const auto& [axis, place] : stem.places) name += fmt::format(".{}-{}", axis, place);
   return name;
@@ -81,13 +86,15 @@ class SubmissionReader {
         submission_{.name = path.string()} {}
 
   Submission read(std::vector<ListedFile> files) {
-    submission_.list = manifest_among(files);
+    try {
+      submission_.list = manifest_among(files);
+    } catch (const InputError& error) {
+      note("{}", error.what());
+    }
     // An export may have been filled in by hand, so a failed verification is only a note.
     const std::string doubt = verify_export(files, submission_.list);
-    std::erase_if(files, [&](const ListedFile& file) {  // qkv's own ones without matrices
-      return file.path != path_ &&
-             (file.path.filename() == manifest_name || file.path.extension() == ".html");
-    });
+    std::erase_if(
+        files, [&](const ListedFile& file) { return file.path != path_ && is_of_qkv(file.path); });
     // Files of the current export go first, so that an older export's files do not replace them. If
     // it wrote a matrix in several formats, the first is enough.
     std::stable_partition(files.begin(), files.end(),
@@ -208,7 +215,8 @@ class SubmissionReader {
     bool is_there = false;
     for (const SubmittedFile& other : submission_.files) {
       if (!share_cells(other, file)) continue;
-      if (is_listed(other.path) && !is_listed(file.path)) {  // of an older export
+      const bool is_beside = other.path.parent_path() == file.path.parent_path();
+      if (is_beside && is_listed(other.path) && !is_listed(file.path)) {  // of an older export
         return note("{} does not list {}: it was not read", manifest_name, file.file);
       }
       if (!agree(other.written, shared_cells(other, file, step), file.written,
@@ -490,7 +498,8 @@ std::vector<SubmissionPlace> submissions_in(const fs::path& path, const Trace& t
   for (ListedFile& file : files) {
     fs::path folder = file.path.parent_path();
     while (folder != own && !is_one(folder)) folder = folder.parent_path();
-    if (is_one(folder)) folders[folder].push_back(std::move(file));
+    const bool is_alone = is_of_qkv(file.path) && !folders.contains(folder);
+    if (is_one(folder) && !is_alone) folders[folder].push_back(std::move(file));
   }
   return mapped(folders, [](auto& one) {
     return SubmissionPlace{one.first, std::move(one.second)};

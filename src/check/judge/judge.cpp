@@ -313,18 +313,18 @@ class Judge {
     if (units.basis != ToleranceBasis::type) return units;
     if (node.step->operation->makes_weights && uses_largest(units.precision)) {
       // A key that is hidden has no weight: numbers that a sharp softmax rounds away are no rule.
-      for (std::size_t i = 0; i < node.from_yours.values.size(); ++i)
-        units.of_cell.push_back(is_hidden_weight(judgement_, node, i) ? std::min(1e-6, units.plain)
-                                                                      : units.plain);
+      units.of_cell = mapped_places(node.from_yours.values.size(), [&](std::size_t i) {
+        return is_hidden_weight(judgement_, node, i) ? std::min(1e-6, units.plain) : units.plain;
+      });
     }
     if (node.step->operation->cancellation_error && units.precision == Precision::float32)
       excuse_cancellation(node, units);
     const auto error = node.step->operation->single_precision_error;
     if (!error || units.precision == Precision::float64) return units;
     const Call call = own_call(judgement_, trace_, node);
-    for (std::size_t i = 0; i < node.from_yours.values.size(); ++i) {
-      units.of_cell.push_back(std::max(units.plain, error(call, node.from_yours, i)));
-    }
+    units.of_cell = mapped_places(node.from_yours.values.size(), [&](std::size_t i) {
+      return std::max(units.plain, error(call, node.from_yours, i));
+    });
     return units;
   }
 

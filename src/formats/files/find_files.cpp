@@ -278,10 +278,13 @@ void add_file(const ListedFile& file, const std::string& name, const OptionsOfFi
   }
 }
 
-// Adds the files of a directory or an archive; of an export those in its manifest.
-void add_files(const fs::path& place, const std::optional<Manifest>& list,
-               std::vector<ListedFile>& files, const OptionsOfFile& options_of,
-               ArrayAssembler& collector, ArrayCollection& dump) {
+// Returns the arrays of a file, or of the files in a directory or an archive.
+ArrayCollection arrays_of(const fs::path& place, std::vector<ListedFile> files,
+                          const OptionsOfFile& options_of) {
+  ArrayCollection dump;
+  ArrayAssembler collector;
+  const bool is_one_file = files.size() == 1 && files.front().path == place;
+  const auto list = is_one_file ? std::nullopt : manifest_among(files);
   dump.whole_lesson = list.has_value();
   for (const ManifestEntry& entry : list ? list->entries : std::vector<ManifestEntry>()) {
     dump.listed.push_back(entry.name);
@@ -291,20 +294,28 @@ void add_files(const fs::path& place, const std::optional<Manifest>& list,
     return std::pair(sort_key(file.path.stem().string()), file.path);
   });
   for (const ListedFile& file : files) {
-    const std::string name = file.path.lexically_relative(place).string();
-    if (!file.may_hold_numbers() && file.damage.empty()) continue;
-    if (list && file.path.parent_path() == list->folder && !list->lists(file.path)) {
+    const fs::path name = is_one_file ? place.filename() : file.path.lexically_relative(place);
+    const bool is_exported = list && file.path.parent_path() == list->folder;
+    if (!is_one_file && !file.may_hold_numbers() && file.damage.empty()) continue;
+    if (is_exported && !list->lists(file.path)) {
       dump.notes.push_back(
-          fmt::format("{} does not list {}: it was not read", manifest_name, name));
+          fmt::format("{} does not list {}: it was not read", manifest_name, name.string()));
       continue;
     }
     try {
-      add_file(file, name, options_of, collector);
+      add_file(file, name.string(), options_of, collector);
     } catch (const InputError& why) {  // it may be notes or settings
-      if (list || !file.damage.empty() || !format_of(file.path)->is_text) throw;
+      const bool may_be_other = file.damage.empty() && format_of(file.path)->is_text;
+      if (is_one_file || is_exported || !may_be_other) throw;
       dump.unreadable_files.push_back({file_stem(file.path.stem().string()).name, why.what()});
     }
   }
+  if (std::string why = verify_export(files, list); !why.empty())
+    dump.notes.push_back(std::move(why));
+  dump.incomplete_export = !is_one_file && is_incomplete_export(files);
+  if (dump.incomplete_export) dump.notes.emplace_back(incomplete_export_text);
+  dump.matrices = collector.take(dump.notes);
+  return dump;
 }
 
 }  // namespace
@@ -354,6 +365,14 @@ std::vector<ListedFile> list_files(const fs::path& place, int depth) {
     const auto mapped = std::make_shared<const MappedFile>(place);
     std::size_t total = 0;
     add_files_of_archive(mapped->bytes(), mapped, place, true, total, files);
+    std::set<fs::path> filled;
+    for (const ListedFile& file : files)
+      if (file.path.has_filename()) filled.insert(file.path.parent_path());
+    std::erase_if(files, [&](const ListedFile& file) {  // an archive may list any folder
+      return !file.path.has_filename() && filled.contains(file.path.parent_path());
+    });
+    if (depth == 0)
+      std::erase_if(files, [&](const auto& file) { return file.path.parent_path() != place; });
   } else if (!fs::is_directory(status_at(place))) {
     files.push_back({.path = place});
   } else {
@@ -408,22 +427,8 @@ bool is_editor_backup(std::string_view name) {
 }
 
 ArrayCollection load_arrays(const fs::path& path, const OptionsOfFile& options_of) {
-  ArrayCollection dump;
-  ArrayAssembler collector;
-  std::vector<ListedFile> files = list_files(path, 0);
-  if (std::ranges::none_of(files, &ListedFile::may_hold_numbers)) files = list_files(path);
-  const bool is_one_file = files.size() == 1 && files.front().path == path;
-  const auto list = is_one_file ? std::nullopt : manifest_among(files);
-  if (is_one_file) {
-    add_file(files.front(), path.filename().string(), options_of, collector);
-  } else {
-    add_files(path, list, files, options_of, collector, dump);
-  }
-  if (std::string why = verify_export(files, list); !why.empty())
-    dump.notes.push_back(std::move(why));
-  dump.incomplete_export = !is_one_file && is_incomplete_export(files);
-  if (dump.incomplete_export) dump.notes.emplace_back(incomplete_export_text);
-  dump.matrices = collector.take(dump.notes);
+  ArrayCollection dump = arrays_of(path, list_files(path, 0), options_of);
+  if (dump.matrices.empty()) dump = arrays_of(path, list_files(path), options_of);
   if (dump.matrices.empty() && !dump.unreadable_files.empty())
     throw InputError(dump.unreadable_files.front().why);
   if (dump.matrices.empty()) {

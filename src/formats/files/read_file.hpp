@@ -116,10 +116,10 @@ struct ArrayCollection {
 /// Returns how a file is read whose name stands for that matrix.
 using OptionsOfFile = std::function<ReadOptions(const std::string& name)>;
 
-/// Reads a file, or the files of a zip archive or a directory: those in its folders only if there
-/// are no others; of an export those in its manifest. Leading numbers and "given-" are removed from
-/// names. Throws InputError if there is no matrix, or if a file that the manifest or its format
-/// says holds numbers cannot be read.
+/// Reads a file, or the files of a zip archive or a directory: those in its folders only if no
+/// other holds numbers; of an export those in its manifest. Leading numbers and "given-" are
+/// removed from names. Throws InputError if there is no matrix, or if a file that the manifest or
+/// its format says holds numbers cannot be read.
 ArrayCollection load_arrays(const std::filesystem::path& path, const OptionsOfFile& options_of);
 
 /// A file of a directory or an archive, or one that was named itself.
@@ -148,17 +148,17 @@ inline constexpr int max_folder_depth = 8;
 /// it, sorted by name; an empty folder is listed with a slash at its end. Files of systems and
 /// editors are skipped, and links to directories are not followed. Throws InputError if it cannot
 /// be read or has too many files; an archive in it that cannot be read is listed with its damage.
-/// With a depth of 0, those of a directory itself.
+/// With a depth of 0, those of the directory or archive itself.
 std::vector<ListedFile> list_files(const std::filesystem::path& place,
                                    int depth = max_folder_depth);
 
-/// Returns the first manifest among files; nothing if there is none, or if it is not qkv's. Throws
-/// InputError if it cannot be read.
+/// Returns the manifest of the topmost folder that has one; nothing if there is none, or if it is
+/// not qkv's. Throws InputError if it cannot be read.
 std::optional<Manifest> manifest_among(std::span<const ListedFile> files);
 
 /// Returns why some files do not match their manifest, or a lone file the one beside it, in one
-/// line: "06-scores.csv is not the file that 00-lesson.json lists: …". Empty if they match, or were
-/// never exported. Throws InputError if a file cannot be read.
+/// line: "06-scores.csv is not the file that 00-lesson.json lists: …". Empty if they match,
+/// were never exported, or cannot be read.
 std::string verify_export(std::span<const ListedFile> files, const std::optional<Manifest>& list);
 
 /// The parts of a file's stem: "06-scores.batch-2.head-1" holds matrix 2, 1 of "scores".

@@ -114,8 +114,10 @@ Versions transposed_products(const StepView& step, const Form& form, Factor left
 // The gradient of the step's output before it was scaled; nullptr if it was not.
 const Tensor* unscaled_gradient(const StepView& step) {
   const StepView& made = *step.inputs[grad_output];
-  const bool is_scaled =
-      made.operation && find_by(made.operation->mistakes, "backward.scale-skipped", &Mistake::id);
+  const Mistake* skipped =
+      made.operation ? find_by(made.operation->mistakes, "backward.scale-skipped", &Mistake::id)
+                     : nullptr;
+  const bool is_scaled = skipped && std::holds_alternative<Skip>(skipped->change);
   return is_scaled ? made.inputs[grad_output]->tensor : nullptr;
 }
 
