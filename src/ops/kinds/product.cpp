@@ -142,6 +142,7 @@ Versions products_with_others(const StepView& step, const Form& form, Factor lef
     }
     return true;
   };
+  const Tensor* unscaled = unscaled_gradient(step);
   std::set<const StepView*> later;  // what is computed from this step cannot be its operand
   Versions results;
   for (const StepView& source : step.all) {
@@ -154,7 +155,8 @@ Versions products_with_others(const StepView& step, const Form& form, Factor lef
     if (!source.tensor || source.tensor == expected.inputs[k]) continue;
     const bool is_of_its_kind = goes_back == (k == grad_output);
     if (!is_of_its_kind || !has_place(*source.tensor, *expected.inputs[k])) continue;
-    if (goes_back && source.tensor == unscaled_gradient(step)) continue;
+    if (goes_back && unscaled && std::ranges::equal(source.tensor->values, unscaled->values))
+      continue;
     Call call = expected;
     call.inputs[k] = source.tensor;
     results.push_back(unbroadcast(call, product_of(call, whole, left, right)));
