@@ -56,7 +56,8 @@ std::size_t wrong_in(const Interpretation& interpretation, const std::string& na
   return node ? node->unsettled_cells() : 0;
 }
 
-// Which of two interpretations the cells of a step favour, if their results differ there.
+// Which of two interpretations the cells of a step favour, if their results differ there. A 0 says
+// nothing.
 struct Evidence {
   std::size_t apart = 0;      ///< cells that distinguish the two
   std::size_t for_other = 0;  ///< of those: wrong in the plain one, or farther from it
@@ -68,8 +69,9 @@ Evidence evidence_in(const LearnerNode* node, const LearnerNode* another) {
   for (std::size_t i = 0; i < node->verdicts.size(); ++i) {
     const double theirs = another->from_yours.values[i];
     const double gap = std::abs(node->from_yours.values[i] - theirs);
-    if (node->verdicts[i] == Verdict::blank || !(gap > node->units.tolerance(i))) continue;
     const double own = node->own.values[i];
+    if (own == 0 || node->verdicts[i] == Verdict::blank || !(gap > node->units.tolerance(i)))
+      continue;
     const bool is_nearer = std::abs(own - theirs) < std::abs(own - node->from_yours.values[i]);
     ++evidence.apart;
     evidence.for_other += node->verdicts[i] == Verdict::wrong || is_nearer ? 1 : 0;

@@ -157,8 +157,8 @@ std::vector<ListedFile> list_files(const std::filesystem::path& place,
 std::optional<Manifest> manifest_among(std::span<const ListedFile> files);
 
 /// Returns why some files do not match their manifest, or a lone file the one beside it, in one
-/// line: "06-scores.csv is not the file that 00-lesson.json lists: …". Empty if they match,
-/// were never exported, or cannot be read.
+/// line: "06-scores.csv is not the file that 00-lesson.json lists: …". Empty if they match, were
+/// never exported, cannot be read, or are in an archive.
 std::string verify_export(std::span<const ListedFile> files, const std::optional<Manifest>& list);
 
 /// The parts of a file's stem: "06-scores.batch-2.head-1" holds matrix 2, 1 of "scores".
