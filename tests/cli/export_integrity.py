@@ -143,6 +143,9 @@ def half_an_export_is_reported(folder):
     equal((done.returncode, done.stderr), (0, words))
     assert f"but {out} is an incomplete export: it has no {LIST}." in " ".join(done.stdout.split()), done.stdout
     assert "All 10 are identical" not in done.stdout, done.stdout
+    (out / LIST).write_text('{"steps": [')  # cut short
+    equal(qkv("compare", out, LESSON).stderr, words)
+    (out / LIST).unlink()
     shutil.copytree(out, folder / "copy")  # what both lack nothing tells
     done = qkv("compare", out, folder / "copy")
     equal((done.returncode, "are identical" in done.stdout), (1, False))

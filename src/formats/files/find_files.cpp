@@ -161,12 +161,12 @@ bool is_named_as_exported(const ListedFile& file) {
   return digits >= 2 && digits < name.size() && name[digits] == '-';
 }
 
-// True for an export's files without its manifest, unless they are a worksheet.
-bool is_incomplete_export(std::span<const ListedFile> files) {
-  return std::ranges::any_of(files, is_named_as_exported) &&
-         std::ranges::none_of(files, [](const ListedFile& file) {
-           return file.path.filename() == manifest_name || file.path.filename() == worksheet_page;
-         });
+// True for files of an export, if these have no manifest, unless they are a worksheet.
+bool are_exported(std::span<const ListedFile> files) {
+  const auto is_page = [](const ListedFile& file) {
+    return file.path.filename() == worksheet_page;
+  };
+  return std::ranges::any_of(files, is_named_as_exported) && std::ranges::none_of(files, is_page);
 }
 
 // True if two arrays hold the same numbers; of those too many to be read the shapes are compared.
@@ -312,7 +312,7 @@ ArrayCollection arrays_of(const fs::path& place, std::vector<ListedFile> files,
   }
   if (std::string why = verify_export(files, list); !why.empty())
     dump.notes.push_back(std::move(why));
-  dump.incomplete_export = !is_one_file && is_incomplete_export(files);
+  dump.incomplete_export = !is_one_file && !list && are_exported(files);
   if (dump.incomplete_export) dump.notes.emplace_back(incomplete_export_text);
   dump.matrices = collector.take(dump.notes);
   return dump;
