@@ -88,7 +88,8 @@ class SubmissionReader {
   Submission read(std::vector<ListedFile> files) {
     try {
       submission_.list = manifest_among(files);
-    } catch (const InputError& error) {
+    } catch (const InputError& error) {  // of an archive it is not needed
+      if (!is_archive(path_)) throw;
       note("{}", error.what());
     }
     // An export may have been filled in by hand, so a failed verification is only a note.

@@ -158,7 +158,7 @@ std::optional<Manifest> manifest_among(std::span<const ListedFile> files);
 
 /// Returns why some files do not match their manifest, or a lone file the one beside it, in one
 /// line: "06-scores.csv is not the file that 00-lesson.json lists: …". Empty if they match, were
-/// never exported, cannot be read, or are in an archive.
+/// never exported, or are in an archive. Throws InputError if a file cannot be read.
 std::string verify_export(std::span<const ListedFile> files, const std::optional<Manifest>& list);
 
 /// The parts of a file's stem: "06-scores.batch-2.head-1" holds matrix 2, 1 of "scores".
