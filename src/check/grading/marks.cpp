@@ -306,11 +306,20 @@ Marks Rubric::of(const CheckReport& report) const {
   Marks marks = nothing();
   const std::vector<bool> by_luck = roots_at_chance(report);
   const double beyond = beyond_chance(report);
-  // Where no number but 0 was written, what is right is right by chance.
-  const auto is_number = [](double x) { return std::isfinite(x) && x != 0; };
-  const bool zeros = std::ranges::none_of(report.steps, [&](const StepReport& step) {
-    return std::ranges::any_of(step.written.values, is_number);
-  });
+  // Where no number but 0 was written, and some are wrong, the others are right by chance. A
+  // worksheet's own numbers tell nothing.
+  const auto has_number = [&](const StepReport& step) {
+    const auto place = trace_->step_names.place(step.step);  // none of a given
+    bool has = false;
+    for (std::size_t i = 0; place && i < step.verdicts.size(); ++i) {
+      const double x = step.written.values[i];
+      has = has || (worths_[*place].asks(i) && step.verdicts[i] != Verdict::blank &&
+                    std::isfinite(x) && x != 0);
+    }
+    return has;
+  };
+  const bool zeros = contains(report.steps, Verdict::wrong, &StepReport::verdict) &&
+                     std::ranges::none_of(report.steps, has_number);
   const bool is_all_right = report.outcome == Outcome::correct || has_part(report);
   constexpr double hardly = 0.25;
   TaintTracker of_changed{report.own};
@@ -338,7 +347,7 @@ Marks Rubric::of(const CheckReport& report) const {
     if (by_luck[s] && !is_explained(*submitted)) worthless = Ungraded::all;
     const bool is_lucky = beyond < hardly && !is_explained(*submitted) &&
                           chance_level_of(*submitted, worths_[s]).beyond() < mostly;
-    if ((zeros || is_lucky) && submitted->verdict == Verdict::wrong) worthless = Ungraded::all;
+    if (zeros || (is_lucky && submitted->verdict == Verdict::wrong)) worthless = Ungraded::all;
     if (worthless != Ungraded::nothing) {
       of_unexplained.mark_tainted(step.name, [](std::size_t) { return true; });
       marks.unexplained.push_back(step.name);

@@ -92,10 +92,6 @@ class SubmissionReader {
       if (!is_archive(path_)) throw;
       note("{}", error.what());
     }
-    // An export may have been filled in by hand, so a failed verification is only a note.
-    const std::string doubt = verify_export(files, submission_.list);
-    std::erase_if(
-        files, [&](const ListedFile& file) { return file.path != path_ && is_of_qkv(file.path); });
     // Files of the current export go first, so that an older export's files do not replace them. If
     // it wrote a matrix in several formats, the first is enough.
     std::stable_partition(files.begin(), files.end(),
@@ -103,12 +99,15 @@ class SubmissionReader {
     if (files.size() == 1 && files.front().path == path_ && !fs::exists(status_at(path_))) {
       throw InputError("{}: there is no such file or directory", path_.string());
     }
-    for (const ListedFile& file : files) add_file(file);
+    for (const ListedFile& file : files)
+      if (file.path == path_ || !is_of_qkv(file.path)) add_file(file);
     add_unmatched_files();
     note_unread_files();
     take_for_head_of_others(submission_.files, trace_, submission_.notes);
     note_nameless();
     refuse_without_numbers();
+    // An export may have been filled in by hand, so a failed verification is only a note.
+    const std::string doubt = verify_export(files, submission_.list);
     if (!doubt.empty()) note("{}: {}", on_one_line(path_.string()), doubt);
     return std::move(submission_);
   }
