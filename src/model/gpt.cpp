@@ -133,7 +133,7 @@ const Family& family_of(const Weights& weights, const Architecture& model, const
                        first, is_in_out ? "in × out" : "out × in");
     }
   }
-  throw InputError("{}{}there is no family \"{}\" of models; {}", wanted->where,
+  throw InputError("{}{}there is no family \"{}\" of GPT-2's kind; {}", wanted->where,
                    wanted->where.empty() ? "" : ": ", printable(wanted->text),
                    did_you_mean(wanted->text, names));
 }
