@@ -430,13 +430,26 @@ def a_slip_in_a_small_part_costs_its_cell(folder):
     assert [float(row["of"]) - float(row["marks"]) for row in rows] == [0, 1], rows
 
 
+def zeros_beside_a_worksheet_s_own_numbers_earn_nothing(folder):
+    lesson, part = folder / "l.toml", ("--row", "chases", "--head", "3")
+    sizes = ("--seed", "140", "--tokens", "5", "--d-model", "4", "--heads", "3", "--causal")
+    assert run("new", lesson, *sizes).returncode == 0
+    assert run("worksheet", lesson, "-o", folder / "sheet", *part).returncode == 0
+    for path in (folder / "sheet").glob("*.csv"):
+        rows = list(csv.reader(path.open()))
+        with path.open("w", newline="") as out:
+            csv.writer(out).writerows([rows[0], *([row[0], *(cell or "0" for cell in row[1:])] for row in rows[1:])])
+    rows, _ = table(lesson, [folder / "sheet"], *part)
+    assert float(rows[0]["marks"]) <= float(rows[0]["of"]) / 10, rows
+
+
 def main():
     tests = [weights_and_carried, hidden_cells_count_where_they_are_wrong,
              what_is_unexplained_is_reported_and_may_be_given_in_part, the_reason_names_every_mistake_that_fits,
              a_lone_unreadable_one_has_its_row_and_its_entry, a_student_without_a_readable_file_has_a_row,
              a_step_in_a_file_of_another_kind_is_missing,
              two_groups_keep_all_their_students, a_folder_of_archives_is_a_class,
-             what_is_no_work_earns_nothing,
+             what_is_no_work_earns_nothing, zeros_beside_a_worksheet_s_own_numbers_earn_nothing,
              zeros_and_ones_at_random_earn_nothing,
              a_step_that_is_mostly_right_keeps_its_marks_among_others_at_chance, a_neighbours_sheet_earns_nothing,
              what_is_taken_over_from_a_neighbour_earns_nothing, zeros_of_a_head_that_is_off_earn_nothing,
