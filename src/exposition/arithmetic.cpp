@@ -361,7 +361,7 @@ CellArithmetic arithmetic_of(const Trace& trace, const CellReference& cell,
   const std::string_view about = look.notation == Notation::latex ? "\\approx" : "≈";
   for (std::size_t stage = 0; stage <= expression.strides() + 1; ++stage) {
     std::string line = Writer{stage, notation}.write(expression);
-    if (line.empty() || (!result.lines.empty() && line == result.lines.back())) continue;
+    if (!result.lines.empty() && line == result.lines.back()) continue;
     result.signs.push_back(stage > 0 && on_paper.differs[stage - 1] ? about : "=");
     result.lines.push_back(std::move(line));
   }

@@ -138,11 +138,11 @@ Expression expression_of(Expression::Kind kind, std::size_t count, const Term& t
   return terms.size() == 1 ? terms.front() : Expression::of(kind, terms);
 }
 
-/// Returns term(0) + term(1) + …, added from left to right.
+/// Returns term(0) + term(1) + …, added from left to right; 0 of no terms.
 template <class N, class Term>
 N sum(std::size_t count, Term term) {
   if constexpr (std::is_same_v<N, Expression>) {
-    return expression_of(Expression::Kind::sum, count, term);
+    return count == 0 ? N(0.0) : expression_of(Expression::Kind::sum, count, term);
   } else {
     N total = 0.0;
     for (std::size_t t = 0; t < count; ++t) {

@@ -345,6 +345,20 @@ return Boolean(result.compareDocumentPosition(way) & Node.DOCUMENT_POSITION_FOLL
         self.browser.run("arguments[0].focus()", self.cell("C", 1, 1))
         self.expect("0.125 with 2 digits", self.panel()["lines"][-1], "= 0.13")
 
+    # No pair of two queries and two keys uses the fourth bias of the table.
+    def a_sum_of_no_terms_is_zero(self):
+        lesson = self.folder / "buckets.toml"
+        lesson.write_text('title = "Buckets"\n[[given]]\nname = "S"\nvalue = [[1, 2], [3, 4]]\n'
+                          '[[given]]\nname = "T"\nvalue = [[1], [2], [3], [4]]\n'
+                          '[[given]]\nname = "d_out"\nvalue = [[1, 2], [3, 4]]\n'
+                          '[[step]]\nname = "y"\nop = "relative_bias"\nof = ["S", "T"]\n'
+                          'max_distance = 8\n[backward]\nfrom = { y = "d_out" }\n')
+        self.open(self.write(lesson))
+        lines = dict(self.browser.run(EVERY_CELL, None))
+        told = json.loads(self.qkv("explain", lesson, "d_T[4,1]", "--json").stdout)
+        self.expect("on the page", lines["d_T[4,1]"], ["= 0"])
+        self.expect("explained", signed_lines(told, ""), ["= 0"])
+
     def a_hostile_lesson_stays_text(self):
         lesson = self.folder / "hostile.toml"
         lesson.write_text(HOSTILE, encoding="utf-8")
@@ -442,6 +456,7 @@ TESTS = [
     Report.keys_lead_from_cell_to_cell,
     Report.a_finger_opens_the_sheet,
     Report.every_lesson_is_sound_and_agrees_with_explain,
+    Report.a_sum_of_no_terms_is_zero,
     Report.long_sums_lose_their_middle,
     Report.halves_round_as_people_do,
     Report.a_hostile_lesson_stays_text,
