@@ -114,6 +114,7 @@ struct DocumentWriter {
   void operator()(const Formula& formula) { add(format.formula(sanitise(formula_text(formula)))); }
 
   void operator()(const MatrixBlock& matrix_block) {
+    // In the order of MatrixBlock::Role.
     constexpr std::string_view headings[] = {"Given: {} ({})", "In between: {}", "{} ({})"};
     heading(3, fmt::format(fmt::runtime(headings[static_cast<std::size_t>(matrix_block.role)]),
                            matrix_block.title, matrix_block.shape));

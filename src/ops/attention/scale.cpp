@@ -314,8 +314,7 @@ double divided_again(const Cell<double>& c) {
 }
 
 constexpr Mistake scale_backward_mistakes[] = {
-    {"backward.scale-skipped", "The gradient was not divided as the scores were.",
-     "The scores were divided on the way there; so is their gradient.", Skip{}},
+    gradient_unscaled(Skip{}),
     {"backward.scale-twice", "The gradient was divided twice.",
      "Scale it once, as the scores were.", divided_again<2>},
     {"scale.multiplied", "The gradient was multiplied where it is to be divided.",

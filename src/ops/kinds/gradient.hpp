@@ -18,6 +18,12 @@ inline constexpr std::size_t saved_other = saved(0);
 /// Returns the forward call of a gradient's call, of those of its operands.
 Call forward_call(const Call& call, std::initializer_list<std::size_t> operands);
 
+/// Returns the mistake of a gradient that was not divided as its scores were.
+constexpr Mistake gradient_unscaled(const Change& change) {
+  return {"backward.scale-skipped", "The gradient was not divided as the scores were.",
+          "The scores were divided on the way there; so is their gradient.", change};
+}
+
 /// Returns the operand's gradient with uninitialised cells; a vector's is a row.
 Tensor empty_gradient(const Call& call);
 

@@ -115,7 +115,7 @@ Versions transposed_products(const StepView& step, const Form& form, Factor left
 const Tensor* unscaled_gradient(const StepView& step) {
   const StepView& made = *step.inputs[grad_output];
   const Mistake* skipped =
-      made.operation ? find_by(made.operation->mistakes, "backward.scale-skipped", &Mistake::id)
+      made.operation ? find_by(made.operation->mistakes, gradient_unscaled(Skip{}).id, &Mistake::id)
                      : nullptr;
   const bool is_scaled = skipped && std::holds_alternative<Skip>(skipped->change);
   return is_scaled ? made.inputs[grad_output]->tensor : nullptr;

@@ -152,8 +152,7 @@ inline constexpr Mistake product_backward_mistakes[] = {
     {"backward.wrong-operand", "Another gradient was multiplied in place of {0}.",
      "A product sends back the gradient of its own result.",
      ProductBackward<Own>::template of_others<grad_output>},
-    {"backward.scale-skipped", "The gradient was not divided as the scores were.",
-     "The scores were divided on the way there; so is their gradient.", product_unscaled},
+    gradient_unscaled(product_unscaled),
     heads_not_summed<ProductBackward<Own>>,
 };
 

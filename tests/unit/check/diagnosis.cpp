@@ -56,6 +56,15 @@ TEST_CASE("queries times queries and keys times keys are named, by their own nam
   CHECK(first_words(keys, "S") == "The keys were multiplied with themselves: K·Kᵀ.");
 }
 
+TEST_CASE("zeros are no queries that were scaled before the product") {
+  const Task task(lesson_of(given("Q", "[[1, 0, 0, 0], [0, 10, 0, 0], [0, 0, 10, 0]]") +
+                            given("K", "[[1, 0, 0, 1], [-1, 1, 0, 0], [0, -1, 1, 0]]") +
+                            step("scores", "score", "[\"Q\", \"K\"]") +
+                            step("scaled_scores", "scale", "[\"scores\"]")));
+  const std::string zeros = "0,0,0\n-,-,-\n-,-,-\n";
+  CHECK(checked(task, {{"scores", zeros}, {"scaled_scores", zeros}}).first_wrong == "scores");
+}
+
 Task activation(const std::string& op, const std::string& more = "") {
   return Task(lesson_of(given("H", "[[1, -1], [2, 0.5]]") + step("A", op, "[\"H\"]", more)));
 }

@@ -489,28 +489,6 @@ TEST_CASE("queries were not scaled where scaled_scores are scores over the root"
             .first_wrong == "Q");
 }
 
-TEST_CASE("zeros are no queries that were scaled before the product") {
-  const Task task(R"(title = "t"
-[[given]]
-name = "Q"
-value = [[1, 0, 0, 0], [0, 10, 0, 0], [0, 0, 10, 0]]
-[[given]]
-name = "K"
-value = [[1, 0, 0, 1], [-1, 1, 0, 0], [0, -1, 1, 0]]
-[[step]]
-name = "scores"
-op = "score"
-of = ["Q", "K"]
-[[step]]
-name = "scaled_scores"
-op = "scale"
-of = ["scores"]
-)");
-  const std::string zeros = "0,0,0\n-,-,-\n-,-,-\n";
-  const CheckReport report = checked(task, {{"scores", zeros}, {"scaled_scores", zeros}});
-  CHECK(report.first_wrong == "scores");
-}
-
 }  // namespace
 
 }  // namespace check_unfooled_tests
