@@ -126,8 +126,9 @@ std::string word_for(std::string_view label, std::size_t i, std::size_t places) 
 
 }  // namespace
 
-ReferenceText parse_reference(std::string_view text) {
-  text = trimmed(text, " ");
+ReferenceText parse_reference(std::string_view written) {
+  const std::string plain = with_plain_blanks(written);  // a page has no-break spaces
+  const std::string_view text = trimmed(plain, " ");
   const std::size_t open = text.find('[');
   if (open == std::string_view::npos || open == 0 || text.back() != ']') {
     throw InputError("\"{}\" is not a cell; write the matrix and the cell: scores[3,2]", text);

@@ -203,6 +203,11 @@ const Tensor& Trace::at(std::string_view name) const {
 
 const Step& Trace::step_at(std::string_view name) const {
   if (const Step* step = find_step(name)) return *step;
+  if (find(name)) {
+    throw InputError(
+        "\"{}\" is no step here: it is given, or its numbers were set; the steps are {}", name,
+        abbreviated_list({steps, &Step::name}));
+  }
   refuse(name, {steps, &Step::name}, "step");
 }
 

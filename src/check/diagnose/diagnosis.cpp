@@ -283,6 +283,17 @@ std::optional<Diagnosis> all_coarser(const LearnerNode& node, Mismatch mismatch,
   return coarser;
 }
 
+// The mistakes that make all wrong cells digit for digit, and would be sure if nothing else were
+// likely.
+std::vector<Explanation> digit_for_digit(Mismatch mismatch,
+                                         const std::vector<Candidate>& candidates) {
+  std::ranges::fill(mismatch.tolerance, mismatch.floor);
+  std::vector<Explanation> found = explain_mismatch(mismatch, candidates);
+  const auto wrong = static_cast<std::size_t>(std::ranges::count(mismatch.wrong, true));
+  std::erase_if(found, [&](const Explanation& one) { return !one.sure || one.cells < wrong; });
+  return found;
+}
+
 // Explains the mismatch by one mistake; else with room for rounding; else by the same one twice.
 std::vector<Explanation> explanations_of(const Mismatch& mismatch, CandidateSet& candidate_set) {
   std::vector<Explanation> found = explain_mismatch(mismatch, candidate_set.candidates());
@@ -423,33 +434,42 @@ NodeDiagnosis diagnose(const Judgement& judgement, const Trace& trace, std::size
   const Mismatch mismatch = mismatch_of(node, index);
   if (!contains(mismatch.wrong, true)) return {};
   NodeDiagnosis result{.mistakes = {}, .region = region_of(node)};
-  auto other_reason = node.submitted ? too_few_decimals(node, mismatch) : one_head(node, mismatch);
-  if (other_reason) {
-    result.mistakes.push_back(std::move(*other_reason));
-    return result;
+  if (!node.submitted) {
+    if (auto head = one_head(node, mismatch)) {
+      result.mistakes.push_back(std::move(*head));
+      return result;
+    }
   }
+  std::optional<Diagnosis> digits;  // the mistake of the numbers' digits, if there is one
+  if (node.submitted) digits = too_few_decimals(node, mismatch);
+  const bool are_all_rounded = digits.has_value();
   CandidateSet candidate_set(judgement, trace, index, mismatch,
                              result.region ? &*result.region : nullptr, budget);
-  std::vector<Explanation> found = explanations_of(mismatch, candidate_set);
+  std::vector<Explanation> found = are_all_rounded
+                                       ? digit_for_digit(mismatch, candidate_set.candidates())
+                                       : explanations_of(mismatch, candidate_set);
   // A factor or an offset that all wrong cells share says more than a mistake that explains some.
   const auto what = result.region ? result.region->what : Region::What::anything;
   const bool is_shared = what == Region::What::multiple || what == Region::What::offset;
   if (is_shared && !found.empty() && found.front().cells < result.region->wrong) found.clear();
-  std::optional<Diagnosis> coarser;
-  if (node.submitted && !mismatch.is_of_program) {
-    coarser = found.empty() ? coarser_and_others(node, mismatch, candidate_set.candidates(), found)
-                            : all_coarser(node, mismatch, found);
+  const bool is_by_hand = node.submitted && !mismatch.is_of_program;
+  bool is_open = are_all_rounded && !found.empty();
+  if (is_by_hand && !are_all_rounded) {
+    digits = found.empty() ? coarser_and_others(node, mismatch, candidate_set.candidates(), found)
+                           : all_coarser(node, mismatch, found);
+    if (!digits && !found.empty() && most_decimals(*node.submitted) == 0 &&
+        is_rounded_to(1, node.truth->values, mismatch, true)) {  // zeros alone
+      digits = rounded_to(1, node);
+      is_open = true;
+    }
   }
   result.mistakes = diagnoses_of(found, candidate_set.candidates(), judgement, trace, index);
-  if (coarser) result.mistakes.insert(result.mistakes.begin(), std::move(*coarser));
-  const bool may_round = node.submitted && !mismatch.is_of_program && !coarser &&
-                         !result.mistakes.empty() && most_decimals(*node.submitted) == 0 &&
-                         is_rounded_to(1, node.truth->values, mismatch, true);
-  if (may_round) {  // zeros alone
-    result.mistakes.insert(result.mistakes.begin(), rounded_to(1, node));
+  if (digits) result.mistakes.insert(result.mistakes.begin(), std::move(*digits));
+  if (is_open) {
     for (Diagnosis& one : result.mistakes) one.sure = false;
   }
-  if (auto exchanged = exchanged_file(node, judgement)) {  // beside what makes the same numbers
+  auto exchanged = are_all_rounded ? std::nullopt : exchanged_file(node, judgement);
+  if (exchanged) {  // beside what makes the same numbers
     std::erase_if(result.mistakes, [&](const auto& one) { return one.cells < exchanged->cells; });
     result.mistakes.insert(result.mistakes.begin(), std::move(*exchanged));
   }

@@ -58,7 +58,7 @@ struct LayerPrediction {
 std::vector<LayerPrediction> logit_lens(const LoadedLesson& loaded, std::size_t count);
 
 /// Statistics of one attention head: means over the rows of its weights. The first row is left out,
-/// since it may have no other token to attend to.
+/// since it may have no other token to attend to, unless it is the only one.
 struct HeadStats {
   std::string step;                 ///< "h0.attention_weights"
   std::size_t matrix = 0;           ///< index of the step's matrix

@@ -65,6 +65,14 @@ TEST_CASE("zeros are no queries that were scaled before the product") {
   CHECK(checked(task, {{"scores", zeros}, {"scaled_scores", zeros}}).first_wrong == "scores");
 }
 
+TEST_CASE("whole numbers that are those before the scale, digit for digit, may be those") {
+  const Task task(lesson_of(given("scores", "[[1, -1, 1], [0, 1, -1], [1, 0, 1]]") +
+                            step("scaled", "scale", "[\"scores\"]", "by = 2\n")));
+  const auto report = checked(task, {{"scaled", "1,-1,1\n0,1,-1\n1,0,1\n"}});
+  CHECK(mistakes(report, "scaled") == "slip.too-few-decimals scale.skipped");
+  for (const Diagnosis& one : found_at(report, "scaled")) CHECK_FALSE(one.sure);
+}
+
 Task activation(const std::string& op, const std::string& more = "") {
   return Task(lesson_of(given("H", "[[1, -1], [2, 0.5]]") + step("A", op, "[\"H\"]", more)));
 }

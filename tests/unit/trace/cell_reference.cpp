@@ -73,6 +73,11 @@ TEST_CASE("a cell is a name and its indices") {
   CHECK(indices("ids[1]") == "<1>");
 }
 
+TEST_CASE("a cell's name may be copied from a page, which has no-break spaces") {
+  const Tensor scores = named(zeros({{"head", 2}, {"", 3}, {"", 3}}), {"head", "", ""});
+  CHECK(place("scores[head\u00a02,3,1]", scores) == "1 2 0");
+}
+
 TEST_CASE("what is no cell is told with one that is") {
   for (const std::string text : {"scores", "scores[3,2", "[3,2]", "scores]", "", "scores[3,2]x"}) {
     CHECK_THROWS_WITH(parse_reference(text),
@@ -208,7 +213,10 @@ TEST_CASE("a matrix that is not there gets the nearest name") {
                     "there is no matrix named \"score\"; did you mean \"scores\"?");
   CHECK_THROWS_WITH(resolve(parse_reference("weights[1,1]"), trace),
                     "there is no matrix named \"weights\"; this lesson has X, scores");
-  CHECK_THROWS_WITH(trace.step_at("X"), "there is no step named \"X\"; this lesson has scores");
+  CHECK_THROWS_WITH(trace.step_at("Y"), "there is no step named \"Y\"; this lesson has scores");
+  CHECK_THROWS_WITH(
+      trace.step_at("X"),
+      "\"X\" is no step here: it is given, or its numbers were set; the steps are scores");
 }
 
 TEST_CASE("a star stands for every place along its axis") {
