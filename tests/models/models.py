@@ -242,6 +242,8 @@ def heads_look_where_their_weights_say(folder):
         }
         for name, value in due.items():
             assert abs(one[name] - value) < SINGLE, (one, name, value)
+    assert "all tokens but the first" in qkv.printed("heads", "--model", path, "--text", text)
+    assert "Of the only token." in qkv.printed("heads", "--model", path, "--text", "C")
 
 
 def heads_are_sorted_by_what_is_asked_for(folder):
