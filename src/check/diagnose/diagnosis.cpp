@@ -273,14 +273,26 @@ std::optional<Diagnosis> coarser_and_others(const LearnerNode& node, Mismatch mi
   return coarser;
 }
 
-// The same of the only wrong cell. What else explains it is as likely.
-std::optional<Diagnosis> all_coarser(const LearnerNode& node, Mismatch mismatch,
-                                     std::vector<Explanation>& found) {
-  auto coarser = coarser_cells(node, mismatch);
-  if (!coarser || !coarser->sure || node.wrong_cells() > 1) return {};
-  coarser->sure = false;
-  for (Explanation& one : found) one.sure = false;
-  return coarser;
+// What explains the same cells as others is not sure, nor are those.
+Diagnosis beside_others(Diagnosis one, std::vector<Explanation>& others) {
+  one.sure = false;
+  for (Explanation& other : others) other.sure = false;
+  return one;
+}
+
+// Returns what is wrong with the digits of numbers that were written by hand. What was found
+// besides is as likely: the only wrong cell may be coarser, and zeros may be rounded numbers.
+std::optional<Diagnosis> missing_digits(const LearnerNode& node, const Mismatch& mismatch,
+                                        const std::vector<Candidate>& candidates,
+                                        std::vector<Explanation>& found) {
+  if (found.empty()) return coarser_and_others(node, mismatch, candidates, found);
+  Mismatch others = mismatch;
+  auto coarser = coarser_cells(node, others);
+  if (coarser && coarser->sure && node.wrong_cells() == 1) return beside_others(*coarser, found);
+  const bool may_round =
+      most_decimals(*node.submitted) == 0 && is_rounded_to(1, node.truth->values, mismatch, true);
+  if (may_round) return beside_others(rounded_to(1, node), found);
+  return {};
 }
 
 // The mistakes that make all wrong cells digit for digit, and would be sure if nothing else were
@@ -434,40 +446,26 @@ NodeDiagnosis diagnose(const Judgement& judgement, const Trace& trace, std::size
   const Mismatch mismatch = mismatch_of(node, index);
   if (!contains(mismatch.wrong, true)) return {};
   NodeDiagnosis result{.mistakes = {}, .region = region_of(node)};
-  if (!node.submitted) {
-    if (auto head = one_head(node, mismatch)) {
-      result.mistakes.push_back(std::move(*head));
-      return result;
-    }
+  if (auto head = node.submitted ? std::nullopt : one_head(node, mismatch)) {
+    result.mistakes.push_back(std::move(*head));
+    return result;
   }
-  std::optional<Diagnosis> digits;  // the mistake of the numbers' digits, if there is one
-  if (node.submitted) digits = too_few_decimals(node, mismatch);
+  auto digits = node.submitted ? too_few_decimals(node, mismatch) : std::nullopt;
   const bool are_all_rounded = digits.has_value();
   CandidateSet candidate_set(judgement, trace, index, mismatch,
                              result.region ? &*result.region : nullptr, budget);
-  std::vector<Explanation> found = are_all_rounded
-                                       ? digit_for_digit(mismatch, candidate_set.candidates())
-                                       : explanations_of(mismatch, candidate_set);
+  const std::vector<Candidate>& candidates = candidate_set.candidates();
+  std::vector<Explanation> found = are_all_rounded ? digit_for_digit(mismatch, candidates)
+                                                   : explanations_of(mismatch, candidate_set);
   // A factor or an offset that all wrong cells share says more than a mistake that explains some.
   const auto what = result.region ? result.region->what : Region::What::anything;
   const bool is_shared = what == Region::What::multiple || what == Region::What::offset;
   if (is_shared && !found.empty() && found.front().cells < result.region->wrong) found.clear();
-  const bool is_by_hand = node.submitted && !mismatch.is_of_program;
-  bool is_open = are_all_rounded && !found.empty();
-  if (is_by_hand && !are_all_rounded) {
-    digits = found.empty() ? coarser_and_others(node, mismatch, candidate_set.candidates(), found)
-                           : all_coarser(node, mismatch, found);
-    if (!digits && !found.empty() && most_decimals(*node.submitted) == 0 &&
-        is_rounded_to(1, node.truth->values, mismatch, true)) {  // zeros alone
-      digits = rounded_to(1, node);
-      is_open = true;
-    }
-  }
-  result.mistakes = diagnoses_of(found, candidate_set.candidates(), judgement, trace, index);
+  if (are_all_rounded && !found.empty()) digits = beside_others(std::move(*digits), found);
+  if (node.submitted && !mismatch.is_of_program && !are_all_rounded)
+    digits = missing_digits(node, mismatch, candidates, found);
+  result.mistakes = diagnoses_of(found, candidates, judgement, trace, index);
   if (digits) result.mistakes.insert(result.mistakes.begin(), std::move(*digits));
-  if (is_open) {
-    for (Diagnosis& one : result.mistakes) one.sure = false;
-  }
   auto exchanged = are_all_rounded ? std::nullopt : exchanged_file(node, judgement);
   if (exchanged) {  // beside what makes the same numbers
     std::erase_if(result.mistakes, [&](const auto& one) { return one.cells < exchanged->cells; });
