@@ -213,16 +213,40 @@ Rubric::ChanceLevel Rubric::chance_level_of(const StepReport& report, const Step
   return luck;
 }
 
+// True if no number but 0 was written where it is asked for, and some are wrong: the others are
+// right by chance. A worksheet's own numbers tell nothing.
+bool Rubric::has_only_zeros(const CheckReport& report) const {
+  if (!contains(report.steps, Verdict::wrong, &StepReport::verdict)) return false;
+  for (const StepReport& step : report.steps) {
+    const auto place = trace_->step_names.place(step.step);  // none of a given
+    for (std::size_t i = 0; place && i < step.verdicts.size(); ++i) {
+      const double x = step.written.values[i];
+      const bool is_written = worths_[*place].asks(i) && step.verdicts[i] != Verdict::blank;
+      if (is_written && std::isfinite(x) && x != 0) return false;
+    }
+  }
+  return true;
+}
+
 // What an unexplained wrong step does to the marks of dependent steps and to its own. They are lost
 // if fewer than a fifth of the attempted cells is right. They are also lost if no more cells are
-// right than by chance, unless the sheet as a whole (`beyond`) is mostly right: it may have a slip
-// in a step of a few cells.
-Rubric::Ungraded Rubric::ungraded_in(const StepReport& report, const StepWorth& worth,
-                                     double beyond) const {
+// right than by chance, unless the sheet as a whole is mostly right: it may have a slip in a step
+// of a few cells. What follows from unexplained cells tells nothing of its own.
+Rubric::Ungraded Rubric::ungraded_in(const StepReport& report, std::size_t step,
+                                     const CellMask& unexplained, const SheetLook& sheet) const {
+  constexpr double hardly = 0.25;
+  if (sheet.only_zeros) return Ungraded::all;
   if (is_explained(report)) return Ungraded::nothing;
+  const bool is_lucky = report.verdict == Verdict::wrong && sheet.beyond < hardly &&
+                        chance_level_of(report, worths_[step]).beyond() < mostly;
+  if (sheet.by_luck[step] || is_lucky) return Ungraded::all;
   if (report.verdict == Verdict::shape) return Ungraded::what_follows;
-  const ChanceLevel luck = chance_level_of(report, worth);
-  if (luck.is_no_more() && beyond < mostly) return Ungraded::all;
+  StepWorth rest = worths_[step];
+  rest.is_fixed.resize(std::max(rest.is_fixed.size(), unexplained.size()), false);
+  for (std::size_t i = 0; i < unexplained.size(); ++i)
+    rest.is_fixed[i] = rest.is_fixed[i] || unexplained[i];
+  const ChanceLevel luck = chance_level_of(report, rest);
+  if (luck.is_no_more() && sheet.beyond < mostly) return Ungraded::all;
   return 5 * luck.right < luck.tried ? Ungraded::what_follows : Ungraded::nothing;
 }
 
@@ -304,24 +328,10 @@ bool Rubric::has_part(const CheckReport& report) const {
 
 Marks Rubric::of(const CheckReport& report) const {
   Marks marks = nothing();
-  const std::vector<bool> by_luck = roots_at_chance(report);
-  const double beyond = beyond_chance(report);
-  // Where no number but 0 was written, and some are wrong, the others are right by chance. A
-  // worksheet's own numbers tell nothing.
-  const auto has_number = [&](const StepReport& step) {
-    const auto place = trace_->step_names.place(step.step);  // none of a given
-    bool has = false;
-    for (std::size_t i = 0; place && i < step.verdicts.size(); ++i) {
-      const double x = step.written.values[i];
-      has = has || (worths_[*place].asks(i) && step.verdicts[i] != Verdict::blank &&
-                    std::isfinite(x) && x != 0);
-    }
-    return has;
-  };
-  const bool zeros = contains(report.steps, Verdict::wrong, &StepReport::verdict) &&
-                     std::ranges::none_of(report.steps, has_number);
+  const SheetLook sheet{.beyond = beyond_chance(report),
+                        .by_luck = roots_at_chance(report),
+                        .only_zeros = has_only_zeros(report)};
   const bool is_all_right = report.outcome == Outcome::correct || has_part(report);
-  constexpr double hardly = 0.25;
   TaintTracker of_changed{report.own};
   TaintTracker of_unexplained{report.own};
   for (const Given& given : trace_->givens) {
@@ -338,23 +348,14 @@ Marks Rubric::of(const CheckReport& report) const {
     const StepReport* submitted = report.find(step.name);
     const auto place = trace_->step_names.place(step.name);
     if (submitted == nullptr || !place) continue;
-    const std::size_t s = *place;
-    StepWorth rest = worths_[s];  // what follows from unexplained steps tells nothing of its own
-    rest.is_fixed.resize(step.output.values.size(), false);
-    for (std::size_t i = 0; i < unexplained.size(); ++i)
-      rest.is_fixed[i] = rest.is_fixed[i] || unexplained[i];
-    Ungraded worthless = ungraded_in(*submitted, rest, beyond);
-    if (by_luck[s] && !is_explained(*submitted)) worthless = Ungraded::all;
-    const bool is_lucky = beyond < hardly && !is_explained(*submitted) &&
-                          chance_level_of(*submitted, worths_[s]).beyond() < mostly;
-    if (zeros || (is_lucky && submitted->verdict == Verdict::wrong)) worthless = Ungraded::all;
+    const Ungraded worthless = ungraded_in(*submitted, *place, unexplained, sheet);
     if (worthless != Ungraded::nothing) {
       of_unexplained.mark_tainted(step.name, [](std::size_t) { return true; });
       marks.unexplained.push_back(step.name);
     }
     if (worthless == Ungraded::all) unexplained.assign(step.output.values.size(), true);
     if (!is_all_right) add_zeros_of_zeros(*submitted, report.own, step, *trace_, unearned);
-    add_step(*submitted, s, unearned, unexplained, marks);
+    add_step(*submitted, *place, unearned, unexplained, marks);
   }
   return marks;
 }

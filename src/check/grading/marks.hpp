@@ -85,8 +85,17 @@ class Rubric {
   std::vector<bool> roots_at_chance(const CheckReport& report) const;
   double beyond_chance(const CheckReport& report) const;
 
+  bool has_only_zeros(const CheckReport& report) const;
+
+  /// A sheet as a whole.
+  struct SheetLook {
+    double beyond = 1;          ///< share of its cells that are right beyond chance
+    std::vector<bool> by_luck;  ///< of each step: it depends on no other, and is right by chance
+    bool only_zeros = false;
+  };
   enum class Ungraded { nothing, what_follows, all };
-  Ungraded ungraded_in(const StepReport& report, const StepWorth& worth, double beyond) const;
+  Ungraded ungraded_in(const StepReport& report, std::size_t step,
+                       const std::vector<bool>& unexplained, const SheetLook& sheet) const;
 
   const Trace* trace_;
   CellShares shares_;
