@@ -394,6 +394,32 @@ std::vector<std::string> suggested_maps(const Comparison& comparison, bool ours_
   return maps;
 }
 
+// Returns the steps of both sides, still to be compared; adds the number of terms of each.
+std::vector<ComparedStep> paired_steps(const ComparedSideIndex& actual,
+                                       const ComparedSideIndex& desired,
+                                       std::vector<std::size_t>& terms) {
+  const std::vector<std::string> names = names_of(actual, desired);
+  // Scores may be masked in place, unless masked ones stand beside them.
+  const bool in_place = std::ranges::none_of(names, [](const std::string& name) {
+    return ascii_lowercase(name).find("masked") != name.npos;
+  });
+  bool after_mask = false;
+  std::size_t longest_axis = 0;
+  std::vector<ComparedStep> steps;
+  for (const std::string& name : names) {
+    after_mask = after_mask || step_masks_cells(name, actual, desired);
+    const FiniteMasks may_mask = after_mask                           ? FiniteMasks::any
+                                 : in_place && are_named_scores(name) ? FiniteMasks::usual
+                                                                      : FiniteMasks::none;
+    const ComparedStep& step = steps.emplace_back(ComparedStep{.name = name,
+                                                               .actual = actual.find(name),
+                                                               .desired = desired.find(name),
+                                                               .may_mask = may_mask});
+    terms.push_back(step.actual && step.desired ? terms_of(step, longest_axis) : 0);
+  }
+  return steps;
+}
+
 }  // namespace
 
 std::optional<CheckReport> check_program(const Lesson& lesson, const Trace& trace,
@@ -462,26 +488,8 @@ Comparison compare(const ComparedSide& actual, const ComparedSide& desired,
   for (const ComparedSide* side : {&actual, &desired}) {
     if (side->incomplete_export) comparison.incomplete_exports.push_back(side->name);
   }
-  const std::vector<std::string> names = names_of(actual_index, desired_index);
-  // Scores may be masked in place, unless masked ones stand beside them.
-  const bool in_place = std::ranges::none_of(names, [](const std::string& name) {
-    return ascii_lowercase(name).find("masked") != name.npos;
-  });
-  bool after_mask = false;
-  std::size_t longest_axis = 0;
-  std::vector<std::size_t> terms;  // of each step
-  for (const std::string& name : names) {
-    after_mask = after_mask || step_masks_cells(name, actual_index, desired_index);
-    const FiniteMasks may_mask = after_mask                           ? FiniteMasks::any
-                                 : in_place && are_named_scores(name) ? FiniteMasks::usual
-                                                                      : FiniteMasks::none;
-    ComparedStep& step =
-        comparison.steps.emplace_back(ComparedStep{.name = name,
-                                                   .actual = actual_index.find(name),
-                                                   .desired = desired_index.find(name),
-                                                   .may_mask = may_mask});
-    terms.push_back(step.actual && step.desired ? terms_of(step, longest_axis) : 0);
-  }
+  std::vector<std::size_t> terms;
+  comparison.steps = paired_steps(actual_index, desired_index, terms);
   parallel_for(terms.size(), 1, small_tensor_limit, [&](std::size_t i, std::size_t) {
     compare_sides(comparison.steps[i], actual, desired, choice, terms[i]);
   });
