@@ -54,7 +54,7 @@ class Matcher {
       sort(best);
       const std::size_t known = found.size();
       for (const Match& match : best) name(match, in_full, found);
-      doubt(best, std::span(found).subspan(known));
+      doubt(best, in_full, std::span(found).subspan(known));
       const std::vector<std::size_t> before = open_cells_;
       close(best.front());
       count_open();
@@ -387,18 +387,18 @@ class Matcher {
          .is_refuted = match.is_refuted});
   }
 
-  // If several match equally well, few cells of evidence leave the mistake uncertain, and so does
-  // room for the rounding of missing steps. So do a single number that chance may make, and weights
-  // of 0 and 1 alone: too many mistakes make them.
-  // A matrix of zeros may never have been filled in.
-  void doubt(const std::vector<Match>& best, std::span<Explanation> named) const {
+  // If several match equally well, few cells of evidence leave the mistake uncertain, and so do
+  // cells that none of them explains, and room for the rounding of missing steps. So do a single
+  // number that chance may make, and weights of 0 and 1 alone: too many mistakes make them. A
+  // matrix of zeros may never have been filled in.
+  void doubt(const std::vector<Match>& best, bool in_full, std::span<Explanation> named) const {
     const std::size_t most = std::ranges::max(best, {}, &Match::speaking).speaking;
     const bool is_one_number = is_one_factor(best.front());
     const std::size_t speaking = is_one_number ? std::min<std::size_t>(most, 1) : most;
     const auto likely = std::ranges::count(named, false, &Explanation::is_refuted);
     const bool is_slip = candidate_of(best.front()).kind == CandidateKind::slip;
     const auto is_filled_in = [](double x) { return x != 0 && !std::isnan(x); };
-    const bool is_open = likely > 1 && !candidate_of(best.front()).room.empty();
+    const bool is_open = likely > 1 && (!in_full || !candidate_of(best.front()).room.empty());
     if (!is_open && (is_slip || std::ranges::any_of(mismatch_.written, is_filled_in)) &&
         (speaking >= enough || (speaking > 0 && likely < 2 && !may_be_chance(best.front()))))
       return;

@@ -210,6 +210,12 @@ Versions by_root_of(const StepView& step, std::size_t number) {
   return multiplied_by(step, 1 / std::sqrt(static_cast<double>(number)));
 }
 
+// By the root of a number that is not known to be another than d_k.
+Versions by_other_root(const StepView& step, std::size_t number) {
+  const bool is_d_k = number == step.operand().dot_width && !divides_scores(call_of(step));
+  return is_d_k ? Versions() : by_root_of(step, number);
+}
+
 Versions by_sqrt_d_model(const StepView& step) {
   const StepView* queries = upstream(step.inputs[0], project_operation);
   const Tensor& scores = step.operand();
@@ -217,8 +223,7 @@ Versions by_sqrt_d_model(const StepView& step) {
   if (scores.dot_width == 0 || (!queries && scores.matrices() == 1)) return {};
   const std::size_t d_model =
       queries ? queries->operand().columns() : scores.matrices() * scores.dot_width;
-  const bool is_d_k = d_model == scores.dot_width && !divides_scores(call_of(step));
-  return d_model == 0 || is_d_k ? Versions() : by_root_of(step, d_model);
+  return d_model == 0 ? Versions() : by_other_root(step, d_model);
 }
 
 // Where nothing is left to divide by, since the queries were scaled.
@@ -230,8 +235,9 @@ Versions once_more(const StepView& step) {
 Versions by_sqrt_n(const StepView& step) {
   const Tensor& scores = step.operand();
   if (scores.dot_width == 0 && scores.axes.back().name != "key") return {};
-  Versions results = by_root_of(step, scores.columns());
-  if (scores.rows() != scores.columns()) results.push_back(by_root_of(step, scores.rows()).front());
+  Versions results = by_other_root(step, scores.columns());
+  if (scores.rows() != scores.columns())
+    std::ranges::move(by_other_root(step, scores.rows()), std::back_inserter(results));
   return results;
 }
 

@@ -73,6 +73,27 @@ TEST_CASE("whole numbers that are those before the scale, digit for digit, may b
   for (const Diagnosis& one : found_at(report, "scaled")) CHECK_FALSE(one.sure);
 }
 
+TEST_CASE("divided by 2 where d_k and the tokens are 4, it was not the root of the tokens") {
+  const Task task(lesson_of(given("Q", "[[1, 0, 2, 1], [0, 1, 3, 0], [2, 1, 0, 1], [1, 1, 2, 0]]") +
+                            given("K", "[[2, 1, 0, 1], [1, 3, 1, 0], [0, 1, 2, 1], [1, 0, 0, 3]]") +
+                            step("S", "score", "[\"Q\", \"K\"]") +
+                            step("scaled", "scale", "[\"S\"]", "by = \"d_k\"\n")));
+  const auto report =
+      checked(task, {{"scaled", "1.5,1.5,2.5,2\n0.5,3,3.5,0\n3,2.5,1,2.5\n1.5,3,2.5,0.5\n"}});
+  CHECK(mistakes(report, "scaled").find("scale.by-sqrt-n") == std::string::npos);
+}
+
+TEST_CASE("what explains half of the wrong cells, as others do, is not sure") {
+  const Task task(
+      lesson_of(given("S", "[[3,1,4,2,5], [2,6,5,3,8], [9,7,1,3,2], [3,8,4,6,2], [6,4,3,9,1]]") +
+                step("M", "mask", "[\"S\"]", "kind = \"causal\"\n")));
+  const auto report = checked(task, {{"M",
+                                      "3,1,4,2,5\n2,-inf,-inf,-inf,-inf\n9,7,-inf,-inf,-inf\n"
+                                      "3,8,4,-inf,-inf\n6,4,3,9,-inf\n"}});
+  CHECK(mistakes(report, "M").starts_with("mask.skipped mask.wrong-triangle"));
+  for (const Diagnosis& one : found_at(report, "M")) CHECK_FALSE(one.sure);
+}
+
 Task activation(const std::string& op, const std::string& more = "") {
   return Task(lesson_of(given("H", "[[1, -1], [2, 0.5]]") + step("A", op, "[\"H\"]", more)));
 }
