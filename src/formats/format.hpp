@@ -124,6 +124,8 @@ struct ParsedArray {
 struct NamedArray {
   std::string name;  ///< empty if the file has no names
   ParsedArray written;
+  /// A program's name for it that may stand for another step, too; else empty.
+  std::string open_name = {};
 };
 
 /// The separator between a number's integer part and its decimals; `thousands`: a point, and commas

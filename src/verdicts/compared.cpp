@@ -280,6 +280,12 @@ std::string first_text(const Comparison& comparison, bool actual_is_lesson) {
                          shape_hint(step, actual_is_lesson), behind_first(comparison));
     case Agreement::undecided:
       if (step.judged) return {};
+      if (const std::string own = sanitise(open_name_of(step)); !own.empty()) {
+        return fmt::format(
+            "{0} is undecided: its numbers differ, and {1} may be another step, which the other "
+            "side lacks. --map {1}={0} says that it is {0}.\n",
+            name, own);
+      }
       return fmt::format(
           "{} is undecided: its tolerance, which grew with the number of summed terms, is as large "
           "as its numbers. Name a tolerance (--rtol, --atol), or compare with a lesson.\n",

@@ -249,7 +249,9 @@ void compare_sides(ComparedStep& step, const ComparedSide& actual, const Compare
   } else {
     compare_numbers(step, choice, actual.is_lesson && desired.is_lesson, terms);
     const bool two_dumps = !actual.is_lesson && !desired.is_lesson;
-    if (two_dumps && is_within_too_wide(step)) step.agreement = Agreement::undecided;
+    const bool may_be_other = step.agreement == Agreement::differs && !open_name_of(step).empty();
+    if (two_dumps && (may_be_other || is_within_too_wide(step)))
+      step.agreement = Agreement::undecided;
   }
 }
 
@@ -450,6 +452,11 @@ std::optional<std::size_t> first_difference(const Comparison& comparison, bool b
     if (agreement == Agreement::undecided && !undecided) undecided = i;
   }
   return undecided;
+}
+
+std::string_view open_name_of(const ComparedStep& step) {
+  const std::string& actual = step.actual->open_name;
+  return actual.empty() ? step.desired->open_name : actual;
 }
 
 std::size_t printed_of(const ComparedStep& step) {

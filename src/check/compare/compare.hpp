@@ -10,7 +10,7 @@ enum class Agreement {
   close,        ///< within the tolerance
   follows,      ///< outside it, but follows from an earlier step that differs
   differs,      ///< outside it
-  undecided,    ///< outside it, and rounding alone could have produced almost any number
+  undecided,    ///< outside it, and rounding could have produced it, or it may be another step
   other_shape,  ///< not comparable
   only_actual,  ///< missing from the other side
   only_desired,
@@ -41,6 +41,9 @@ struct ComparedStep {
 
 /// Returns how many numbers of a step are printed, if a side has a part of them; else 0.
 std::size_t printed_of(const ComparedStep& step);
+
+/// Returns a dump's own name for a step of both sides, if it may be another step; else an empty one.
+std::string_view open_name_of(const ComparedStep& step);
 
 /// Where the first difference arises: after the last step before it that agrees, in one of the
 /// steps between or in itself.

@@ -329,7 +329,8 @@ ComparedSide compared_side(const std::string& name, ArrayCollection dump) {
                              .tensor = tensor_of_written(matrix.written),
                              .precision = matrix.written.precision,
                              .decimals = decimals_of(matrix.written),
-                             .written = std::move(matrix.written)});
+                             .written = std::move(matrix.written),
+                             .open_name = std::move(matrix.open_name)});
   }
   return side;
 }

@@ -14,6 +14,7 @@ struct ComparedMatrix {
   bool masks_cells = false;        ///< a lesson's step that sets cells to -inf
   bool is_weight = false;          ///< a lesson's that stands in × out, or the gradient of one
   ParsedArray written = {};        ///< a dump's array as parsed
+  std::string open_name = {};      ///< a dump's, which may stand for another step; else empty
   std::string layout = {};         ///< how its axes were reordered; empty if they were not
   bool is_arranged = false;        ///< its heads were put in front, as its sizes told
   bool last_row_only = false;      ///< a dump's array; the lesson's tensor is cut to fit

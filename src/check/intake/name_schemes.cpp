@@ -10,10 +10,11 @@ namespace {
 
 // What an array of another program is called here: a module's output, its weight and bias. `*` is a
 // layer's number, `<` the number of the layer before; `|` separates names of which the first that
-// the lesson has is meant, or a later one if it alone has the array's size; `+` joins the steps
-// that stand side by side in one array, `~` separates names of which the one is meant whose numbers
-// are nearest. A rule with `beside` applies only if an array of theirs or a matrix of ours has that
-// name. Without `ours`, an array is not our step of the same name, unless another array is ours.
+// the lesson has is meant, or a later one if it alone has the array's size (between two dumps,
+// which may lack it, another is open); `+` joins the steps that stand side by side in one array,
+// `~` separates names of which the one is meant whose numbers are nearest. A rule with `beside`
+// applies only if an array of theirs or a matrix of ours has that name. Without `ours`, an array is
+// not our step of the same name, unless another array is ours.
 struct NameRule {
   std::string_view theirs;
   std::string_view ours = {};
@@ -63,8 +64,12 @@ constexpr NameRule llama_cpp[] = {
     {"attn_norm-*", "h*.norm1"},
     {"Qcur-* before ROPE", "h*.Q"},
     {"Kcur-* before ROPE", "h*.K"},
-    {"Qcur-*", "h*.Q_rope|h*.Q"},
-    {"Kcur-*", "h*.K_rope|h*.K"},
+    {.theirs = "Qcur-*", .ours = "h*.Q", .beside = "position_embeddings"},  // are not rotated
+    {.theirs = "Kcur-*", .ours = "h*.K", .beside = "position_embeddings"},
+    {"Qcur-*", "h*.Q_rope"},
+    {"Kcur-*", "h*.K_rope"},
+    {"Qcur-*", "h*.Q"},
+    {"Kcur-*", "h*.K"},
     {"Vcur-*", "h*.V"},
     {"Qcur_normed-*", "h*.Q_norm"},
     {"Kcur_normed-*", "h*.K_norm"},
@@ -254,11 +259,16 @@ std::string nearest_of(std::string_view part, std::string_view layer, bool is_gr
   return found;
 }
 
-// Returns the names of the lesson that an array, one of `all`, stands for: several if they stand
-// side by side.
-std::vector<std::string> ours_of(const NameScheme& scheme, const NamedArray& array,
-                                 const std::set<std::string, std::less<>>& all,
-                                 const Trace& trace) {
+// What an array of a program stands for: nothing if that is unknown, several names if they stand
+// side by side. Where the name may mean a step that is not there, it is open.
+struct Meaning {
+  std::vector<std::string> names = {};
+  bool is_open = false;
+};
+
+// Returns what an array, one of `all`, stands for by a scheme.
+Meaning ours_of(const NameScheme& scheme, const NamedArray& array,
+                const std::set<std::string, std::less<>>& all, const Trace& trace) {
   std::string_view name = array.name;
   const std::string_view before = name.starts_with("d_")      ? "d_"
                                   : name.starts_with("grad_") ? "grad_"
@@ -273,8 +283,9 @@ std::vector<std::string> ours_of(const NameScheme& scheme, const NamedArray& arr
     name.remove_prefix(found->size());
   const bool is_weight = name.ends_with(".weight"), is_bias = name.ends_with(".bias");
   if (is_weight || is_bias) name = name.substr(0, name.rfind('.'));
-  // A dump, unlike a lesson, may lack the step that is meant: then the numbers have to tell.
+  // A dump, unlike a lesson, may lack the step that is meant: then near numbers have to tell.
   bool is_sure = true;
+  Meaning open{.is_open = true};
   const auto is_meant = [&](const std::vector<std::string>& names) {
     const Tensor& step = trace.at(names.front());
     return is_sure || !trace.steps.empty() ||
@@ -292,10 +303,8 @@ std::vector<std::string> ours_of(const NameScheme& scheme, const NamedArray& arr
       continue;
     }
     std::vector<std::string> first;
-    for (const std::string_view choice : split(is_weight ? rule.weight
-                                               : is_bias ? rule.bias
-                                                         : rule.ours,
-                                               '|')) {
+    const auto choices = split(is_weight ? rule.weight : is_bias ? rule.bias : rule.ours, '|');
+    for (const std::string_view choice : choices) {
       std::vector<std::string> names;
       for (const std::string_view part : split(choice, '+')) {
         names.push_back(nearest_of(part, layer, is_gradient, array.written, trace));
@@ -305,13 +314,17 @@ std::vector<std::string> ours_of(const NameScheme& scheme, const NamedArray& arr
         is_sure = false;
         continue;
       }
-      if (!is_meant(names)) continue;
-      if (trace.at(names.front()).values.size() == size) return names;
+      const bool has_size = trace.at(names.front()).values.size() == size;
+      if (!is_meant(names)) {
+        if (has_size && choices.size() > 1 && open.names.empty()) open.names = std::move(names);
+        continue;
+      }
+      if (has_size) return {std::move(names)};
       if (first.empty()) first = std::move(names);
     }
-    if (!first.empty()) return first;
+    if (!first.empty()) return {std::move(first)};
   }
-  return {};
+  return open;
 }
 
 // Cuts the last axis of an array, or the last but one, into parts of these sizes.
@@ -351,9 +364,8 @@ std::vector<ParsedArray> cut_into(const std::vector<std::string>& names, const T
   return is_out_in ? cut(whole, 0, sizes) : std::vector<ParsedArray>();
 }
 
-// What each array of a program stands for by a scheme, or by its own name; empty if that is
-// unknown.
-using Names = std::vector<std::vector<std::string>>;
+// What each array of a program stands for by a scheme, or by its own name.
+using Meanings = std::vector<Meaning>;
 
 // An array under a name of ours, and what it is called if another one is taken.
 struct NamedPart {
@@ -397,16 +409,18 @@ bool have_same_numbers(const ParsedArray& one, const ParsedArray& other, const T
 // Renames the arrays, and cuts those that stand for several steps. Of several arrays of one step
 // (a module's and that of its last part, or one with our name) the farthest from its numbers is
 // taken, so that a wrong one is found; the others stay, if they differ. One without a distance is
-// taken only if no other has one, and then the first.
-void rename(const Names& names, const Trace& trace, std::vector<NamedArray>& arrays) {
+// taken only if no other has one, and then the first; one whose name is open, if there is no other.
+void rename(const Meanings& meanings, const Trace& trace, std::vector<NamedArray>& arrays) {
   std::map<std::string, std::pair<std::size_t, std::string>> taken;  // in `named`; its other name
+  std::vector<std::pair<std::size_t, const std::string*>> open;      // in `named`; the step
   std::vector<NamedArray> named;
   for (std::size_t a = 0; a < arrays.size(); ++a) {
-    if (names[a].empty()) {
+    if (meanings[a].names.empty() || meanings[a].is_open) {
+      if (meanings[a].is_open) open.emplace_back(named.size(), &meanings[a].names.front());
       named.push_back(std::move(arrays[a]));
       continue;
     }
-    for (auto& [array, otherwise] : parts_of(std::move(arrays[a]), names[a], trace)) {
+    for (auto& [array, otherwise] : parts_of(std::move(arrays[a]), meanings[a].names, trace)) {
       const auto [found, is_free] = taken.try_emplace(array.name, named.size(), otherwise);
       if (!is_free) {
         auto& [place, other_name] = found->second;
@@ -423,6 +437,10 @@ void rename(const Names& names, const Trace& trace, std::vector<NamedArray>& arr
       }
       named.push_back(std::move(array));
     }
+  }
+  for (const auto& [place, step] : open) {
+    if (!taken.try_emplace(*step).second) continue;
+    named[place].open_name = std::exchange(named[place].name, *step);
   }
   arrays = std::move(named);
 }
@@ -446,7 +464,7 @@ std::vector<std::string> scheme_names() { return mapped<std::string>(schemes, &N
 
 std::vector<std::string> steps_by_scheme(std::string_view name, const Trace& trace) {
   for (const NameScheme& scheme : schemes) {
-    auto ours = ours_of(scheme, {.name = std::string(name), .written = {}}, {}, trace);
+    auto ours = ours_of(scheme, {.name = std::string(name), .written = {}}, {}, trace).names;
     if (!ours.empty()) return ours;
   }
   return {};
@@ -459,30 +477,31 @@ std::string adopt_scheme(const std::optional<std::string>& wanted, const Trace& 
       wanted ? std::ranges::find(schemes, *wanted, &NameScheme::name) : nullptr;
   std::set<std::string, std::less<>> all;
   for (const NamedArray& array : arrays) all.insert(array.name);
-  const auto names_by = [&](const NameScheme& scheme) {
+  const auto meanings_by = [&](const NameScheme& scheme) {
     return mapped(arrays, [&](const NamedArray& array) {
-      if (is_mapped(array.name)) return std::vector<std::string>();
+      if (is_mapped(array.name)) return Meaning();
       const bool is_own = trace.find(array.name) != nullptr;
-      auto ours = is_own ? std::vector{array.name} : ours_of(scheme, array, all, trace);
-      const bool is_free = std::ranges::none_of(ours, [&](const std::string& name) {
+      Meaning ours = is_own ? Meaning{{array.name}} : ours_of(scheme, array, all, trace);
+      const bool is_free = std::ranges::none_of(ours.names, [&](const std::string& name) {
         return all.contains(name) && is_mapped(name);  // another array's, until it is mapped
       });
-      return is_free ? std::move(ours) : std::vector<std::string>();
+      return is_free && !ours.names.empty() ? std::move(ours) : Meaning();
     });
   };
-  const auto explained = [&](const Names& names) {
-    return places_where(names.size(),
+  const auto explained = [&](const Meanings& meanings) {
+    return places_where(meanings.size(),
                         [&](std::size_t a) {
-                          return !names[a].empty() && names[a].front() != arrays[a].name;
+                          const std::vector<std::string>& names = meanings[a].names;
+                          return !names.empty() && names.front() != arrays[a].name;
                         })
         .size();
   };
-  Names names = best != nullptr ? names_by(*best) : Names();
+  Meanings meanings = best != nullptr ? meanings_by(*best) : Meanings();
   for (const NameScheme& scheme : schemes) {
-    Names other = wanted ? Names() : names_by(scheme);
-    if (explained(other) > explained(names)) best = &scheme, names = std::move(other);
+    Meanings other = wanted ? Meanings() : meanings_by(scheme);
+    if (explained(other) > explained(meanings)) best = &scheme, meanings = std::move(other);
   }
-  if (wanted && explained(names) == 0) {
+  if (wanted && explained(meanings) == 0) {
     throw InputError("--names {}: no array has a name of {}", *wanted, best->title);
   }
   if (best == nullptr) return {};
@@ -496,9 +515,9 @@ std::string adopt_scheme(const std::optional<std::string>& wanted, const Trace& 
   for (std::size_t a = 0; a < arrays.size(); ++a) {
     if (!are_all_theirs || !is_not_ours(arrays[a])) continue;
     arrays[a].name += fmt::format(" of {}", best->name);
-    names[a].clear();
+    meanings[a] = {};
   }
-  rename(names, trace, arrays);
+  rename(meanings, trace, arrays);
   return fmt::format("{}: names of {}", best->name, best->title);
 }
 
