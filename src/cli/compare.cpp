@@ -185,10 +185,14 @@ Required required_of(const CompareOptions& options) {
 int run(const CompareOptions& options, const CommonOptions& common) {
   refuse_unused_changes(options);
   Sides sides = read_sides(options);
-  if (options.bisect && !sides.lesson) {
+  for (const auto& [option, is_given] : {std::pair{"--bisect", options.bisect},
+                                         {"--strict", options.strict},
+                                         {"--columns", options.columns}}) {
+    if (!is_given || sides.lesson) continue;
     throw InputError(
-        "--bisect needs a lesson or a model on one side, which knows what follows from what, and a "
-        "program's arrays on the other");
+        "{} needs a lesson or a model on one side, which tells how its steps are made, and a "
+        "program's arrays on the other",
+        option);
   }
   const ToleranceChoice tolerance = tolerance_of(options);
   ComparedSide& program = sides.actual.is_lesson ? sides.desired : sides.actual;
@@ -198,7 +202,7 @@ int run(const CompareOptions& options, const CommonOptions& common) {
                             options.columns);
   }
   Comparison comparison = compare(sides.actual, sides.desired, tolerance, std::move(checked));
-  if (options.strict && sides.lesson) {
+  if (options.strict) {
     for (ComparedStep& step : comparison.steps) {
       if (step.judged && !step.judged->coarser_type.empty()) step.agreement = Agreement::differs;
     }

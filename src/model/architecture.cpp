@@ -78,7 +78,8 @@ std::string other_weights(const std::vector<std::string>& names) {
 }
 
 ModelFiles from_directory(const Path& directory, const std::string& where) {
-  if (is_there(directory / model_index_name)) {
+  // Hugging Face's library, too, reads the index only if there is no such file.
+  if (!is_there(directory / single_name) && is_there(directory / model_index_name)) {
     return from_index(directory / model_index_name, (Path(where) / model_index_name).string());
   }
   constexpr auto skip = std::filesystem::directory_options::skip_permission_denied;

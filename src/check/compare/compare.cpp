@@ -289,7 +289,8 @@ bool step_masks_cells(const std::string& name, const ComparedSideIndex& actual,
     const ComparedMatrix* matrix = index->find(name);
     if (matrix && index->side().is_lesson && !matrix->is_given) return matrix->masks_cells;
   }
-  return ascii_lowercase(name).find("mask") != name.npos;
+  // TransformerLens's scores are masked.
+  return ascii_lowercase(name).find("mask") != name.npos || name.ends_with(".hook_attn_scores");
 }
 
 // True if scores are usually called so. Programs mask them in place, and dump what they have then.

@@ -165,9 +165,21 @@ Versions wrong_triangle(const StepView& step) {
   })};
 }
 
+Versions later_seen(const StepView& step) {
+  const Call call = call_of(step);
+  const Pattern seen = pattern_of(call);
+  if (!is_window(seen) || seen->both) return {};
+  return {by_rows(call, step.operand(), 1, [&](const Operands& of, std::span<double> cells) {
+    const std::size_t from = (*seen)(of.at().row).from;
+    hide_outside({from, cells.size()}, {of.at().matrix, of.at().row, 0, cells});
+  })};
+}
+
 constexpr Mistake mask_mistakes[] = {
     {"mask.skipped", "Nothing was hidden.", "The hidden cells become -inf.", Skip{},
      masking_evidence},
+    {"mask.skipped", "What comes later was not hidden, only what the window leaves out.",
+     "A token may not look ahead.", later_seen, masking_evidence},
     {"mask.zero", "The hidden cells were set to 0 instead of -inf.",
      "e to the power of 0 is 1: a 0 would still get weight.", with<zero>, masking_evidence},
     {"mask.wrong-triangle", "The other triangle was hidden: the past instead of the future.",
