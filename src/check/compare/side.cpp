@@ -163,6 +163,22 @@ void spread_part(const Tensor& wanted, ComparedMatrix& matrix) {
   matrix.tensor = tensor_of_written(written);
 }
 
+// Cuts a sentence, from 1, out of a printed part of four axes. False if it is none of a batch.
+bool take_printed_sentence(std::size_t sentence, ParsedArray& written) {
+  PrintedPart& part = *written.part;
+  std::vector<std::size_t>& sentences = part.places.front();
+  const auto found = std::ranges::find(sentences, sentence - 1);
+  if (written.shape.size() < 4 || written.shape.front() < 2 || found == sentences.end())
+    return false;
+  const auto size = std::ssize(part.cells) / std::ssize(sentences);
+  const auto first = part.cells.begin() + (found - sentences.begin()) * size;
+  part.cells = Numerals(first, first + size);
+  part.places.erase(part.places.begin());
+  part.sum.reset();
+  written.shape.erase(written.shape.begin());
+  return true;
+}
+
 // Gives cells that were not printed the expected numbers: no difference is found there.
 void fill_left_out(const Tensor& expected, ComparedMatrix& matrix) {
   if (matrix.printed == 0) return;
@@ -395,12 +411,17 @@ void map_names(const std::vector<NameMap>& maps, const ComparedSide& other, Comp
 
 void match_layout(const ComparedSide& other, std::optional<std::size_t> batch, ComparedSide& side) {
   const ComparedSideIndex index(other);
+  bool has_sentence = !batch;
   for (ComparedMatrix& matrix : side.matrices) {
     const ComparedMatrix* wanted = matrix.written.part ? index.find(matrix.name) : nullptr;
-    if (wanted != nullptr) spread_part(wanted->tensor, matrix);
+    if (wanted == nullptr) continue;
+    if (batch && take_printed_sentence(*batch, matrix.written)) {
+      has_sentence = true;
+      matrix.layout = fmt::format("sentence {} of the batch", *batch);
+    }
+    spread_part(wanted->tensor, matrix);
   }
   for (const bool gradients : {false, true}) transpose_weights(gradients, index, side);
-  bool has_sentence = !batch;
   for (ComparedMatrix& matrix : side.matrices) {
     const ComparedMatrix* wanted = index.find(matrix.name);
     if (wanted == nullptr) continue;

@@ -333,7 +333,8 @@ constinit const Operation softcap_operation = operation_of<Softcap>({
     .name = "softcap",
     .title = "Cap the scores",
     .says = "Each score s becomes cap · tanh(s / cap). Large scores come close to the cap and none "
-            "exceeds it, so no key gets nearly all of the attention. Small scores hardly change.",
+            "exceeds it: a low cap keeps one key from getting nearly all of the attention. Small "
+            "scores hardly change.",
     .notice = "Signs and order stay; the larger a score, the more it shrinks.",
     .operands = R"(["scores"])",
     .options = softcap_options,

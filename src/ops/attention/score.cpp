@@ -246,8 +246,8 @@ constinit const Operation weighted_sum_operation = operation_of<WeightedSum>({
     .title = "Mix the values",
     .says = "Each row of the result is the sum of all values, each multiplied by its attention "
             "weight. A weight of 0 leaves a value out; a weight of 1 copies it.",
-    .notice =
-        "Each number lies between the smallest and the largest that the values have in its place.",
+    .notice = "Where the weights sum to 1, each number lies between the smallest and the largest "
+              "that the values have in its place.",
     .operands = R"(["A", "V"])",
     .mistakes = weighted_sum_mistakes,
     .backward = backward_by<GradFirst<WeightsTimesValues, weights_words>,

@@ -323,9 +323,11 @@ void softmax_of_row(std::span<const double> scores, std::span<double> weights, b
 constinit const Operation softmax_operation = operation_of<Softmax>({
     .name = "softmax",
     .title = "Make the attention weights",
-    .says = "Softmax subtracts the row's largest number from each, raises e to the results, and "
-            "divides by their sum. So all attention weights are positive, and each row sums to 1. "
-            "Without the subtraction they are the same.",
+    .says =
+        "Softmax subtracts the row's largest number from each, raises e to the results, and "
+        "divides by their sum. The subtraction changes no weight. A hidden score gets the weight "
+        "0, every other a positive one. Each row sums to 1, its sink's weight included; a row "
+        "that is all hidden stays 0.",
     .notice = "Which weight is the largest for each query, and by how much?",
     .operands = R"(["scores"] or ["scores", "sinks"])",
     .options = line_options,
