@@ -170,9 +170,16 @@ constexpr NameScheme schemes[] = {
     {"llama", "the modules of LLaMA's kind (Hugging Face)", llama},
 };
 
-// What the names end in of arrays whose axes are tokens, heads and columns.
-constexpr std::string_view heads_inside_endings[] = {".hook_q",     ".hook_k",     ".hook_v",
-                                                     ".hook_rot_q", ".hook_rot_k", ".hook_z"};
+// The names of arrays whose axes are tokens, heads and columns.
+constexpr std::string_view heads_inside_names[] = {"blocks.*.attn.hook_q",
+                                                   "blocks.*.attn.hook_k",
+                                                   "blocks.*.attn.hook_v",
+                                                   "blocks.*.attn.hook_rot_q",
+                                                   "blocks.*.attn.hook_rot_k",
+                                                   "blocks.*.attn.hook_z",
+                                                   "Qcur-*",
+                                                   "Kcur-*",
+                                                   "Vcur-*"};
 
 // Prefixes of modules that hold a whole model, and of a checkpoint's part that holds its weights.
 constexpr std::string_view wrappers[] = {"_orig_mod.", "module.", "model.", "transformer.",
@@ -379,7 +386,8 @@ std::vector<NamedPart> parts_of(NamedArray array, const std::vector<std::string>
   std::string_view name = array.name;
   if (name.ends_with(".grad")) name.remove_suffix(5);
   array.written.heads_inside |= std::ranges::any_of(
-      heads_inside_endings, [&](std::string_view end) { return name.ends_with(end); });
+      heads_inside_names,
+      [&](std::string_view pattern) { return matched(pattern, name).has_value(); });
   std::vector<NamedPart> parts;
   if (ours.size() > 1) {
     for (ParsedArray& part : cut_into(ours, trace, array.written)) {
