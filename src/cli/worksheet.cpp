@@ -114,9 +114,7 @@ int run(const WorksheetOptions& options, const CommonOptions&) {
       fmt::format("qkv check {} {}", loaded.lesson.asked, shell_word(options.directory));
   const WorksheetCells asked =
       worksheet_cells(loaded.trace, worksheet_request(options, loaded.trace));
-  std::vector<ExportedFile> files;
-  worksheet_files(loaded.trace, asked, options.digits,
-                  [&](ExportedFile file) { files.push_back(std::move(file)); });
+  std::vector<ExportedFile> files = worksheet_files(loaded.trace, asked, options.digits);
   if (!options.force) {
     refuse_unknown_tensors(options.directory, files);
     refuse_filled_in(options.directory, files);

@@ -144,9 +144,9 @@ std::string given_text(double value, const NumberStyle& style, bool in_blank_mat
   return fmt::format("{:.{}e}", rounded, std::max(0, style.digits + leading_place(rounded)));
 }
 
-// The files of a tensor of which the worksheet uses a cell.
-void tensor_csv(const ExportEntry& entry, const Trace& trace, const WorksheetCells& cells,
-                int digits, const std::function<void(ExportedFile)>& take) {
+// Adds the files of a tensor of which the worksheet uses a cell.
+void add_csv(const ExportEntry& entry, const Trace& trace, const WorksheetCells& cells, int digits,
+             std::vector<ExportedFile>& files) {
   const Tensor& tensor = *entry.tensor;
   const Tensor shown = as_shown(tensor, trace.token_layout);
   const NumberStyle style = style_for(shown.values, digits);
@@ -161,9 +161,9 @@ void tensor_csv(const ExportEntry& entry, const Trace& trace, const WorksheetCel
       if (uses[i] == CellUse::unused) return "-";
       return is_step ? given_text(value, style, is_blank) : shortest(value);
     };
-    take({entry.stem + leading_text(tensor, m, matrix_suffix) + ".csv",
-          to_csv(csv_matrix(shown, m, full_labels(tensor, m, trace.token_layout)),
-                 {.text = text_at})});
+    files.push_back({entry.stem + leading_text(tensor, m, matrix_suffix) + ".csv",
+                     to_csv(csv_matrix(shown, m, full_labels(tensor, m, trace.token_layout)),
+                            {.text = text_at})});
   }
 }
 
@@ -194,16 +194,20 @@ PlannedFile planned(const std::string& stem, const ExportFormat& format, FileCon
   return file;
 }
 
-void plan_entry(const ExportEntry& entry, const ExportFormat& format, FileContext job,
-                std::vector<PlannedFile>& plan) {
-  job.entries = {entry};
-  if (format.unit == ExportFormat::Unit::tensor) {
-    plan.push_back(planned(entry.stem, format, job));
-    return;
+// Plans the files of one format. They hold the job's entries: all in one file, or each by itself.
+void plan_format(const ExportFormat& format, FileContext job, std::vector<PlannedFile>& plan) {
+  if (format.unit == ExportFormat::Unit::lesson) {
+    return plan.push_back(planned("lesson", format, std::move(job)));
   }
-  for (job.matrix = 0; job.matrix < entry.tensor->matrices(); ++job.matrix) {
-    const std::string stem = entry.stem + leading_text(*entry.tensor, job.matrix, matrix_suffix);
-    plan.push_back(planned(stem, format, job));
+  const bool is_by_matrix = format.unit == ExportFormat::Unit::matrix;
+  for (const ExportEntry& entry : std::exchange(job.entries, {})) {
+    job.entries = {entry};
+    const std::size_t files = is_by_matrix ? entry.tensor->matrices() : 1;
+    for (job.matrix = 0; job.matrix < files; ++job.matrix) {
+      const std::string which =
+          is_by_matrix ? leading_text(*entry.tensor, job.matrix, matrix_suffix) : "";
+      plan.push_back(planned(entry.stem + which, format, job));
+    }
   }
 }
 
@@ -294,29 +298,25 @@ std::vector<const ExportFormat*> find_export_formats(std::span<const std::string
   return found;
 }
 
-void worksheet_files(const Trace& trace, const WorksheetCells& cells, int digits,
-                     const std::function<void(ExportedFile)>& take) {
+std::vector<ExportedFile> worksheet_files(const Trace& trace, const WorksheetCells& cells,
+                                          int digits) {
+  std::vector<ExportedFile> files;
   for (const ExportEntry& entry : all_entries(trace)) {
-    if (cells.uses.contains(entry.name)) tensor_csv(entry, trace, cells, digits, take);
+    if (cells.uses.contains(entry.name)) add_csv(entry, trace, cells, digits, files);
   }
+  return files;
 }
 
 ExportPlan export_plan(const Lesson& lesson, const Trace& trace, const ExportOptions& options) {
   const std::vector<const ExportFormat*> formats = options.formats.empty()
                                                        ? std::vector{&export_formats().front()}
                                                        : find_export_formats(options.formats);
-  const FileContext job{.lesson = &lesson, .trace = &trace, .options = options, .entries = {}};
-  const std::vector<ExportEntry> entries = wanted_entries(trace, options.only);
+  const FileContext job{.lesson = &lesson,
+                        .trace = &trace,
+                        .options = options,
+                        .entries = wanted_entries(trace, options.only)};
   std::vector<PlannedFile> plan;
-  for (const ExportFormat* format : formats) {
-    if (format->unit == ExportFormat::Unit::lesson) {
-      FileContext whole = job;
-      whole.entries = entries;
-      plan.push_back(planned("lesson", *format, std::move(whole)));
-      continue;
-    }
-    for (const ExportEntry& entry : entries) plan_entry(entry, *format, job, plan);
-  }
+  for (const ExportFormat* format : formats) plan_format(*format, job, plan);
   auto list = [known = list_of(lesson, trace, formats, plan)](const Checksums& sums) {
     Json json = known;
     json["sha256"] = sums;

@@ -64,10 +64,10 @@ std::span<const ExportFormat> export_formats();
 /// Returns the formats of these names or lists of names, each once. Throws InputError.
 std::vector<const ExportFormat*> find_export_formats(std::span<const std::string> names);
 
-/// Passes each CSV file of a worksheet to `take`, named as in an export: givens with their numbers,
-/// steps with labels and blank cells. Of a part of a lesson, a step's given cells have at most
-/// `digits` decimals, as on the page, and unused cells are a dash.
-void worksheet_files(const Trace& trace, const WorksheetCells& cells, int digits,
-                     const std::function<void(ExportedFile)>& take);
+/// Returns the CSV files of a worksheet, named as in an export: givens with their numbers, steps
+/// with labels and blank cells. Of a part of a lesson, a step's given cells have at most `digits`
+/// decimals, as on the page, and unused cells are a dash.
+std::vector<ExportedFile> worksheet_files(const Trace& trace, const WorksheetCells& cells,
+                                          int digits);
 
 }  // namespace qkv::inline exporting

@@ -28,8 +28,10 @@ LoadedSheet load(const std::string& toml) {
 std::map<std::string, std::string> files_of(const LoadedSheet& loaded,
                                             const WorksheetRequest& request = {}) {
   std::map<std::string, std::string> files;
-  worksheet_files(loaded.trace, worksheet_cells(loaded.trace, request), 4,
-                  [&](ExportedFile file) { files[file.name] = file.bytes; });
+  for (const ExportedFile& file :
+       worksheet_files(loaded.trace, worksheet_cells(loaded.trace, request), 4)) {
+    files[file.name] = file.bytes;
+  }
   return files;
 }
 
