@@ -1,7 +1,5 @@
 #include "cli/options.hpp"
 
-#include "interactive/walkthrough.hpp"
-
 namespace qkv::inline cli {
 CLI::Validator one_of(const std::vector<std::string>& choices) {
   const auto check = [choices](const std::string& wanted) -> std::string {
@@ -207,9 +205,9 @@ std::string shell_words(const LessonSelection& lesson) {
     words += " --vocabulary " + shell_word(fmt::to_string(fmt::join(model.vocabulary, ",")));
   }
   if (model.heads) words += fmt::format(" --model-heads {}", *model.heads);
-  if (model.targets && model.targets->next_tokens) words += " --targets next";
-  if (model.targets && !model.targets->next_tokens) {
-    words += fmt::format(" --targets {}", fmt::join(model.targets->ids, ","));
+  if (const auto& targets = model.targets) {
+    words += " --targets ";
+    words += targets->next_tokens ? "next" : fmt::to_string(fmt::join(targets->ids, ","));
   }
   if (model.new_tokens > 0) words += fmt::format(" --continue {}", model.new_tokens);
   if (model.family) words += " --family " + shell_word(*model.family);
@@ -257,11 +255,10 @@ void add_step_options(CLI::App& app, StepChoice& choice) {
   for (CLI::Option* option : {from, to}) option->excludes(step);
 }
 
-std::pair<std::size_t, std::size_t> range_of(const Trace& trace, const StepChoice& choice,
-                                             std::pair<std::size_t, std::size_t> all) {
+StepRange range_of(const Trace& trace, const StepChoice& choice, StepRange all) {
   if (!choice.from.empty()) all.first = step_index(trace, choice.from);
-  if (!choice.to.empty()) all.second = step_index(trace, choice.to);
-  if (all.first <= all.second) return all;
+  if (!choice.to.empty()) all.last = step_index(trace, choice.to);
+  if (all.first <= all.last) return all;
   throw InputError("--from {} comes after --to {}; exchange them", choice.from, choice.to);
 }
 
@@ -299,8 +296,8 @@ WorksheetRequest worksheet_request(const PartChoice& choice, const Trace& trace)
   WorksheetRequest request{.head = head_from(choice.head, trace), .row = choice.row};
   for (const std::string& step : choice.steps) request.steps.push_back(step_index(trace, step));
   if (choice.from.empty() && choice.to.empty()) return request;
-  const auto [first, last] = range_of(trace, choice, {0, trace.steps.size() - 1});
-  for (std::size_t s = first; s <= last; ++s) request.steps.push_back(s);
+  const StepRange range = range_of(trace, choice, {.first = 0, .last = trace.steps.size() - 1});
+  for (std::size_t s = range.first; s <= range.last; ++s) request.steps.push_back(s);
   return request;
 }
 

@@ -4,6 +4,7 @@
 
 #include "check/intake/step_names.hpp"
 #include "cli/command.hpp"
+#include "interactive/walkthrough.hpp"
 
 namespace qkv::inline cli {
 
@@ -100,9 +101,8 @@ NameOptions names_of(const NameChoice& choice);
 /// Declares --step, --from and --to.
 void add_step_options(CLI::App& app, StepChoice& choice);
 
-/// Returns the indices of the first and last step of a range; without an end, that of `all`.
-std::pair<std::size_t, std::size_t> range_of(const Trace& trace, const StepChoice& choice,
-                                             std::pair<std::size_t, std::size_t> all);
+/// Returns the range from --from to --to; without one of them, it ends where `all` does.
+StepRange range_of(const Trace& trace, const StepChoice& choice, StepRange all);
 
 /// The part of a lesson that a worksheet asks for.
 struct PartChoice : StepChoice {

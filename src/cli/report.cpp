@@ -3,7 +3,6 @@
 #include "cli/options.hpp"
 #include "cli/screen.hpp"
 #include "formats/files/write_file.hpp"
-#include "interactive/walkthrough.hpp"
 #include "page/pages.hpp"
 
 namespace qkv::inline cli {

@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
-#include <tuple>
 
 #include "cli/options.hpp"
 #include "cli/screen.hpp"
@@ -177,11 +176,8 @@ StepRange requested_range(const Trace& trace, const RunOptions& options) {
     for (const std::string& name : options.steps) places.insert(step_index(trace, name));
     return {*places.begin(), *places.rbegin(), {places.begin(), places.end()}};
   }
-  StepRange step_range = options.layer ? layer_of(trace, *options.layer)
-                                       : StepRange{.first = 0, .last = trace.steps.size() - 1};
-  std::tie(step_range.first, step_range.last) =
-      range_of(trace, options, {step_range.first, step_range.last});
-  return step_range;
+  const StepRange all{.first = 0, .last = trace.steps.size() - 1};
+  return range_of(trace, options, options.layer ? layer_of(trace, *options.layer) : all);
 }
 
 // Pauses are for a terminal; a request for one step prints just that step.

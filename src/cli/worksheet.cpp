@@ -1,6 +1,5 @@
 #include "cli/options.hpp"
 #include "formats/files/write_file.hpp"
-#include "interactive/walkthrough.hpp"
 #include "page/pages.hpp"
 
 namespace qkv::inline cli {
