@@ -57,15 +57,13 @@ std::vector<std::string> lesson_names() {
 // The steps of the lesson on the line, or of the first lesson if there is none. None if it has
 // faults: nobody reads a message here.
 std::vector<std::string> step_names(const TypedLine& line, std::string_view ending) {
-  std::vector<std::string> names;
   try {
     const std::string lesson = line.lesson.empty() ? lesson_names().front() : line.lesson;
-    for (const StepRecipe& step : find_lesson(lesson).lesson.recipe.steps) {
-      names.push_back(step.name + std::string(ending));
-    }
+    return mapped(find_lesson(lesson).lesson.recipe.steps,
+                  [&](const StepRecipe& step) { return step.name + std::string(ending); });
   } catch (const InputError&) {
+    return {};
   }
-  return names;
 }
 
 // The choices that a type name tells: "WHEN:{auto,always,never}".

@@ -63,11 +63,10 @@ int run(const ExportCommandOptions& options, const CommonOptions&) {
 }
 
 std::string formats_help() {
-  std::string text = "csv unless named; several at once: npy,json\n";
+  std::string text = "csv unless named; several at once: npy,json";
   for (const ExportFormat& format : export_formats()) {
-    text += fmt::format("{:<12} {}\n", format.name, format.help);
+    text += fmt::format("\n{:<12} {}", format.name, format.help);
   }
-  text.pop_back();
   return text;
 }
 

@@ -156,17 +156,18 @@ void declare(CLI::App& app, LessonsOptions& options) {
 std::string lesson_names_by_group() {
   constexpr std::size_t column = 16;  // where the names begin
   const std::size_t room = output_terminal(ColourMode::never).width;
+  const NameViews names(built_in_lessons(), &BuiltInLesson::name);
+  const auto begins_group = [](std::string_view name) {
+    return contains(lesson_groups, name, &LessonGroup::first);
+  };
   std::string text;
-  std::span<const BuiltInLesson> rest = built_in_lessons();
-  for (std::span<const LessonGroup> groups = lesson_groups; !groups.empty();
-       groups = groups.subspan(1)) {
-    std::string names;
-    do {
-      names += fmt::format("{}{}", names.empty() ? "" : ", ", rest.front().name);
-      rest = rest.subspan(1);
-    } while (!rest.empty() && (groups.size() == 1 || rest.front().name != groups[1].first));
-    text += hanging_lines(padded_right(fmt::format("  {}", groups.front().title), column),
-                          wrapped(names, room > 2 * column ? room - column : column), column);
+  for (const LessonGroup& group : lesson_groups) {
+    const auto first = std::ranges::find(names, group.first);
+    const auto end = std::find_if(first + 1, names.end(), begins_group);
+    text += hanging_lines(padded_right(fmt::format("  {}", group.title), column),
+                          wrapped(fmt::to_string(fmt::join(first, end, ", ")),
+                                  room > 2 * column ? room - column : column),
+                          column);
   }
   return text;
 }

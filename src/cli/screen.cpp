@@ -193,8 +193,7 @@ std::string pending;
 int first_failure = 0;
 
 std::size_t width_of_output() {
-  const char* columns = std::getenv("COLUMNS");
-  std::size_t width = columns ? parse_number<std::size_t>(columns).value_or(0) : 0;
+  std::size_t width = from_environment("COLUMNS", 0);
   winsize size{};
   if (width == 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) width = size.ws_col;
   if (width == 0) return 80;
