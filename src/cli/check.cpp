@@ -271,25 +271,24 @@ void declare(CLI::App& app, CheckCommandOptions& options) {
   app.add_flag_callback(
       "--all", [&options] { options.detail = Detail::all; },
       "Every step and matrix, not only the first wrong one");
-  CLI::Option* json = app.add_flag("--json", options.json, "As JSON, for programs");
-  CLI::Option* summary =
-      add_value(app, "--summary", options.summary, "FORMAT",
-                "A table of many submissions (csv): a row for each, with its marks and those of "
-                "every step")
-          ->check(one_of({"csv"}))
-          ->excludes(json);
+  app.add_flag("--json", options.json, "As JSON, for programs");
+  add_value(app, "--summary", options.summary, "FORMAT",
+            "A table of many submissions (csv): a row for each, with its marks and those of every "
+            "step")
+      ->check(one_of({"csv"}))
+      ->excludes("--json");
   add_value(app, "--carried", options.shares.carried, "SHARE",
             "What a cell earns that is wrong only because of an earlier mistake: 0 to 1 of its "
             "marks (1)")
       ->check(check_share)
-      ->needs(summary);
+      ->needs("--summary");
   add_value(app, "--unexplained", options.shares.unexplained, "SHARE",
             "The share of it that is left if no known mistake explains the earlier one: 0 to 1 (0)")
       ->check(check_share)
-      ->needs(summary);
+      ->needs("--summary");
   add_part_options(app, options.part);
   for (const char* part : {"--step", "--from", "--to", "--head", "--row"}) {
-    app.get_option(part)->needs(summary)->group("The part that the worksheet asked for");
+    app.get_option(part)->needs("--summary")->group("The part that the worksheet asked for");
   }
 }
 

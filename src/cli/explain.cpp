@@ -173,12 +173,11 @@ void declare(CLI::App& app, ExplainOptions& options) {
                  "The cell: 'scores[cat,fat]', with heads 'scores[head 2,3,2]'")
       ->required();
   add_digits_option(app, options.digits);
-  CLI::Option* terms =
-      add_number(app, "--terms", options.terms, CLI::Range(4, 1'000'000),
-                 fmt::format("Longer sums are shortened in the middle ({})", default_terms));
-  app.add_flag("--all", options.all, "Every term of every sum, however long")->excludes(terms);
-  CLI::Option* latex = app.add_flag("--latex", options.latex, "As LaTeX, to paste into a page");
-  app.add_flag("--json", options.json, "As JSON, for programs")->excludes(latex);
+  add_number(app, "--terms", options.terms, CLI::Range(4, 1'000'000),
+             fmt::format("Longer sums are shortened in the middle ({})", default_terms));
+  app.add_flag("--all", options.all, "Every term of every sum, however long")->excludes("--terms");
+  app.add_flag("--latex", options.latex, "As LaTeX, to paste into a page");
+  app.add_flag("--json", options.json, "As JSON, for programs")->excludes("--latex");
 }
 
 }  // namespace

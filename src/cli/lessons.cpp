@@ -135,20 +135,17 @@ int run(const LessonsOptions& options, const CommonOptions& common) {
 }
 
 void declare(CLI::App& app, LessonsOptions& options) {
-  CLI::Option* lesson =
-      app.add_option("LESSON", options.lesson, "Only this lesson: its words and its steps");
-  CLI::Option* source = app.add_flag("--source", options.source,
-                                     "Print the lesson's file, to learn from or to change");
-  source->needs(lesson);
-  CLI::Option* json = app.add_flag("--json", options.json, "As JSON, for programs");
-  json->excludes(source);
+  app.add_option("LESSON", options.lesson, "Only this lesson: its words and its steps");
+  app.add_flag("--source", options.source, "Print the lesson's file, to learn from or to change")
+      ->needs("LESSON");
+  app.add_flag("--json", options.json, "As JSON, for programs")->excludes("--source");
   app.add_flag("--all", options.all, "Each lesson of the course, with what it teaches")
-      ->excludes(lesson)
-      ->excludes(json);
+      ->excludes("LESSON")
+      ->excludes("--json");
   app.add_flag("--names", options.names,
                "Only the names, one on each line: of the lessons, or of a lesson's steps")
-      ->excludes(json)
-      ->excludes(source);
+      ->excludes("--json")
+      ->excludes("--source");
 }
 
 }  // namespace

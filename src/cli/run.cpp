@@ -186,12 +186,12 @@ bool pauses(const RunOptions& options) {
   return !options.no_pause && options.steps.empty() && is_terminal();
 }
 
-void print_all(const LoadedLesson& loaded, const RunOptions& options, WalkStyle look) {
+void print_all(const LoadedLesson& loaded, const RunOptions& options, const StepRange& step_range,
+               WalkStyle look) {
   const LessonMap map = map_of(loaded.trace);
   look.map = &map;
   look.baseline = loaded.own ? &loaded.own->trace : nullptr;
   look.answers = options.answers;
-  const StepRange step_range = requested_range(loaded.trace, options);
   if (options.steps.empty()) {
     print(lesson_heading(loaded.lesson, look) + "\n");
   } else if (options.lesson.settings.new_tokens > 0) {
@@ -265,11 +265,11 @@ int run(const RunOptions& chosen, const CommonOptions& common) {
                   .head = head_from(options.head, loaded.trace)}};
   look.width = output.width;
   look.colour = output.colour;
+  const StepRange step_range = requested_range(loaded.trace, options);
   if (!pauses(options)) {
-    print_all(loaded, options, look);
+    print_all(loaded, options, step_range, look);
     return 0;
   }
-  const StepRange step_range = requested_range(loaded.trace, options);
   look.colour = output.colour && (!options.plain || common.colour == ColourMode::always);
   if (options.plain) look.picture = Picture::numbers;  // glyphs are noise to a screen reader
   Walkthrough walk = walkthrough(std::move(loaded), step_range, look);
@@ -300,18 +300,16 @@ void declare(CLI::App& app, RunOptions& options) {
   app.add_flag("--way", options.intermediates)->group("");  // an older name, hidden
   app.add_flag("--answers", options.answers, "Also print the answers to the questions at the end");
   add_digits_option(app, options.digits);
-  CLI::Option* pause =
-      app.add_flag("--pause", options.pause, "Go step by step, also without a terminal");
-  CLI::Option* no_pause = app.add_flag("--no-pause", options.no_pause, "Print everything at once");
-  no_pause->excludes(pause);
+  app.add_flag("--pause", options.pause, "Go step by step, also without a terminal");
+  app.add_flag("--no-pause", options.no_pause, "Print everything at once")->excludes("--pause");
   app.add_flag("--lens", options.lens,
                "Logit lens: the likeliest tokens after each layer of a model, instead of the walk")
       ->group(model_group);
   app.add_flag("--plain", options.plain, "Step line by line, for screen readers");
-  CLI::Option* quiz =
-      app.add_flag("--quiz", options.quiz, "Ask for one cell of each step before it is shown");
-  quiz->excludes(no_pause);
-  add_number(app, "--seed", options.seed, count_from(0), "Ask for other cells (0)")->needs(quiz);
+  app.add_flag("--quiz", options.quiz, "Ask for one cell of each step before it is shown")
+      ->excludes("--no-pause");
+  add_number(app, "--seed", options.seed, count_from(0), "Ask for other cells (0)")
+      ->needs("--quiz");
 }
 
 }  // namespace
