@@ -216,28 +216,24 @@ std::string shell_words(const LessonSelection& lesson) {
 
 LoadedLesson load(const LessonSelection& choice, const RequestedSteps& wanted) {
   const bool is_lesson = choice.model.empty() && !is_model_file(choice.name);
-  if (is_lesson && choice.settings.targets) {
-    throw InputError(
-        "--targets requires --model FILE; a lesson says in its [backward] where its gradients "
-        "begin");
-  }
-  if (choice.settings.targets && choice.settings.new_tokens > 0) {
-    throw InputError("write either --targets or --continue, not both");
-  }
-  ModelSettings continue_only;
-  continue_only.new_tokens = choice.settings.new_tokens;
-  if (is_lesson && choice.settings != continue_only) {
-    throw InputError(
-        "--tokenizer, --vocabulary, --model-heads and --family require --model FILE; a lesson has "
-        "them in its [model]");
-  }
-  if (is_lesson && choice.changes.ids) {
-    throw InputError("--ids requires --model FILE; a lesson reads its text");
-  }
-  if (choice.changes.ids && choice.changes.text) {
-    throw InputError("write either --text or --ids; the model reads one of the two");
-  }
   const std::size_t new_tokens = choice.settings.new_tokens;
+  ModelSettings continue_only;
+  continue_only.new_tokens = new_tokens;
+  const auto refuse_if = [](bool is_wrong, std::string_view why) {
+    if (is_wrong) throw InputError(why);
+  };
+  refuse_if(is_lesson && choice.settings.targets,
+            "--targets requires --model FILE; a lesson says in its [backward] where its gradients "
+            "begin");
+  refuse_if(choice.settings.targets && new_tokens > 0,
+            "write either --targets or --continue, not both");
+  refuse_if(is_lesson && choice.settings != continue_only,
+            "--tokenizer, --vocabulary, --model-heads and --family require --model FILE; a lesson "
+            "has them in its [model]");
+  refuse_if(is_lesson && choice.changes.ids,
+            "--ids requires --model FILE; a lesson reads its text");
+  refuse_if(choice.changes.ids && choice.changes.text,
+            "write either --text or --ids; the model reads one of the two");
   LoadedLesson loaded = !is_lesson
                             ? load_model(choice.name, choice.changes, choice.settings, wanted)
                         : new_tokens > 0 ? continue_lesson(choice.name, choice.changes, new_tokens)
