@@ -3,16 +3,13 @@
 namespace qkv::inline interactive {
 namespace {
 
-/// A cell's row and column in display layout.
-using CellPosition = std::pair<std::size_t, std::size_t>;
-
 /// A matrix to show and its highlighted cells, in display layout.
 struct MarkedMatrix {
   std::string name;
   std::size_t matrix = 0;
-  CellPosition focus = {0, 0};
+  GridCell focus = {};
   Highlight highlight = Highlight::used;
-  std::set<CellPosition> marked = {};
+  std::set<GridCell> marked = {};
   Tensor shown = {};         ///< the tensor as displayed
   NumberFormat format = {};  ///< of the matrix
 };
@@ -21,10 +18,9 @@ constexpr std::size_t gap = 3;
 constexpr std::size_t most_block_rows = 40;
 constexpr std::size_t wide_window = 120;  // two large matrices fit side by side
 
-CellPosition displayed_position(const Tensor& tensor, TokenLayout token_layout, std::size_t row,
-                                std::size_t column) {
-  return is_shown_transposed(tensor, token_layout) ? CellPosition{column, row}
-                                                   : CellPosition{row, column};
+GridCell displayed_position(const Tensor& tensor, TokenLayout token_layout, std::size_t row,
+                            std::size_t column) {
+  return is_shown_transposed(tensor, token_layout) ? GridCell{column, row} : GridCell{row, column};
 }
 
 void append(std::vector<std::string>& lines, const std::vector<std::string>& more) {
@@ -84,7 +80,7 @@ Grid pane_of(const Walkthrough& walk, const MarkedMatrix& one, std::size_t colum
                     .digits = walk.style.digits,
                     .colour = walk.style.colour && walk.style.picture != Picture::numbers,
                     .max_rows = rows,
-                    .focus = GridFocus{one.focus.first, one.focus.second},
+                    .focus = one.focus,
                     .highlight = highlights_of(walk, one),
                     .measure = &one.format});
   const std::string which = matrix_name(tensor, one.matrix);
@@ -147,7 +143,7 @@ std::vector<MarkedMatrix> used_by(const Trace& trace, const CellReference& cell)
   std::vector<MarkedMatrix> matrices;
   for (const CellPlace& place : places) {
     const std::string& name = step.of[place.operand];
-    const CellPosition seen =
+    const GridCell seen =
         displayed_position(trace.at(name), trace.token_layout, place.row, place.column);
     auto found = std::find_if(matrices.begin(), matrices.end(), [&](const MarkedMatrix& e) {
       return e.name == name && e.matrix == place.matrix;
@@ -189,16 +185,16 @@ std::string legend(const Walkthrough& walk, bool has_operands) {
 // The highlighted numbers by name, if the window is too narrow to show all of them.
 std::vector<std::string> unseen_numbers(const Walkthrough& walk, const MarkedMatrix& one,
                                         const Grid& block, std::size_t columns) {
-  const auto shows = [&](const CellPosition& spot) {
-    return contains(block.rows, spot.first) && contains(block.columns, spot.second);
+  const auto shows = [&](const GridCell& spot) {
+    return contains(block.rows, spot.row) && contains(block.columns, spot.column);
   };
   if (std::all_of(one.marked.begin(), one.marked.end(), shows)) return {};
   const Tensor& tensor = walk.trace().at(one.name);
   std::string text;
-  for (const CellPosition& seen : one.marked) {
-    const CellPosition at =
-        displayed_position(tensor, walk.trace().token_layout, seen.first, seen.second);
-    const CellReference cell{one.name, one.matrix, at.first, at.second};
+  for (const GridCell& seen : one.marked) {
+    const GridCell at =
+        displayed_position(tensor, walk.trace().token_layout, seen.row, seen.column);
+    const CellReference cell{one.name, one.matrix, at.row, at.column};
     text += fmt::format("{}{} = {}", text.empty() ? "" : ", ",
                         reference_text(cell, tensor, walk.trace().token_layout),
                         brief(tensor.at(cell.matrix, cell.row, cell.column), walk.style.digits));
@@ -212,7 +208,7 @@ std::vector<std::string> unseen_numbers(const Walkthrough& walk, const MarkedMat
 std::vector<std::string> cell_view(const Walkthrough& walk, const CellReference& cell,
                                    WindowSize window) {
   const Trace& trace = walk.trace();
-  const CellPosition seen =
+  const GridCell seen =
       displayed_position(trace.at(cell.name), trace.token_layout, cell.row, cell.column);
   std::vector<MarkedMatrix> all = used_by(trace, cell);
   if (all.size() > max_operands) all.resize(max_operands);

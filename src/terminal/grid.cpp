@@ -289,12 +289,11 @@ struct Writer {
 /// The number format of a matrix of which the rows `shown` are displayed.
 NumberFormat format_of_rows(std::size_t rows, std::size_t columns, const RowAt& row_at,
                             const Selection& shown, int digits) {
-  const bool all = rows * columns <= small_tensor_limit;
-  const std::size_t count = all ? rows : shown.shown();
+  const Selection measured = rows * columns <= small_tensor_limit ? selected(rows, rows) : shown;
   std::vector<double> numbers;
-  numbers.reserve(count * columns);
-  for (std::size_t place = 0; place < count; ++place) {
-    const std::span<const double> row = row_at(all ? place : shown[place]);
+  numbers.reserve(measured.shown() * columns);
+  for (const std::size_t place : measured) {
+    const std::span<const double> row = row_at(place);
     numbers.insert(numbers.end(), row.begin(), row.end());
   }
   return number_format_of(numbers, digits);
@@ -443,14 +442,13 @@ Grid grid(std::size_t rows, std::size_t columns, const RowAt& row_at, const Matr
           const GridStyle& look) {
   if (rows * columns == 0) return {.text = fmt::format("  (empty: {}×{})\n", rows, columns)};
 
-  const std::optional<GridFocus>& focus = look.focus;
   const GridLayout sheet = sheet_of(rows, columns, row_at, labels, look);
   const GridRowLabels row_labels = row_labels_of(sheet);
   const std::size_t taken =
       grid_indent + row_labels.width + (look.highlight ? 1 : 0);  // the last sign
   const std::size_t room = look.width - std::min(look.width, taken);
   const Selection fitting =
-      focus ? columns_around(sheet, focus->column, room) : fitting_columns(sheet, room);
+      look.focus ? columns_around(sheet, look.focus->column, room) : fitting_columns(sheet, room);
   return {.text = Writer{sheet, row_labels, fitting}.text(),
           .rows = sheet.shown_rows,
           .columns = fitting};

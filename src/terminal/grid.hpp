@@ -94,9 +94,10 @@ enum class Highlight {
   picked,   ///< `[0.25]`
 };
 
-/// A cell that must be visible, with consecutive rows and columns around it.
-struct GridFocus {
+/// A cell of a displayed matrix.
+struct GridCell {
   std::size_t row = 0, column = 0;
+  auto operator<=>(const GridCell&) const = default;
 };
 
 /// Options of a grid.
@@ -105,7 +106,8 @@ struct GridStyle {
   int digits = 4;             ///< decimals of a number that is not an integer
   bool colour = false;        ///< shade each number by its size
   std::size_t max_rows = 24;  ///< lines of numbers; larger matrices lose their middle rows
-  std::optional<GridFocus> focus = {};
+  std::optional<GridCell> focus =
+      {};  ///< it is visible, with consecutive rows and columns around it
   std::function<Highlight(std::size_t row, std::size_t column)> highlight =
       {};                                 ///< none where empty
   const NumberFormat* measure = nullptr;  ///< of these values and digits; nullptr: computed here
