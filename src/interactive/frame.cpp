@@ -14,12 +14,10 @@ std::string longest_fitting(const std::vector<std::string_view>& texts, std::siz
 }
 
 std::string changes_note(const Walkthrough& walk) {
-  if (walk.set.empty()) return {};
-  std::string text = "Changed:";
-  for (const std::string& change : walk.set) text += " " + change;
-  return text + (walk.style.picture == Picture::glyphs
-                     ? " (u undoes; h shows numbers, where * marks those that differ)"
-                     : " (* marks numbers that differ, u undoes)");
+  return fmt::format("Changed: {} ({})", fmt::join(walk.set, " "),
+                     walk.style.picture == Picture::glyphs
+                         ? "u undoes; h shows numbers, where * marks those that differ"
+                         : "* marks numbers that differ, u undoes");
 }
 
 // Synchronised updates: terminals without them ignore the sequences.

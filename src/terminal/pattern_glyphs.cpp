@@ -24,11 +24,6 @@ int shade_at(const std::array<int, size>& palette, double place) {
   return palette[static_cast<std::size_t>(std::lround(place * static_cast<double>(size - 1)))];
 }
 
-int shade_of(double value, const NumberFormat& format) {
-  const double part = format.largest == 0 ? 0 : value / format.largest;
-  return format.has_negative ? shade_at(diverging, (part + 1) / 2) : shade_at(sequential, part);
-}
-
 constexpr std::size_t most = 32;  // rows or columns
 constexpr std::size_t left_edge = 2;
 constexpr std::size_t column_gap = 3;
@@ -110,7 +105,9 @@ void put(std::string& text, std::size_t blanks, std::string_view what) {
 
 std::string shaded(std::string_view text, double value, const NumberFormat& format) {
   if (!std::isfinite(value)) return fmt::format("{}{}{}", sgr::dim, text, sgr::reset);
-  const int shade = shade_of(value, format);
+  const double part = format.largest == 0 ? 0 : value / format.largest;
+  const int shade =
+      format.has_negative ? shade_at(diverging, (part + 1) / 2) : shade_at(sequential, part);
   const int foreground = contains(dark, shade) ? white : black;
   return fmt::format("\x1b[48;5;{};38;5;{}m{}{}", shade, foreground, text, sgr::reset);
 }
