@@ -48,7 +48,7 @@ class CellDigests : public ExpressionDigests {
         read = &inputs.cells[std::string(call.names[k])];
         read->resize(tensor.values.size());
       }
-      operands_.push_back({names.operands[k], tensor.rows(), tensor.columns(), read, {}});
+      operands_.push_back({names[k], tensor.rows(), tensor.columns(), read, {}});
     }
   }
 
@@ -81,7 +81,7 @@ class CellDigests : public ExpressionDigests {
 
  private:
   struct ReadOperand {
-    PlaceNames::OfOperand names;
+    OperandNames names;
     std::size_t rows, columns;
     std::vector<bool>* read;
     // From where places are named, outside of long sums and in them, without a searched axis.
@@ -205,7 +205,7 @@ struct TreeWriter {
   }
 
   void write_cell(const CellPlace& place, bool in_sum) {
-    const PlaceNames::OfOperand& of = place_names.operands[place.operand];
+    const OperandNames& of = place_names[place.operand];
     const Names& names = in_sum ? of.in_sum : of.outside;
     const CellIndex index = index_of(place);
     result.reads[place.operand] = true;
@@ -239,9 +239,9 @@ PlaceNames place_names(const Trace& trace, const Step& step,
   for (const CellIndex& cell : samples) {
     FirstPlaces{seen, cell}.collect(arithmetic_tree(trace, step, cell), false);
   }
-  PlaceNames names{.operands = {}};
+  PlaceNames names;
   for (const auto& [outside, in_sum] : seen) {
-    PlaceNames::OfOperand& of = names.operands.emplace_back();
+    OperandNames& of = names.emplace_back();
     for (std::size_t axis = 0; axis < 3; ++axis) {
       of.outside[axis] = name_for(axis, outside);
       of.in_sum[axis] = name_for(axis, in_sum);

@@ -10,12 +10,10 @@ using CellIndex = std::array<std::size_t, 3>;  ///< matrix, row, column
 /// How the cells of a step are named in its trees, for each operand and axis: by their distance
 /// from the cell's own matrix (0), row (1) or column (2), or by their index (3). Cells in a long
 /// sum are named in another way than those outside.
-struct PlaceNames {
-  struct OfOperand {
-    std::array<std::uint8_t, 3> outside = {3, 3, 3}, in_sum = {3, 3, 3};
-  };
-  std::vector<OfOperand> operands;
+struct OperandNames {
+  std::array<std::uint8_t, 3> outside = {3, 3, 3}, in_sum = {3, 3, 3};
 };
+using PlaceNames = std::vector<OperandNames>;  ///< of each operand
 
 /// Returns the names by which the fewest trees are needed. `samples` are cells of the step, such as
 /// its corners.

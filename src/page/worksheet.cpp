@@ -63,16 +63,12 @@ struct PrintedMatrix {
 };
 
 std::string cell_html(double value, CellUse use, const PrintedMatrix& sheet, SheetKind kind) {
+  if (use == CellUse::unused) return "<td class=\"unused\">–</td>";
   const std::string text = with_minus_signs(cell_text(value, sheet.style));
+  if (use == CellUse::asked)
+    return kind == SheetKind::key ? fmt::format("<td class=\"key\">{}</td>", text) : "<td></td>";
   const bool is_mixed = contains(sheet.uses, CellUse::asked);
-  switch (use) {
-    case CellUse::asked:
-      return kind == SheetKind::key ? fmt::format("<td class=\"key\">{}</td>", text) : "<td></td>";
-    case CellUse::given:
-      return fmt::format("<td{}>{}</td>", is_mixed ? " class=\"given\"" : "", text);
-    case CellUse::unused: break;
-  }
-  return "<td class=\"unused\">–</td>";
+  return fmt::format("<td{}>{}</td>", is_mixed ? " class=\"given\"" : "", text);
 }
 
 std::string grid_html(const PrintedMatrix& sheet, const Indices& rows, const Indices& columns,

@@ -77,11 +77,11 @@ Json first_json(const StepReport& step, const Trace& own, Answers answers) {
   return json;
 }
 
-Json region_json(const StepReport& step, const Trace& own, Answers answers) {
+Json region_json(const StepReport& step, TokenLayout token_layout, Answers answers) {
   if (!step.region) return nullptr;
   const Region& region = *step.region;
   Json json = Json::object();
-  for (const auto& [axis, extent] : shown_extents(step, own.token_layout)) {
+  for (const auto& [axis, extent] : shown_extents(step, token_layout)) {
     json[std::string(axis) + (axis == "batch" ? "es" : "s")] = {extent.from + 1, extent.to + 1};
   }
   constexpr std::string_view names[] = {"", "zero", "nan", "constant", "multiple", "offset"};
@@ -125,7 +125,7 @@ Json step_json(const StepReport& step, const Trace& own, Answers answers) {
   add_room(step, json);
   add_coarser_type(step, json);
   json["first"] = first_json(step, own, answers);
-  json["region"] = region_json(step, own, answers);
+  json["region"] = region_json(step, own.token_layout, answers);
   json["mistakes"] = mistakes_json(step);
   return json;
 }
@@ -185,7 +185,7 @@ void add_difference(const ComparedStep& step, Json& json) {
   }
 }
 
-Json step_json(const ComparedStep& step, const Trace& own) {
+Json step_json(const ComparedStep& step, TokenLayout token_layout) {
   Json json{{"step", step.name},
             {"verdict", std::string(sameness_label(step.agreement).in_json)},
             {"actual_shape", step.actual ? Json(step.actual->tensor.shape()) : Json()},
@@ -196,7 +196,7 @@ Json step_json(const ComparedStep& step, const Trace& own) {
   }
   if (step.judged) {
     json["convention"] = text_or_null(step.judged->accepted_convention);
-    json["region"] = region_json(*step.judged, own, Answers::shown);
+    json["region"] = region_json(*step.judged, token_layout, Answers::shown);
     json["mistakes"] = mistakes_json(*step.judged);
     add_room(*step.judged, json);
   }
@@ -280,9 +280,9 @@ std::string compared_json(const Comparison& comparison, const ComparedSide& actu
                          {"dump", text_or_null(found->dump)}};
   }
   json["steps"] = Json::array();
-  static const Trace none;
-  const Trace& own = comparison.own ? *comparison.own : none;
-  for (const ComparedStep& step : comparison.steps) json["steps"].push_back(step_json(step, own));
+  const TokenLayout layout = comparison.own ? comparison.own->token_layout : TokenLayout::rows;
+  for (const ComparedStep& step : comparison.steps)
+    json["steps"].push_back(step_json(step, layout));
   return json_document(json);
 }
 
