@@ -4,8 +4,6 @@
 namespace qkv::inline cli {
 namespace {
 
-constexpr std::string_view layer_order = "layer";
-
 struct HeadsOptions {
   LessonSelection lesson;
   int digits = 4;
@@ -15,7 +13,7 @@ struct HeadsOptions {
 };
 
 std::vector<std::string> sort_names() {
-  std::vector<std::string> names = {std::string(layer_order)};
+  std::vector<std::string> names = {"layer"};  // their order as it is
   for (const HeadMeasure& measure : head_measures()) names.emplace_back(measure.name);
   return names;
 }

@@ -7,9 +7,7 @@ namespace qkv::inline cli {
 namespace {
 
 struct ParamsOptions {
-  StackSizes sizes;
-  const CLI::Option* d_k = nullptr;
-  const CLI::Option* d_v = nullptr;
+  StackSizes sizes;  ///< 0: not given
   std::vector<std::uint64_t> contexts;
   bool json = false;
 };
@@ -17,7 +15,7 @@ struct ParamsOptions {
 // If only the model's width is given, the heads divide it equally, as in most models.
 StackSizes whole_sizes(const ParamsOptions& options) {
   StackSizes sizes = options.sizes;
-  if (options.d_k->empty()) {
+  if (sizes.d_k == 0) {
     if (sizes.d_model % sizes.heads != 0) {
       throw InputError(
           "a d_model of {} can't be divided among {} heads; write the width of a query: --d-k {}",
@@ -26,7 +24,7 @@ StackSizes whole_sizes(const ParamsOptions& options) {
     }
     sizes.d_k = sizes.d_model / sizes.heads;
   }
-  if (options.d_v->empty()) sizes.d_v = sizes.d_k;
+  if (sizes.d_v == 0) sizes.d_v = sizes.d_k;
   return sizes;
 }
 
@@ -57,8 +55,8 @@ CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& siz
 void declare(CLI::App& app, ParamsOptions& options) {
   StackSizes& sizes = options.sizes;
   add_size(app, "--d-model", sizes.d_model, "Width of an embedding")->required();
-  options.d_k = add_size(app, "--d-k", sizes.d_k, "Width of a query and a key (d_model / heads)");
-  options.d_v = add_size(app, "--d-v", sizes.d_v, "Width of a value (d_k)");
+  add_size(app, "--d-k", sizes.d_k, "Width of a query and a key (d_model / heads)");
+  add_size(app, "--d-v", sizes.d_v, "Width of a value (d_k)");
   add_size(app, "--heads", sizes.heads, "Heads in a layer (1)");
   add_size(app, "--layers", sizes.layers, "Layers, each with a block of attention (1)");
   const auto read_contexts = [&options](const std::vector<std::string>& texts) {

@@ -56,12 +56,11 @@ std::string command_of(const ReportCommandOptions& options, const Lesson& lesson
 
 // The indices of the requested steps, which are shown even if the lesson hides them.
 std::vector<std::size_t> places_of(const std::vector<std::string>& steps, LoadedLesson& loaded) {
-  std::vector<std::size_t> places;
-  for (const std::string& step : steps) {
-    places.push_back(step_index(loaded.trace, step));
-    loaded.lesson.texts[loaded.trace.steps[places.back()].number - 1].show = true;
-  }
-  return places;
+  return mapped(steps, [&](const std::string& step) {
+    const std::size_t place = step_index(loaded.trace, step);
+    loaded.lesson.texts[loaded.trace.steps[place].number - 1].show = true;
+    return place;
+  });
 }
 
 // A page embeds the numbers from which its cells are computed.

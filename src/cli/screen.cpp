@@ -94,6 +94,16 @@ void on_end(int signal) {
 
 bool is_in_front() { return tcgetpgrp(STDIN_FILENO) == getpgrp(); }
 
+// After Ctrl-Z and fg, and after a stop without a signal; in the background, fg signals later.
+void on_continue(int) {
+  const int saved = errno;
+  if (is_in_front()) {
+    take();
+    ask_for_redraw();
+  }
+  errno = saved;
+}
+
 void on_stop(int signal) {
   const int saved = errno;
   restore_terminal();
@@ -104,20 +114,7 @@ void on_stop(int signal) {
   unblock(signal);  // the program stops here until it is continued
   sigaction(signal, &own, nullptr);
   // Without a shell to continue it, the program is never stopped, and nothing announces its return.
-  if (!taken && is_in_front()) {
-    take();
-    ask_for_redraw();
-  }
-  errno = saved;
-}
-
-// After Ctrl-Z and fg, and after a stop without a signal; in the background, fg signals later.
-void on_continue(int) {
-  const int saved = errno;
-  if (is_in_front()) {
-    take();
-    ask_for_redraw();
-  }
+  if (!taken) on_continue(SIGCONT);
   errno = saved;
 }
 
@@ -161,8 +158,7 @@ void install() {
 
 std::size_t from_environment(const char* name, std::size_t otherwise) {
   const char* text = std::getenv(name);
-  if (!text) return otherwise;
-  const std::size_t number = parse_number<std::size_t>(text).value_or(0);
+  const std::size_t number = text ? parse_number<std::size_t>(text).value_or(0) : 0;
   return number > 0 ? number : otherwise;
 }
 
