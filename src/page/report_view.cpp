@@ -140,11 +140,6 @@ constexpr std::size_t max_rows = 16;
 constexpr std::size_t max_columns = 12;
 constexpr std::size_t max_matrices = 4;
 
-bool shows_whole(const Tensor& tensor) {
-  return tensor.rows() <= max_full && tensor.columns() <= max_full &&
-         tensor.values.size() <= max_cells;
-}
-
 // The page embeds every number that its arithmetic reads. A small result of large weights shows
 // only some of its columns, so that only those columns of the weights are read.
 bool reads_little(const Trace& trace, const Step& step) {
@@ -160,18 +155,6 @@ bool are_ids(const Trace& trace, std::string_view name) {
   return std::ranges::any_of(trace.steps, [&](const Step& step) {
     return step.operation->takes_ids && step.of.front() == name;
   });
-}
-
-TensorView view_of(std::string name, const Tensor& tensor, const Step* step, bool whole) {
-  const std::size_t matrices = whole ? max_full_matrices : max_matrices;
-  const std::size_t rows = whole ? max_full : max_rows;
-  const std::size_t columns = whole ? max_full : max_columns;
-  return {.name = std::move(name),
-          .tensor = &tensor,
-          .step = step,
-          .matrices = first_and_last(std::min(tensor.matrices(), matrices), tensor.matrices()),
-          .rows = selected(std::min(tensor.rows(), rows), tensor.rows()),
-          .columns = selected(std::min(tensor.columns(), columns), tensor.columns())};
 }
 
 // Keeps only the matrices of that head, if there are any.
@@ -255,8 +238,18 @@ std::vector<CellIndex> TensorView::cells() const {
   return cells;
 }
 
-TensorView view_of(std::string name, const Tensor& tensor) {
-  return view_of(std::move(name), tensor, nullptr, shows_whole(tensor));
+TensorView view_of(std::string name, const Tensor& tensor, const Step* step, bool may_be_whole) {
+  const bool whole = may_be_whole && tensor.rows() <= max_full && tensor.columns() <= max_full &&
+                     tensor.values.size() <= max_cells;
+  const std::size_t matrices = whole ? max_full_matrices : max_matrices;
+  const std::size_t rows = whole ? max_full : max_rows;
+  const std::size_t columns = whole ? max_full : max_columns;
+  return {.name = std::move(name),
+          .tensor = &tensor,
+          .step = step,
+          .matrices = first_and_last(std::min(tensor.matrices(), matrices), tensor.matrices()),
+          .rows = selected(std::min(tensor.rows(), rows), tensor.rows()),
+          .columns = selected(std::min(tensor.columns(), columns), tensor.columns())};
 }
 
 std::vector<TensorView> views_of(const Trace& trace, std::optional<std::size_t> head) {
@@ -265,8 +258,7 @@ std::vector<TensorView> views_of(const Trace& trace, std::optional<std::size_t> 
     for (const Given* given : new_givens_of(trace, step)) {
       views.push_back(view_of(given->name, given->tensor));
     }
-    const bool whole = shows_whole(step.output) && reads_little(trace, step);
-    views.push_back(view_of(step.name, step.output, &step, whole));
+    views.push_back(view_of(step.name, step.output, &step, reads_little(trace, step)));
   }
   for (TensorView& view : views) {
     view.is_ids = are_ids(trace, view.name);

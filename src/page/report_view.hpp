@@ -58,8 +58,9 @@ struct TensorView {
   std::vector<CellIndex> cells() const;  ///< by matrix, row and column
 };
 
-/// Returns the view of a tensor by itself, such as a given.
-TensorView view_of(std::string name, const Tensor& tensor);
+/// Returns the view of a given, or of a step's output: all of it if it is small and may be whole.
+TensorView view_of(std::string name, const Tensor& tensor, const Step* step = nullptr,
+                   bool may_be_whole = true);
 
 /// Returns the views of all givens and steps in walk order: a step's new givens come before it.
 /// Unused givens are left out, and so are other heads if `head` is chosen.
