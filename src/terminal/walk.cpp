@@ -198,8 +198,10 @@ void keep_last_occurrence(std::string& text, const std::string& remark) {
   }
 }
 
-std::string text_of(const MatrixBlock& matrix_block, TokenLayout token_layout,
-                    const std::string& whole, const WalkStyle& look, Content content) {
+/// A block's matrices with their names, as far as there is room; of more than four the first two
+/// and the last. `whole` is the hint for seeing everything.
+std::string matrix_block_text(const MatrixBlock& matrix_block, TokenLayout token_layout,
+                              const std::string& whole, const WalkStyle& look, Content content) {
   const Tensor& tensor = *matrix_block.tensor;
   if (words_differ_by_row(tensor)) return sentences_text(tensor, whole, look);
   const Tensor shown = as_shown(tensor, token_layout);
@@ -234,20 +236,6 @@ std::string text_of(const MatrixBlock& matrix_block, TokenLayout token_layout,
   }
   keep_last_occurrence(text, hidden);
   return text;
-}
-
-/// A block's matrices with their names, as far as there is room; of more than four the first two
-/// and the last. `whole` is the hint for seeing everything. A step's weights have glyphs, too, and
-/// their legend stands below.
-std::string matrix_block_text(const MatrixBlock& matrix_block, TokenLayout token_layout,
-                              const std::string& whole, const WalkStyle& look) {
-  const bool is_result = matrix_block.role == MatrixBlock::Role::result;
-  const bool weights = is_result && matrix_block.step->operation->makes_weights;
-  const std::string text = text_of(matrix_block, token_layout, whole, look,
-                                   weights ? Content::weights : Content::numbers);
-  const bool has_glyphs = text.find("│") != std::string::npos;  // the edges of their rows
-  if (!is_result || !has_glyphs) return text;
-  return text + indented(weights ? glyph_legend : signed_glyph_legend, look);
 }
 
 constexpr std::size_t max_prose_width = 76;
@@ -302,9 +290,13 @@ struct WalkWriter {
     return indented(formula_text(formula), look) + "\n";
   }
 
+  // A step's weights have glyphs, too, and their legend stands below.
   std::string operator()(const MatrixBlock& matrix_block) const {
+    const bool weights = matrix_block.role == MatrixBlock::Role::result &&
+                         matrix_block.step->operation->makes_weights;
     const std::string matrices =
-        matrix_block_text(matrix_block, trace->token_layout, full_matrix_hint(matrix_block), look);
+        matrix_block_text(matrix_block, trace->token_layout, full_matrix_hint(matrix_block), look,
+                          weights ? Content::weights : Content::numbers);
     switch (matrix_block.role) {
       case MatrixBlock::Role::given:
         return fmt::format("  given: {} ({})\n{}\n", matrix_block.title, matrix_block.shape,
@@ -314,8 +306,10 @@ struct WalkWriter {
       case MatrixBlock::Role::result: break;
     }
     const std::string title = fmt::format("  {} ({})", matrix_block.title, matrix_block.shape);
-    return bold(title, look) + "\n" + matrices + intermediates_hint(*matrix_block.step) +
-           (look.baseline ? "" : "\n");
+    const bool has_glyphs = matrices.find("│") != std::string::npos;  // the edges of their rows
+    const std::string_view legend = weights ? glyph_legend : signed_glyph_legend;
+    return bold(title, look) + "\n" + matrices + (has_glyphs ? indented(legend, look) : "") +
+           intermediates_hint(*matrix_block.step) + (look.baseline ? "" : "\n");
   }
 
   std::string operator()(const HiddenGivens& givens) const {
