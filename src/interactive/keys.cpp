@@ -5,6 +5,8 @@
 namespace qkv::inline interactive {
 namespace {
 
+using Kind = Key::Kind;
+
 constexpr std::size_t longest = 4096;
 
 std::size_t before(const LineEdit& line) {
@@ -64,13 +66,10 @@ LineEdit controlled(LineEdit line, char letter) {
 
 // Removes the selection before the key is applied.
 LineEdit unselected(LineEdit line, const Key& key) {
-  constexpr Key::Kind replacing[] = {Key::Kind::text, Key::Kind::paste, Key::Kind::backspace,
-                                     Key::Kind::erase};
+  constexpr Kind replacing[] = {Kind::text, Kind::paste, Kind::backspace, Kind::erase};
   line.selected = false;
   return contains(replacing, key.kind) ? LineEdit{} : line;
 }
-
-using Kind = Key::Kind;
 
 constexpr std::string_view paste_begins = "\x1b[200~";
 constexpr std::string_view paste_ends = "\x1b[201~";
@@ -127,15 +126,15 @@ std::string without_modifiers(std::string_view sequence) {
 LineEdit edited(LineEdit line, const Key& key) {
   if (line.selected) return edited(unselected(line, key), key);
   switch (key.kind) {
-    case Key::Kind::text:
-    case Key::Kind::paste: return with(line, key.text);
-    case Key::Kind::left: return moved(line, before(line));
-    case Key::Kind::right: return moved(line, after(line));
-    case Key::Kind::home: return moved(line, 0);
-    case Key::Kind::end: return moved(line, line.text.size());
-    case Key::Kind::backspace: return without(line, before(line), line.cursor);
-    case Key::Kind::erase: return without(line, line.cursor, after(line));
-    case Key::Kind::control: return controlled(line, key.text.front());
+    case Kind::text:
+    case Kind::paste: return with(line, key.text);
+    case Kind::left: return moved(line, before(line));
+    case Kind::right: return moved(line, after(line));
+    case Kind::home: return moved(line, 0);
+    case Kind::end: return moved(line, line.text.size());
+    case Kind::backspace: return without(line, before(line), line.cursor);
+    case Kind::erase: return without(line, line.cursor, after(line));
+    case Kind::control: return controlled(line, key.text.front());
     default: return line;
   }
 }

@@ -9,6 +9,8 @@
 namespace qkv::inline terminal {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 // "h0 head 2", short for head 2 of h0.attention_weights; "head 2" if a lesson has one such step.
 template <class OneHead>
 std::string short_name(const OneHead& one) {
@@ -192,8 +194,8 @@ std::string pattern_table(const std::vector<AttentionCells>& patterns) {
   return table(lines);
 }
 
-nlohmann::ordered_json counted_json(const char* what, std::uint64_t count) {
-  nlohmann::ordered_json bytes = nlohmann::ordered_json::object();
+Json counted_json(const char* what, std::uint64_t count) {
+  Json bytes = Json::object();
   for (const NumberType& kind : number_types) bytes[std::string(kind.name)] = bytes_of(count, kind);
   return {{what, count}, {"bytes", bytes}};
 }
@@ -223,12 +225,10 @@ std::string heads_text(const Lesson& lesson, const Trace& trace,
 
 std::string heads_json(const Lesson& lesson, const Trace& trace,
                        const std::vector<HeadStats>& habits) {
-  nlohmann::ordered_json json = {{"lesson", lesson.name},
-                                 {"heads", nlohmann::ordered_json::array()}};
+  Json json = {{"lesson", lesson.name}, {"heads", Json::array()}};
   for (const HeadStats& stats : habits) {
-    nlohmann::ordered_json& one = json["heads"].emplace_back(json.object());
-    one["step"] = stats.step;
-    one["head"] = stats.head ? nlohmann::ordered_json(*stats.head + 1) : nullptr;
+    Json& one = json["heads"].emplace_back(Json{{"step", stats.step}});
+    one["head"] = stats.head ? Json(*stats.head + 1) : nullptr;
     if (stats.is_variant) one["variant"] = true;
     for (const HeadMeasure& measure : head_measures(trace)) {
       one[std::string(measure.name)] = stats.*measure.value;
@@ -266,14 +266,14 @@ std::string ablations_text(const Lesson& lesson, const Prediction& answer,
 std::string ablations_json(const Lesson& lesson, const Prediction& answer,
                            const std::vector<Ablation>& ablations, std::optional<double> loss) {
   const auto blocks = [](const Prediction& prediction) {
-    return nlohmann::ordered_json{
+    return Json{
         {"token", prediction.word}, {"id", prediction.id}, {"probability", prediction.share}};
   };
-  nlohmann::ordered_json json = {{"lesson", lesson.name}, {"answer", blocks(answer)}};
+  Json json = {{"lesson", lesson.name}, {"answer", blocks(answer)}};
   if (loss) json["loss"] = *loss;
-  json["without"] = nlohmann::ordered_json::array();
+  json["without"] = Json::array();
   for (const Ablation& one : ablations) {
-    nlohmann::ordered_json entry{{"step", one.step}};
+    Json entry{{"step", one.step}};
     if (one.head) entry["head"] = *one.head + 1;
     entry["probability"] = one.share;
     entry["loses"] = answer.share - one.share;
@@ -397,22 +397,21 @@ std::string params_text(const StackCount& count, const std::vector<AttentionCell
 
 std::string params_json(const StackCount& count, const std::vector<AttentionCells>& patterns) {
   const StackSizes& sizes = count.sizes;
-  nlohmann::ordered_json json = {{"d_model", sizes.d_model},
-                                 {"d_k", sizes.d_k},
-                                 {"d_v", sizes.d_v},
-                                 {"heads", sizes.heads},
-                                 {"layers", sizes.layers}};
-  json["matrices"] = nlohmann::ordered_json::array();
+  Json json = {{"d_model", sizes.d_model},
+               {"d_k", sizes.d_k},
+               {"d_v", sizes.d_v},
+               {"heads", sizes.heads},
+               {"layers", sizes.layers}};
+  json["matrices"] = Json::array();
   for (const MatrixCount& one : count.matrices) {
-    nlohmann::ordered_json matrix = {
-        {"name", one.name}, {"rows", one.rows}, {"columns", one.columns}};
+    Json matrix = {{"name", one.name}, {"rows", one.rows}, {"columns", one.columns}};
     matrix.update(counted_json("parameters", one.count));
     json["matrices"].push_back(std::move(matrix));
   }
   json["head"] = counted_json("parameters", count.head);
   json["block"] = counted_json("parameters", count.layer);
   json["all"] = counted_json("parameters", count.all);
-  json["patterns"] = nlohmann::ordered_json::array();
+  json["patterns"] = Json::array();
   for (const AttentionCells& one : patterns) {
     json["patterns"].push_back({{"context", one.context},
                                 {"head", counted_json("cells", one.cells)},

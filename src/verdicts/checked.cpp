@@ -43,8 +43,8 @@ std::string amount_text(const Steps& steps, const std::function<double(const Ste
 // cell is right within 0.001".
 std::string tolerance_text(const Steps& steps) {
   const StepReport& step = *steps.front();
-  const std::string unit = amount_text(steps, [](const StepReport& one) { return one.unit; });
-  const std::string used = amount_text(steps, [](const StepReport& one) { return one.tolerance; });
+  const std::string unit = amount_text(steps, &StepReport::unit);
+  const std::string used = amount_text(steps, &StepReport::tolerance);
   std::string text = measure_text(step) + ": a cell is right ";
   if (step.basis == ToleranceBasis::whole || step.basis == ToleranceBasis::copied) {
     text += "if it matches exactly";
