@@ -52,6 +52,18 @@ std::string contents(const Lesson& lesson, const Trace& trace) {
 constexpr std::size_t max_columns_side_by_side = 8;
 constexpr std::size_t max_characters_side_by_side = 7;
 
+bool fits_beside_another(const TensorView& view, TokenLayout token_layout, int digits) {
+  const Tensor& tensor = *view.tensor;
+  const bool is_transposed = is_shown_transposed(tensor, token_layout);
+  const std::size_t columns = (is_transposed ? view.rows : view.columns).shown();
+  if (columns > max_columns_side_by_side) return false;
+  const NumberStyle style = style_for(tensor.values, digits);
+  return std::ranges::all_of(view.cells(), [&](const CellIndex& at) {
+    const std::string number = cell_text(tensor.at(at[0], at[1], at[2]), style);
+    return columns * number.size() <= max_columns_side_by_side * max_characters_side_by_side;
+  });
+}
+
 constexpr std::string_view reading_help =
     "<p class=\"how\" hidden>Point at a number, tap it, or go to it with Tab and the arrow keys: "
     "its arithmetic appears, and the numbers that it is made of are framed. Esc clears them."
@@ -222,19 +234,11 @@ void write_report(const Lesson& lesson, const Trace& whole, const ReportOptions&
   const Trace worked = with_intermediates(lesson, trace);
   const PageWriter page{
       .lesson = lesson, .trace = trace, .wish = wish, .views = views_of(worked, wish.head)};
+  const auto is_narrow = [&](const TensorView& view) {
+    return fits_beside_another(view, trace.token_layout, wish.digits);
+  };
   std::string text = head(lesson);
-  const bool narrow = std::ranges::all_of(page.views, [&](const TensorView& view) {
-    const Tensor& tensor = *view.tensor;
-    const bool is_transposed = is_shown_transposed(tensor, trace.token_layout);
-    const std::size_t columns = (is_transposed ? view.rows : view.columns).shown();
-    if (columns > max_columns_side_by_side) return false;
-    const NumberStyle style = style_for(tensor.values, wish.digits);
-    return std::ranges::all_of(view.cells(), [&](const CellIndex& at) {
-      const std::string number = cell_text(tensor.at(at[0], at[1], at[2]), style);
-      return columns * number.size() <= max_columns_side_by_side * max_characters_side_by_side;
-    });
-  });
-  text += narrow ? "<body class=\"narrow\">\n" : "<body>\n";
+  text += std::ranges::all_of(page.views, is_narrow) ? "<body class=\"narrow\">\n" : "<body>\n";
   text += fmt::format("<a class=\"skip\" href=\"#step-{}\">Skip to the first step</a>\n",
                       trace.steps.front().number);
   text += "<div id=\"page\">\n<header>\n" + render(lesson_opening(lesson), page) + "</header>\n";
