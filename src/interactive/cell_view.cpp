@@ -190,17 +190,16 @@ std::vector<std::string> unseen_numbers(const Walkthrough& walk, const MarkedMat
   };
   if (std::all_of(one.marked.begin(), one.marked.end(), shows)) return {};
   const Tensor& tensor = walk.trace().at(one.name);
-  std::string text;
-  for (const GridCell& seen : one.marked) {
-    const GridCell at =
-        displayed_position(tensor, walk.trace().token_layout, seen.row, seen.column);
-    const CellReference cell{one.name, one.matrix, at.row, at.column};
-    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ",
-                        reference_text(cell, tensor, walk.trace().token_layout),
-                        brief(tensor.at(cell.matrix, cell.row, cell.column), walk.style.digits));
-  }
-  return lines_of(
-      "\n" + indented_lines(broken_lines(sanitise(text), std::max<std::size_t>(columns, 12) - 2)));
+  const TokenLayout layout = walk.trace().token_layout;
+  const auto texts = mapped(one.marked, [&](const GridCell& seen) {
+    const GridCell at = displayed_position(tensor, layout, seen.row, seen.column);
+    return fmt::format("{} = {}",
+                       reference_text({one.name, one.matrix, at.row, at.column}, tensor, layout),
+                       brief(tensor.at(one.matrix, at.row, at.column), walk.style.digits));
+  });
+  const std::string text = sanitise(fmt::to_string(fmt::join(texts, ", ")));
+  return lines_of("\n" +
+                  indented_lines(broken_lines(text, std::max<std::size_t>(columns, 12) - 2)));
 }
 
 }  // namespace

@@ -87,22 +87,20 @@ std::string table_html(const Table& table) {
 }
 
 std::string left_out(const TensorView& view, bool is_transposed, const std::string& whole) {
-  std::string text;
-  const auto add = [&](const std::string& what) {
-    if (!what.empty()) text += (text.empty() ? "" : ", ") + what;
-  };
-  add(hidden_text("row", is_transposed ? view.columns : view.rows, " to "));
-  add(hidden_text("column", is_transposed ? view.rows : view.columns, " to "));
+  std::vector<std::string> parts = {
+      hidden_text("row", is_transposed ? view.columns : view.rows, " to "),
+      hidden_text("column", is_transposed ? view.rows : view.columns, " to ")};
+  std::erase(parts, "");
   if (view.one_head) {
-    add("the other heads");
+    parts.emplace_back("the other heads");
   } else if (const std::size_t hidden = view.matrices.hidden(); hidden > 0) {
     const std::size_t first = view.matrices.first_hidden() - 1;
-    add(fmt::format("{} to {}", matrix_name(*view.tensor, first),
-                    matrix_name(*view.tensor, first + hidden - 1)));
+    parts.push_back(fmt::format("{} to {}", matrix_name(*view.tensor, first),
+                                matrix_name(*view.tensor, first + hidden - 1)));
   }
-  if (text.empty()) return {};
+  if (parts.empty()) return {};
   return fmt::format("<p class=\"hidden-part\">Not shown: {}. All of it: <code>{}</code></p>\n",
-                     html_text(text), html_text(whole));
+                     html_text(fmt::to_string(fmt::join(parts, ", "))), html_text(whole));
 }
 
 // The ids of a batch: each sentence is a table under its own tokens.

@@ -8,13 +8,10 @@ namespace {
 
 // Allows breaks after the sign in a product of cells that is longer than a line.
 std::string with_breaks(const std::string& held, std::size_t columns) {
-  std::string text;
-  for (const std::string_view word : split(held, ' ')) {
-    text += width(word) > columns ? replace_all(word, "·", "· ") : std::string(word);
-    text += ' ';
-  }
-  text.pop_back();  // behind the last word
-  return text;
+  const auto words = mapped(split(held, ' '), [&](std::string_view word) {
+    return width(word) > columns ? replace_all(word, "·", "· ") : std::string(word);
+  });
+  return fmt::to_string(fmt::join(words, " "));
 }
 
 // The line without colour codes.

@@ -127,13 +127,12 @@ std::string region_text(const StepReport& step, const Trace& own, const CheckSty
 
 // Lists mistakes of which one was made: "The scores were not scaled (scale.skipped); or: …".
 std::string alternatives_text(const StepReport& step, std::size_t most) {
-  std::string text;
-  for (const Diagnosis& mistake : step.likely_mistakes().first(most)) {
+  const auto texts = mapped(step.likely_mistakes().first(most), [](const Diagnosis& mistake) {
     std::string_view says = mistake.says;
     if (says.ends_with('.')) says.remove_suffix(1);
-    text += fmt::format("{}{} ({})", text.empty() ? "" : "; or: ", says, mistake.id);
-  }
-  return text;
+    return fmt::format("{} ({})", says, mistake.id);
+  });
+  return fmt::to_string(fmt::join(texts, "; or: "));
 }
 
 // "all 10 wrong cells", "the wrong cell", "9 of 10 wrong cells".
