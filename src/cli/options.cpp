@@ -271,7 +271,7 @@ std::optional<std::size_t> head_from(std::optional<std::size_t> number, const Tr
     }
   }
   if (most == 0 && *number == 1) return {};  // the only head has no axis of its own
-  if (*number >= 1 && *number <= most) return *number - 1;
+  if (*number <= most) return *number - 1;
   throw InputError(most == 0
                        ? "--head: this lesson has no more than one head; leave --head out"
                        : fmt::format("--head {}: the heads count from 1 to {}", *number, most));

@@ -257,12 +257,10 @@ Screen::~Screen() {
 }
 
 WindowSize Screen::size() const {
-  winsize size{};
-  WindowSize window;
-  const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
-  window.rows = known && size.ws_row > 0 ? size.ws_row : from_environment("LINES", 24);
-  window.columns = known && size.ws_col > 0 ? size.ws_col : from_environment("COLUMNS", 80);
-  return window;
+  winsize size{};  // of 0 rows and columns if it is not known
+  ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+  return {.rows = size.ws_row > 0 ? size.ws_row : from_environment("LINES", 24),
+          .columns = size.ws_col > 0 ? size.ws_col : from_environment("COLUMNS", 80)};
 }
 
 void Screen::draw(const Frame& frame) {

@@ -94,8 +94,8 @@ std::string pictures_text(const Trace& trace, const std::vector<HeadStats>& habi
     if (pictures.back().empty()) return {};
   }
   if (pictures.empty()) return {};
-  return indented_lines(side_by_side(pictures, 0, look.width), 0) +
-         fmt::format("\n  {}\n", glyph_legend);
+  return fmt::format("\n{}\n  {}\n", indented_lines(side_by_side(pictures, 0, look.width), 0),
+                     glyph_legend);
 }
 
 std::string word_of(const Prediction& prediction) { return sanitise(prediction.word); }
@@ -218,9 +218,7 @@ std::string heads_text(const Lesson& lesson, const Trace& trace,
         " helps: how much the loss would grow without the head, to first order: minus the sum of "
         "its context's numbers, each times its gradient.";
   }
-  text += indented(legend, look);
-  const std::string pictures = pictures_text(trace, habits, look);
-  return pictures.empty() ? text : text + "\n" + pictures;
+  return text + indented(legend, look) + pictures_text(trace, habits, look);
 }
 
 std::string heads_json(const Lesson& lesson, const Trace& trace,
@@ -343,13 +341,11 @@ std::string operations_text(std::size_t columns) {
 }
 
 StackCount parameters_of(const StackSizes& sizes) {
-  StackCount count{.sizes = sizes, .matrices = {}};
-  count.matrices = {
-      matrix("W_Q", "", sizes.d_model, sizes.d_k),
-      matrix("W_K", "", sizes.d_model, sizes.d_k),
-      matrix("W_V", "value-down", sizes.d_model, sizes.d_v),
-      matrix("W_O", "value-up", sizes.d_v, sizes.d_model),
-  };
+  StackCount count{.sizes = sizes,
+                   .matrices = {matrix("W_Q", "", sizes.d_model, sizes.d_k),
+                                matrix("W_K", "", sizes.d_model, sizes.d_k),
+                                matrix("W_V", "value-down", sizes.d_model, sizes.d_v),
+                                matrix("W_O", "value-up", sizes.d_v, sizes.d_model)}};
   for (const MatrixCount& one : count.matrices)
     count.head = counted_by(count.head, "+", one.count, "parameters");
   count.layer = times(count.head, sizes.heads, "parameters");
@@ -358,10 +354,8 @@ StackCount parameters_of(const StackSizes& sizes) {
 }
 
 AttentionCells attention_cells(std::uint64_t context, const StackSizes& sizes) {
-  AttentionCells count{.context = context};
-  count.cells = times(context, context, "cells");
-  count.all_cells = times(times(count.cells, sizes.heads, "cells"), sizes.layers, "cells");
-  return count;
+  const std::uint64_t cells = times(context, context, "cells");
+  return {context, cells, times(times(cells, sizes.heads, "cells"), sizes.layers, "cells")};
 }
 
 std::uint64_t bytes_of(std::uint64_t count, const NumberType& kind) {
