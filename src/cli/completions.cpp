@@ -89,15 +89,6 @@ std::vector<std::string> values_of(const CLI::Option& option, const TypedLine& l
   return {};
 }
 
-// Returns the names of an option, "-o" and "--output", or the argument's name.
-std::vector<std::string> option_names(const CLI::Option& option) {
-  std::vector<std::string> names;
-  for (const std::string& name : option.get_snames()) names.push_back("-" + name);
-  for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
-  if (names.empty()) names.push_back(option.get_name());
-  return names;
-}
-
 // "--digits" and, after a tab, the first line of its help.
 std::vector<std::string> option_lines(const CLI::App& root, const CLI::App* command) {
   std::vector<std::string> lines;
@@ -107,7 +98,7 @@ std::vector<std::string> option_lines(const CLI::App& root, const CLI::App* comm
       if (option->get_positional() || option->get_group().empty()) continue;  // hidden
       if (app == &root && command && option == root.get_help_ptr()) continue;
       const std::string& help = option->get_description();
-      for (const std::string& name : option_names(*option)) {
+      for (const std::string& name : CLI::detail::split(option->get_name(false, true), ',')) {
         lines.push_back(fmt::format("{}\t{}", name, help.substr(0, help.find('\n'))));
       }
     }

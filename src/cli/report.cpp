@@ -51,7 +51,7 @@ std::string command_of(const ReportCommandOptions& options, const Lesson& lesson
   for (const std::string& step : options.steps) words += " --step " + shell_word(step);
   if (options.head) words += fmt::format(" --head {}", *options.head);
   if (options.digits != 4) words += fmt::format(" --digits {}", options.digits);
-  return words + " -o " + (options.file == "-" ? "-" : shell_word(options.file));
+  return words + " -o " + shell_word(options.file);
 }
 
 // The indices of the requested steps, which are shown even if the lesson hides them.
