@@ -206,14 +206,10 @@ struct Writer {
   }
 
   void header() {
-    begin({});
-    for (std::size_t place = 0; place < columns.shown(); ++place) {
-      between(place, "…");
-      const GridColumn& column = column_of(sheet, columns[place]);
+    line({}, "…", [&](const GridColumn& column) {
       const std::size_t blanks = column.width - width(column.header);
       written.append(blanks, ' ').append(emphasised(column.header));
-    }
-    end();
+    });
   }
 
   void row(std::size_t place) {
@@ -250,12 +246,20 @@ struct Writer {
 
   /// The ⋮ is aligned with the units of the numbers.
   void hidden_rows() {
-    begin(labels.hidden);
-    for (std::size_t i = 0; i < columns.shown(); ++i) {
-      between(i, "⋱");
-      const GridColumn& column = column_of(sheet, columns[i]);
+    line(labels.hidden, "⋱", [&](const GridColumn& column) {
       written += padded_left("⋮", column.width - column.tail);
       written.append(column.tail, ' ');
+    });
+  }
+
+  /// Writes a line without numbers; `write` adds the text of a column.
+  template <class Write>
+  void line(std::string_view label, std::string_view gap_sign, const Write& write) {
+    begin(label);
+    for (std::size_t place = 0; place < columns.shown(); ++place) {
+      written.append(grid_gap, ' ');
+      if (columns.follows_gap(place)) written.append(gap_sign).append(grid_gap, ' ');
+      write(column_of(sheet, columns[place]));
     }
     end();
   }
@@ -263,12 +267,6 @@ struct Writer {
   void begin(std::string_view label) {
     written.append(grid_indent, ' ').append(emphasised(label));
     written.append(labels.width - width(label), ' ');
-  }
-
-  void between(std::size_t place, std::string_view gap_sign) {
-    written.append(grid_gap, ' ');
-    if (!columns.follows_gap(place)) return;
-    written.append(gap_sign).append(grid_gap, ' ');
   }
 
   void end() {
