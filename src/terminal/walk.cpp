@@ -115,18 +115,19 @@ std::string left_out(const Grid& shown, const std::string& whole, const WalkStyl
 
 // One row-major matrix of a block, in the layout of `shown`.
 struct ShownMatrix {
-  std::size_t rows, columns;
+  std::size_t rows;
   const Tensor& tensor;
   std::size_t first;               ///< the index of its first number in the tensor
   const Tensor* before = nullptr;  ///< nullptr if nothing has changed
   MatrixLabels labels;
 
+  std::size_t columns() const { return tensor.columns(); }
   std::span<const double> row(std::size_t row) const {
-    return tensor.values.part(first + row * columns, columns);
+    return tensor.values.part(first + row * columns(), columns());
   }
   /// Empty for a large matrix: not all of its numbers may exist.
   std::span<const double> all() const {
-    const std::size_t count = rows * columns;
+    const std::size_t count = rows * columns();
     return count > small_tensor_limit ? std::span<const double>()
                                       : tensor.values.part(first, count);
   }
@@ -144,12 +145,12 @@ MatrixText numbers_text(const ShownMatrix& sheet, const std::string& whole, cons
                   .colour = look.colour && look.picture != Picture::numbers};
   if (sheet.before) {
     style.highlight = [&](std::size_t row, std::size_t column) {
-      const double before = sheet.before->values[sheet.first + row * sheet.columns + column];
+      const double before = sheet.before->values[sheet.first + row * sheet.columns() + column];
       return differs(sheet.row(row)[column], before) ? Highlight::changed : Highlight::none;
     };
   }
   const RowAt row_at = [&](std::size_t row) { return sheet.row(row); };
-  const Grid lines = grid(sheet.rows, sheet.columns, row_at, sheet.labels, style);
+  const Grid lines = grid(sheet.rows, sheet.columns(), row_at, sheet.labels, style);
   const std::string hidden = left_out(lines, whole, look);
   return {lines.text + hidden, hidden};
 }
@@ -163,7 +164,7 @@ MatrixText matrix_text(const ShownMatrix& sheet, const std::string& whole, const
   const bool weights = content == Content::weights;
   if (!weights && look.picture != Picture::glyphs) return numbers_text(sheet, whole, look);
   const PatternGlyphs pattern_glyphs = (weights ? glyphs : signed_glyphs)(
-      sheet.rows, sheet.columns, sheet.all(), sheet.labels.columns);
+      sheet.rows, sheet.columns(), sheet.all(), sheet.labels.columns);
   std::string below;  // empty if there are no glyphs, or if they do not fit
   if (!pattern_glyphs.rows.empty()) below = glyphs_below(pattern_glyphs, sheet.labels.rows);
   if (max_width(lines_of(below)) > look.width) below.clear();
@@ -177,14 +178,10 @@ MatrixText matrix_text(const ShownMatrix& sheet, const std::string& whole, const
 
 // The ids of a batch: each sentence under its own tokens.
 std::string sentences_text(const Tensor& ids, const std::string& whole, const WalkStyle& look) {
-  const std::size_t columns = ids.columns();
   std::string text;
   for (std::size_t b = 0; b < ids.rows(); ++b) {
-    const ShownMatrix sheet{.rows = 1,
-                            .columns = columns,
-                            .tensor = ids,
-                            .first = b * columns,
-                            .labels = labels_of_sentence(ids, b)};
+    const ShownMatrix sheet{
+        .rows = 1, .tensor = ids, .first = b * ids.columns(), .labels = labels_of_sentence(ids, b)};
     text += matrix_text(sheet, whole, look, Content::numbers).text;
   }
   return text;
@@ -225,7 +222,6 @@ std::string matrix_block_text(const MatrixBlock& matrix_block, TokenLayout token
     const std::size_t m = wanted[selection[place]];
     if (tensor.matrices() > 1) text += "  " + matrix_name(tensor, m) + "\n";
     MatrixText sheet = matrix_text({.rows = shown.rows(),
-                                    .columns = shown.columns(),
                                     .tensor = shown,
                                     .first = m * shown.rows() * shown.columns(),
                                     .before = matrix_block.before ? &before : nullptr,
