@@ -98,8 +98,7 @@ std::vector<Diagnosis> likely(std::vector<Diagnosis> mistakes) {
   const auto is_own = [](const Diagnosis& d) { return d.kind != CandidateKind::slip; };
   const auto own_end = std::stable_partition(mistakes.begin(), mistakes.end(), is_own);
   const auto own = static_cast<std::size_t>(own_end - mistakes.begin());
-  mistakes.resize(
-      std::min<std::size_t>(mistakes.size(), own > 0 ? std::min<std::size_t>(own, 2) : 1));
+  mistakes.resize(std::min(mistakes.size(), std::clamp<std::size_t>(own, 1, 2)));
   return mistakes;
 }
 

@@ -200,19 +200,18 @@ void Stepper::complete() {
 
 void Stepper::finish_prompt() {
   const std::string text = line_.text;
-  const Prompt asked = prompt_;
   message_.clear();
   const bool nothing_typed = text.find_first_not_of(' ') == std::string::npos;
-  if (asked == Prompt::answer) return finish_answer(text);
-  if (asked == Prompt::cell) {
+  if (prompt_ == Prompt::answer) return finish_answer(text);
+  if (prompt_ == Prompt::cell) {
     show_cell(resolve_cell(walk_, text, last_matrix()));
-  } else if (!nothing_typed && asked == Prompt::step) {
+  } else if (!nothing_typed && prompt_ == Prompt::step) {
     go_to(walk_, text);
     prompt_ = Prompt::nothing;
     return come_back();
-  } else if (!nothing_typed && asked == Prompt::change) {
+  } else if (!nothing_typed && prompt_ == Prompt::change) {
     message_ = set_cell(walk_, text);
-  } else if (!nothing_typed && asked == Prompt::directory) {
+  } else if (!nothing_typed && prompt_ == Prompt::directory) {
     message_ = write_all_(*walk_.now, text);
   }
   prompt_ = Prompt::nothing;
