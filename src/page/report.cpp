@@ -258,12 +258,7 @@ void write_report(const Lesson& lesson, const Trace& whole, const ReportOptions&
                   html_text(wish.command), QKV_VERSION));
   sink(panel);
   sink("<script type=\"application/json\" id=\"data\">");
-  write_report_data(worked, page.views,
-                    {.digits = wish.digits,
-                     .asked = lesson.asked,
-                     .is_whole = wish.steps.empty(),
-                     .map = map_of(trace)},
-                    sink);
+  write_report_data(lesson, worked, page.views, map_of(trace), wish, sink);
   sink(fmt::format("</script>\n<script>{}</script>\n</body>\n</html>\n", report_script()));
 }
 

@@ -2,7 +2,6 @@
 #include <nlohmann/json.hpp>
 
 #include "exposition/arithmetic.hpp"
-#include "page/pages.hpp"
 #include "page/report_view.hpp"
 #include "text/json.hpp"
 #include "text/number.hpp"
@@ -204,20 +203,22 @@ Json map_data(const LessonMap& map) {
 
 }  // namespace
 
-void write_report_data(const Trace& trace, const std::vector<TensorView>& views,
-                       const ReportDataOptions& look, const Sink& sink) {
+void write_report_data(const Lesson& lesson, const Trace& trace,
+                       const std::vector<TensorView>& views, const LessonMap& map,
+                       const ReportOptions& wish, const Sink& sink) {
   constexpr int same_in_every_browser = 6;  // decimals that functions of browsers have right
   TreeInputs needs;
-  needs.all_functions = look.digits > same_in_every_browser;
+  needs.all_functions = wish.digits > same_in_every_browser;
   const std::vector<CellTrees> trees = trees_of(trace, views, needs);
+  // Changes can be followed where all steps are on the page.
   const std::vector<std::size_t> live =
-      look.is_whole ? live_inputs(trace, views, trees) : std::vector<std::size_t>();
-  sink(up_to_member({{"digits", look.digits},
+      wish.steps.empty() ? live_inputs(trace, views, trees) : std::vector<std::size_t>();
+  sink(up_to_member({{"digits", wish.digits},
                      {"most_terms", max_report_terms},
-                     {"asked", sanitise(look.asked)},
+                     {"asked", sanitise(lesson.asked)},
                      {"changeable", live},
                      {"functions", functions_of(needs)},
-                     {"map", map_data(look.map)}},
+                     {"map", map_data(map)}},
                     "tensors"));
   for (std::size_t v = 0; v < views.size(); ++v) {
     const TensorView& view = views[v];

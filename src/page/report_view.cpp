@@ -1,6 +1,5 @@
 #include "page/report_view.hpp"
 
-#include "page/pages.hpp"
 #include "tensor/matmul.hpp"
 #include "text/number.hpp"
 

@@ -1,7 +1,6 @@
 #pragma once
 
-#include "exposition/exposition.hpp"
-#include "exposition/selection.hpp"
+#include "page/pages.hpp"
 
 namespace qkv::inline page {
 
@@ -86,17 +85,11 @@ std::string_view display_name(std::string_view name);
 /// Longer sums lose their middle in a report, as in the walk.
 inline constexpr std::size_t max_report_terms = 9;
 
-struct ReportDataOptions {
-  int digits = 4;
-  std::string asked = {};  ///< the lesson as a command names it
-  bool is_whole = true;    ///< all steps are included, so that changes can be followed
-  LessonMap map = {};      ///< of the trace without intermediates
-};
-
 /// Writes the data from which a report's script computes every cell's arithmetic, as JSON for a
-/// <script> element: numbers, each step's trees, labels, function values. The
-/// head of `report_arithmetic.js` documents how it is read.
-void write_report_data(const Trace& trace, const std::vector<TensorView>& views,
-                       const ReportDataOptions& look, const Sink& sink);
+/// <script> element: numbers, each step's trees, labels, function values. `map` is that of the
+/// trace without intermediates. The head of `report_arithmetic.js` documents how it is read.
+void write_report_data(const Lesson& lesson, const Trace& trace,
+                       const std::vector<TensorView>& views, const LessonMap& map,
+                       const ReportOptions& wish, const Sink& sink);
 
 }  // namespace qkv::inline page

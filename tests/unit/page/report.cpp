@@ -131,7 +131,7 @@ TEST_CASE("cells share a tree: a causal mask has two, a score and a softmax one"
 TEST_CASE("ids and what they are made of are not to be changed, weights are") {
   const LoadedLesson loaded = load_lesson("two-heads");
   std::string text;
-  write_report_data(loaded.trace, views_of(loaded.trace), {},
+  write_report_data(loaded.lesson, loaded.trace, views_of(loaded.trace), {}, {},
                     [&](std::string_view piece) { text += piece; });
   const nlohmann::json data = nlohmann::json::parse(text);
   std::vector<std::string> names;
