@@ -95,8 +95,7 @@ std::string caption(const std::string& name, const PrintedMatrix& sheet, const I
   const auto add = [&](std::string_view what, const Indices& part,
                        const std::vector<std::size_t>& all) {
     if (part.size() == all.size()) return;
-    text += fmt::format("{}{} {} to {}", text.empty() ? "" : ", ", what, all[part.from] + 1,
-                        all[part.to - 1] + 1);
+    text += fmt::format(", {} {} to {}", what, all[part.from] + 1, all[part.to - 1] + 1);
   };
   add("rows", rows, sheet.rows);
   add("columns", columns, sheet.columns);

@@ -37,15 +37,12 @@ std::string heading(const Lesson& lesson, const HeadsStyle& look) {
 // Returns in words where more than half of the attention goes: "mostly the token before"; empty if
 // there is no simple answer.
 std::string_view head_summary(const HeadStats& stats) {
-  struct Words {
-    double share;
-    std::string_view summary;
-  };
-  const Words all[] = {{stats.previous, "mostly the token before"},
-                       {stats.itself, "mostly itself"},
-                       {stats.first, "mostly the first token"}};
-  const Words& most = *std::ranges::max_element(all, {}, &Words::share);
-  return most.share > 0.5 ? most.summary : "";
+  using ShareAndWords = std::pair<double, std::string_view>;
+  const ShareAndWords all[] = {{stats.previous, "mostly the token before"},
+                               {stats.itself, "mostly itself"},
+                               {stats.first, "mostly the first token"}};
+  const auto& [share, words] = *std::ranges::max_element(all, {}, &ShareAndWords::first);
+  return share > 0.5 ? words : "";
 }
 
 std::string table_text(const std::vector<HeadStats>& habits, const HeadsStyle& look,
