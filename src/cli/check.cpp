@@ -163,14 +163,13 @@ void print_all(const std::vector<CheckedPath>& all, const CheckCommandOptions& o
 }
 
 int status_of(const std::vector<CheckedPath>& all) {
-  const auto is_wrong = [](const CheckedPath& one) {
-    return one.report->outcome == Outcome::wrong || one.report->outcome == Outcome::undecided;
-  };
-  const auto is_read = [](const CheckedPath& one) {
-    return one.report && one.report->unreadable.empty();
-  };
-  if (!std::ranges::all_of(all, is_read)) return 2;
-  return std::ranges::any_of(all, is_wrong) ? 1 : 0;
+  int status = 0;
+  for (const CheckedPath& one : all) {
+    if (!one.report || !one.report->unreadable.empty()) return 2;
+    const Outcome outcome = one.report->outcome;
+    if (outcome == Outcome::wrong || outcome == Outcome::undecided) status = 1;
+  }
+  return status;
 }
 
 // Changes whenever a file of the submissions or the lesson is saved, created or removed.

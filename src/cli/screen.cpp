@@ -193,14 +193,13 @@ std::size_t width_of_output() {
   winsize size{};
   if (width == 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) width = size.ws_col;
   if (width == 0) return 80;
-  return std::min(std::max(width, narrowest_terminal), widest);
+  return std::clamp(width, narrowest_terminal, widest);
 }
 
 bool wants_colour(ColourMode choice) {
   if (choice != ColourMode::automatic) return choice == ColourMode::always;
   const char* no_colour = std::getenv("NO_COLOR");
-  if (no_colour && *no_colour) return false;
-  return can_draw_on(STDOUT_FILENO);
+  return !(no_colour && *no_colour) && can_draw_on(STDOUT_FILENO);
 }
 
 }  // namespace
@@ -219,19 +218,17 @@ Progress::~Progress() {
 
 void Progress::advance(std::size_t done) {
   done_ = std::min(done_ + done, total_);
-  if (!on_terminal_) return;
-  const Clock::time_point now = Clock::now();
-  if (now >= next_) draw(now);
+  if (on_terminal_ && Clock::now() >= next_) draw();
 }
 
-void Progress::draw(Clock::time_point now) {
+void Progress::draw() {
   const double share = static_cast<double>(done_) / static_cast<double>(total_);
   const auto full = static_cast<std::size_t>(share * static_cast<double>(cells));
   set_terminal_line(TerminalLine::shown);
   print_error(fmt::format("\r{} [{}{}] {:.0f}%\x1b[K", what_, std::string(full, '#'),
                           std::string(cells - full, '.'), 100 * share));
   drawn_ = true;
-  next_ = now + between;
+  next_ = Clock::now() + between;
 }
 
 bool can_draw_on(int descriptor) {

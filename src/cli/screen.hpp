@@ -47,7 +47,7 @@ class Progress : NotCopied {
  private:
   using Clock = std::chrono::steady_clock;
 
-  void draw(Clock::time_point now);
+  void draw();
 
   std::string what_;
   std::size_t total_;
