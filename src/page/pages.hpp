@@ -24,9 +24,6 @@ void write_report(const Lesson& lesson, const Trace& trace, const ReportOptions&
 std::string_view report_style();
 std::string_view report_script();
 
-/// Matrices with more cells (all heads together) go to CSV files instead, and the page says so.
-inline constexpr std::size_t max_printed_cells = 4096;
-
 enum class SheetKind { blank, key };
 
 struct WorksheetStyle {

@@ -10,6 +10,9 @@ namespace {
 constexpr std::size_t max_worksheet_columns = 10;
 constexpr std::size_t max_worksheet_rows = 22;
 
+// Matrices with more cells (all heads together) go to CSV files instead, and the page says so.
+constexpr std::size_t max_printed_cells = 4096;
+
 constexpr std::string_view style = R"(
 @page { margin: 14mm 12mm; @bottom-right { content: counter(page) " / " counter(pages);
         font: 9pt sans-serif; } }

@@ -30,18 +30,14 @@ constexpr std::size_t column_gap = 3;
 constexpr std::size_t max_glyph_label = 30;
 constexpr double slack = 1e-9;  // a sum of weights may exceed 1 by rounding
 
-struct Size {
-  double from;  // the smallest weight with this glyph
-  std::string_view glyph;
-};
-
-// A third of the weight gets the largest glyph, an even share among twenty the middle one.
-constexpr Size glyph_sizes[] = {{0.3, "●"}, {0.05, "•"}, {0, "·"}};
+// The smallest weight of each glyph. A third of the weight gets the largest one, an even share
+// among twenty the middle one.
+constexpr std::pair<double, std::string_view> glyph_sizes[] = {{0.3, "●"}, {0.05, "•"}, {0, "·"}};
 
 std::string_view glyph_of(double weight) {
   if (weight == 0) return " ";
-  const auto is_large_enough = [&](const Size& size) { return weight >= size.from; };
-  return std::ranges::find_if(glyph_sizes, is_large_enough)->glyph;
+  const auto is_large_enough = [&](const auto& size) { return weight >= size.first; };
+  return std::ranges::find_if(glyph_sizes, is_large_enough)->second;
 }
 
 // In thirds of the matrix's largest number.

@@ -5,8 +5,6 @@
 #include "check/compare/compare.hpp"
 #include "check/grading/marks.hpp"
 
-/// The report of a comparison, as text and as JSON.
-
 namespace qkv::inline verdicts {
 
 /// Whether a report may show the expected numbers.
