@@ -7,16 +7,11 @@
 namespace qkv::inline verdicts {
 namespace {
 
-constexpr SamenessLabel words[] = {
-    {Agreement::identical, "identical", "identical"},
-    {Agreement::close, "close", "within tolerance"},
-    {Agreement::follows, "carried", "follows from an earlier difference"},
-    {Agreement::differs, "differs", "DIFFERS"},
-    {Agreement::undecided, "undecided", "UNDECIDED"},
-    {Agreement::other_shape, "shape", "OTHER SHAPE"},
-    {Agreement::only_actual, "only_actual", "only in ACTUAL"},
-    {Agreement::only_desired, "only_desired", "only in DESIRED"},
-};
+// Of each Agreement, in its order.
+constexpr std::string_view words[] = {
+    "identical",      "within tolerance", "follows from an earlier difference",
+    "DIFFERS",        "UNDECIDED",        "OTHER SHAPE",
+    "only in ACTUAL", "only in DESIRED"};
 
 // The unit in the last place of a number in the step's type.
 double last_place(const ComparedStep& step, double x) {
@@ -127,7 +122,7 @@ std::string table_text(const Comparison& comparison, bool all) {
       ++spared;
       continue;
     }
-    std::string note(sameness_label(step.agreement).in_text);
+    std::string note(words[static_cast<std::size_t>(step.agreement)]);
     if (step.finite_masks > 0) note += " but for the mask";
     if (const std::size_t printed = has_compared_numbers(step) ? printed_of(step) : 0; printed > 0)
       note += fmt::format(" ({} of {} printed)", printed, step.actual->tensor.values.size());
@@ -415,10 +410,6 @@ std::string wrapped_lines(std::string_view lines, std::size_t width) {
 }
 
 }  // namespace
-
-const SamenessLabel& sameness_label(Agreement agreement) {
-  return *std::ranges::find(words, agreement, &SamenessLabel::agreement);
-}
 
 bool has_compared_numbers(const ComparedStep& step) { return step.difference.elements > 0; }
 

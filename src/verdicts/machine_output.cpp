@@ -186,8 +186,10 @@ void add_difference(const ComparedStep& step, Json& json) {
 }
 
 Json step_json(const ComparedStep& step, TokenLayout token_layout) {
+  constexpr std::string_view names[] = {"identical", "close", "carried",     "differs",
+                                        "undecided", "shape", "only_actual", "only_desired"};
   Json json{{"step", step.name},
-            {"verdict", std::string(sameness_label(step.agreement).in_json)},
+            {"verdict", std::string(names[static_cast<std::size_t>(step.agreement)])},
             {"actual_shape", step.actual ? Json(step.actual->tensor.shape()) : Json()},
             {"desired_shape", step.desired ? Json(step.desired->tensor.shape()) : Json()}};
   if (step.agreement == Agreement::other_shape) json["only_the_shape"] = step.only_shape_differs;

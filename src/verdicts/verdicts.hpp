@@ -110,14 +110,6 @@ std::string compared_text(const Comparison& comparison, const ComparedSide& actu
 std::string compared_json(const Comparison& comparison, const ComparedSide& actual,
                           const ComparedSide& desired);
 
-struct SamenessLabel {
-  Agreement agreement;
-  std::string_view in_json;
-  std::string_view in_text;
-};
-
-const SamenessLabel& sameness_label(Agreement agreement);
-
 /// True if the numbers of both sides could be compared.
 bool has_compared_numbers(const ComparedStep& step);
 
