@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import random
 import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -181,11 +182,14 @@ def undisturbed(module: Any) -> Iterator[None]:
     import torch
     modes = [(inside, inside.training) for inside in module.modules()]
     devices = list(range(torch.cuda.device_count())) if torch.cuda.is_available() else []
+    drawn, drawn_by_numpy = random.getstate(), np.random.get_state()
     with torch.random.fork_rng(devices), torch.no_grad():
         try:
             module.eval()
             yield
         finally:
+            random.setstate(drawn)
+            np.random.set_state(drawn_by_numpy)
             for inside, mode in modes:
                 if type(inside).train is torch.nn.Module.train:
                     inside.training = mode
