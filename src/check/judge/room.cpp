@@ -264,18 +264,22 @@ class Room::Stretch {
     const bool is_computed = is_missing(index) && !node.has_lessons_inputs;
     Tensor tensor = is_computed ? computed(node, trial) : own;
     if (node.inputs.empty()) return tensor;
-    const Mover move{trial, index};
     const std::span<const Decimal> exact_cells = exact(index);
     const std::vector<double>& moves = moves_of(index);
     const std::span<double> cells = tensor.values.mutable_span();
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      if (!exact_cells.empty() && exact_cells[i].is_exact()) {
-        cells[i] = exact_cells[i].value();
-        continue;
+    const double least = node.step->operation->least;
+    constexpr std::size_t block = 4096, operations = 16;
+    parallel_for(cells.size(), block, operations, [&](std::size_t begin, std::size_t end) {
+      const Mover move{trial, index};
+      for (std::size_t i = begin; i < end; ++i) {
+        if (!exact_cells.empty() && exact_cells[i].is_exact()) {
+          cells[i] = exact_cells[i].value();
+          continue;
+        }
+        const double from = node.has_number(i) ? std::as_const(own.values)[i] : cells[i];
+        cells[i] = std::max(move(from, moves[i], i), std::min(from, least));
       }
-      const double from = node.has_number(i) ? std::as_const(own.values)[i] : cells[i];
-      cells[i] = std::max(move(from, moves[i], i), std::min(from, node.step->operation->least));
-    }
+    });
     return tensor;
   }
 
