@@ -37,6 +37,7 @@ struct MaskPattern {
   std::size_t width = 0;   ///< of a window: the number of keys, the query's own included
   bool both = false;       ///< the window also covers as many later keys
   std::size_t prefix = 0;  ///< number of keys that every query sees
+  std::size_t ahead = 0;   ///< number of later keys that a query sees by mistake
 
   /// Returns the keys that a query sees.
   Indices operator()(std::size_t query) const;

@@ -47,8 +47,7 @@ const changesOver = ({ data, arithmetic, tables, panel, writeLine, writeCommand,
   const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
   // A label of which something had to be made visible is no address: its place is.
-  const addressOf = (of) => (/[\u2400-\u2426\ufffd\u25cc\u2423<]/.test(nameOf(of)) ? nameOf(of, true)
-    : nameOf(of));
+  const addressOf = (of) => nameOf(of, /[\u2400-\u2426\ufffd\u25cc\u2423<]/.test(nameOf(of)));
 
   const command = () => [`qkv run ${data.asked}`, ...[...changed.values()].map(
     ({ cell: of, value }) => `--set ${quoted(`${addressOf(of)}=${typed(value)}`)}`)].join(" ");

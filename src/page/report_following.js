@@ -2,9 +2,9 @@
 // has of it anyway, matrix after matrix. The data says which givens may change (see followed.hpp).
 const followingOver = (data, { valueOf, worthOf }) => {
   const own = data.tensors.map((tensor) => [...tensor.values]);
-  const placeOf = ({ matrix, row, column }, { shape }) =>
-    (matrix * shape[1] + row) * shape[2] + column;
-  const ownOf = (cell) => own[cell.tensor][placeOf(cell, data.tensors[cell.tensor])];
+  const placeOf = ({ tensor, matrix, row, column }) =>
+    (matrix * data.tensors[tensor].shape[1] + row) * data.tensors[tensor].shape[2] + column;
+  const ownOf = (cell) => own[cell.tensor][placeOf(cell)];
 
   function restore() {
     data.tensors.forEach((tensor, t) => { tensor.values = own[t].slice(); });
@@ -33,7 +33,7 @@ const followingOver = (data, { valueOf, worthOf }) => {
     restore();
     const moved = new Set();
     for (const { cell, value } of changes) {
-      data.tensors[cell.tensor].values[placeOf(cell, data.tensors[cell.tensor])] = value;
+      data.tensors[cell.tensor].values[placeOf(cell)] = value;
       moved.add(cell.tensor);
     }
     for (let t = 0; t < data.tensors.length; ++t) {

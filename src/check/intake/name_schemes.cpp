@@ -497,12 +497,12 @@ std::string adopt_scheme(const std::optional<std::string>& wanted, const Trace& 
     });
   };
   const auto explained = [&](const Meanings& meanings) {
-    return places_where(meanings.size(),
-                        [&](std::size_t a) {
-                          const std::vector<std::string>& names = meanings[a].names;
-                          return !names.empty() && names.front() != arrays[a].name;
-                        })
-        .size();
+    std::size_t count = 0;
+    for (std::size_t a = 0; a < meanings.size(); ++a) {
+      const std::vector<std::string>& names = meanings[a].names;
+      count += !names.empty() && names.front() != arrays[a].name ? 1 : 0;
+    }
+    return count;
   };
   Meanings meanings = best != nullptr ? meanings_by(*best) : Meanings();
   for (const NameScheme& scheme : schemes) {

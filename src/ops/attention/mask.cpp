@@ -165,21 +165,16 @@ Versions wrong_triangle(const StepView& step) {
   })};
 }
 
-Versions later_seen(const StepView& step) {
-  const Call call = call_of(step);
-  const Pattern seen = pattern_of(call);
-  if (!is_window(seen) || seen->both) return {};
-  return {by_rows(call, step.operand(), 1, [&](const Operands& of, std::span<double> cells) {
-    const std::size_t from = (*seen)(of.at().row).from;
-    hide_outside({from, cells.size()}, {of.at().matrix, of.at().row, 0, cells});
-  })};
-}
-
 constexpr Mistake mask_mistakes[] = {
     {"mask.skipped", "Nothing was hidden.", "The hidden cells become -inf.", Skip{},
      masking_evidence},
     {"mask.skipped", "What comes later was not hidden, only what the window leaves out.",
-     "A token may not look ahead.", later_seen, masking_evidence},
+     "A token may not look ahead.", masked_with<[](Pattern& seen) {
+       if (!is_window(seen)) return false;
+       seen->ahead = seen->keys;
+       return !seen->both;
+     }>,
+     masking_evidence},
     {"mask.zero", "The hidden cells were set to 0 instead of -inf.",
      "e to the power of 0 is 1: a 0 would still get weight.", with<zero>, masking_evidence},
     {"mask.wrong-triangle", "The other triangle was hidden: the past instead of the future.",
@@ -189,8 +184,7 @@ constexpr Mistake mask_mistakes[] = {
     {"mask.one-ahead", "The next token can be seen as well.", "A token may not look ahead.",
      masked_with<[](Pattern& seen) {
        if (!seen) return false;
-       ++seen->first;
-       ++seen->width;
+       seen->ahead = 1;
        return !seen->both;
      }>,
      masking_evidence},
@@ -436,7 +430,7 @@ std::size_t first_query(const Call& call) {
 Indices MaskPattern::operator()(std::size_t query) const {
   const std::size_t own = query + first;
   const std::size_t before = kind == Kind::sliding_window ? own + 1 - std::min(width, own + 1) : 0;
-  std::size_t to = own + 1;
+  std::size_t to = own + 1 + ahead;
   if (both) to = own + width;
   if (kind == Kind::prefix) to = std::max(to, prefix);
   return {std::min(before, keys), std::min(to, keys)};
