@@ -20,7 +20,6 @@ Tensor tensor_of_written(const ParsedArray& written) {
     tensor.axes[0].labels = written.row_labels;
     tensor.axes[1].labels = written.column_labels;
   }
-  if (tensor.rank() == 4) tensor.axes[0].name = "batch";
   return tensor;
 }
 

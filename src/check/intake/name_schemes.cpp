@@ -64,10 +64,10 @@ constexpr NameRule llama_cpp[] = {
     {"attn_norm-*", "h*.norm1"},
     {"Qcur-* before ROPE", "h*.Q"},
     {"Kcur-* before ROPE", "h*.K"},
-    {.theirs = "Qcur-*", .ours = "h*.Q", .beside = "position_embeddings"},  // are not rotated
-    {.theirs = "Kcur-*", .ours = "h*.K", .beside = "position_embeddings"},
     {"Qcur-*", "h*.Q_rope"},
     {"Kcur-*", "h*.K_rope"},
+    {.theirs = "Qcur-*", .ours = "h*.Q", .beside = "position_embeddings"},  // are not rotated
+    {.theirs = "Kcur-*", .ours = "h*.K", .beside = "position_embeddings"},
     {"Qcur-*", "h*.Q"},
     {"Kcur-*", "h*.K"},
     {"Vcur-*", "h*.V"},
@@ -170,16 +170,10 @@ constexpr NameScheme schemes[] = {
     {"llama", "the modules of LLaMA's kind (Hugging Face)", llama},
 };
 
-// The names of arrays whose axes are tokens, heads and columns.
-constexpr std::string_view heads_inside_names[] = {"blocks.*.attn.hook_q",
-                                                   "blocks.*.attn.hook_k",
-                                                   "blocks.*.attn.hook_v",
-                                                   "blocks.*.attn.hook_rot_q",
-                                                   "blocks.*.attn.hook_rot_k",
-                                                   "blocks.*.attn.hook_z",
-                                                   "Qcur-*",
-                                                   "Kcur-*",
-                                                   "Vcur-*"};
+// What the names have in them of arrays whose axes are tokens, heads and columns.
+constexpr std::string_view heads_inside_names[] = {".hook_q",     ".hook_k",     ".hook_v",
+                                                   ".hook_rot_q", ".hook_rot_k", ".hook_z",
+                                                   "Qcur-",       "Kcur-",       "Vcur-"};
 
 // Prefixes of modules that hold a whole model, and of a checkpoint's part that holds its weights.
 constexpr std::string_view wrappers[] = {"_orig_mod.", "module.", "model.", "transformer.",
@@ -309,6 +303,7 @@ Meaning ours_of(const NameScheme& scheme, const NamedArray& array,
       is_sure = false;
       continue;
     }
+    is_sure = is_sure || !beside.empty();
     std::vector<std::string> first;
     const auto choices = split(is_weight ? rule.weight : is_bias ? rule.bias : rule.ours, '|');
     for (const std::string_view choice : choices) {
@@ -386,8 +381,7 @@ std::vector<NamedPart> parts_of(NamedArray array, const std::vector<std::string>
   std::string_view name = array.name;
   if (name.ends_with(".grad")) name.remove_suffix(5);
   array.written.heads_inside |= std::ranges::any_of(
-      heads_inside_names,
-      [&](std::string_view pattern) { return matched(pattern, name).has_value(); });
+      heads_inside_names, [&](std::string_view part) { return name.find(part) != name.npos; });
   std::vector<NamedPart> parts;
   if (ours.size() > 1) {
     for (ParsedArray& part : cut_into(ours, trace, array.written)) {

@@ -232,6 +232,13 @@ Versions once_more(const StepView& step) {
   return d_k == 0 || divisor_of(call_of(step)).value() != 1 ? Versions() : by_root_of(step, d_k);
 }
 
+Versions by_sqrt_d(const StepView& step) {
+  const Call call = call_of(step);
+  const bool may_be = step.operand().dot_width != 0 && !divides_scores(call);
+  return may_be && divisor_of(call).value() != 1 ? by_root_of(step, step.operand().dot_width)
+                                                 : Versions();
+}
+
 Versions by_sqrt_n(const StepView& step) {
   const Tensor& scores = step.operand();
   if (scores.dot_width == 0 && scores.axes.back().name != "key") return {};
@@ -265,6 +272,8 @@ constexpr Mistake scale_mistakes[] = {
      "d_k is the width of a query.", by_d<false>},
     {"scale.by-d", "The scores were divided by √d_k once more: in all, by d_k.",
      "Divide once: the queries or the scores.", once_more},
+    {"scale.by-sqrt-d", "The scores were divided by √d_k: this step is {formula}.",
+     "What does this lesson divide by?", by_sqrt_d},
     {"scale.by-sqrt-d-model", "The scores were divided by √d_model instead of √d_k.",
      "d_k is the width of a query, not of an embedding.", by_sqrt_d_model},
     {"scale.multiplied", "The scores were multiplied by √d_k instead of divided.",
