@@ -138,8 +138,8 @@ std::string given_text(double value, const NumberStyle& style, bool in_blank_mat
   if (style.kind == NumberStyle::Kind::scientific) return cell_text(value, style);
   const std::string text = number(value, style.digits);
   const double rounded = std::stod(text);
-  if (rounded == 0) return fmt::format("{:.1e}", value);  // "0.0" would be one decimal
-  if (!in_blank_matrix) return text;
+  if (!in_blank_matrix) return rounded == 0 ? "0" : text;  // "0.0" would be one decimal
+  if (rounded == 0) return fmt::format("{:.1e}", value);
   if (std::string exact = brief(value, few); std::stod(exact) == value) return exact;
   return fmt::format("{:.{}e}", rounded, std::max(0, style.digits + leading_place(rounded)));
 }

@@ -230,7 +230,8 @@ CellBase place_of(const Call& call, const Step& step, const CellReference& cell)
 }
 
 constexpr std::size_t max_listed_cells = 6;
-// Truncation and rounding errors of a central difference of this width are about 1e-8.
+// Truncation and rounding errors of a central difference of this width are often about 1e-8;
+// narrower ones are tried until two agree.
 constexpr double relative_step = 0x1p-13;
 
 // The name of what the step is the gradient of; empty if none, or if of one use among several.
@@ -288,10 +289,19 @@ StepSensitivity step_sensitivity(const std::string& name, const Trace& trace, co
     const double less = below.at(name).values[i];
     const bool moves = more != here.values[i] && less != here.values[i];
     if (!moves || gradient.values[i] == 0 || !std::isfinite(more - less)) continue;
-    // Rounds off the error of integers and short fractions.
-    sensitivity.cells.push_back({i, std::round((more - less) / width * 0x1p30) * 0x1p-30});
+    sensitivity.cells.push_back({i, (more - less) / width});
+    sensitivity.largest = std::max(sensitivity.largest, std::abs(more - less) / width);
   }
   return sensitivity;
+}
+
+// Returns how far the derivatives of a step are apart, relative to the largest.
+double distance_between(const StepSensitivity& one, const StepSensitivity& other) {
+  if (one.cells.size() != other.cells.size()) return infinity;
+  double apart = 0;
+  for (std::size_t i = 0; i < one.cells.size(); ++i)
+    apart = std::max(apart, std::abs(one.cells[i].derivative - other.cells[i].derivative));
+  return apart == 0 ? 0 : apart / other.largest;
 }
 
 }  // namespace
@@ -381,14 +391,28 @@ std::optional<Sensitivity> sensitivity_of(const LoadedLesson& loaded,
   Sensitivity sensitivity{cell, {}, intermediates.left_out};
   if (intermediates.steps.empty()) return sensitivity;
   const double there = trace.at(name).values[index];
-  const double by = relative_step * std::max(1.0, std::abs(there) * relative_step);
-  const auto above = perturbed_trace(loaded, name, index, by, intermediates.steps);
-  const auto below = perturbed_trace(loaded, name, index, -by, intermediates.steps);
-  if (!above || !below) return {};
-  for (const std::string& between : intermediates.steps) {
-    StepSensitivity cells =
-        step_sensitivity(between, trace, *above, *below, (there + by) - (there - by));
-    if (!cells.cells.empty()) sensitivity.steps.push_back(std::move(cells));
+  double by = relative_step * std::max(1.0, std::abs(there) * relative_step);
+  std::vector<StepSensitivity> before;
+  double least = infinity;
+  for (int tries = 6; tries > 0 && least > 1e-7; --tries, by /= 32) {
+    const auto above = perturbed_trace(loaded, name, index, by, intermediates.steps);
+    const auto below = perturbed_trace(loaded, name, index, -by, intermediates.steps);
+    if (!above || !below) return {};
+    const auto now = mapped(intermediates.steps, [&](const std::string& between) {
+      return step_sensitivity(between, trace, *above, *below, (there + by) - (there - by));
+    });
+    double apart = before.empty() ? infinity : 0;
+    for (std::size_t s = 0; s < before.size(); ++s)
+      apart = std::max(apart, distance_between(before[s], now[s]));
+    if (before.empty() || apart < least) sensitivity.steps = now;
+    least = std::min(least, apart);
+    before = now;
+  }
+  std::erase_if(sensitivity.steps, [](const StepSensitivity& one) { return one.cells.empty(); });
+  for (StepSensitivity& one : sensitivity.steps) {
+    // Rounds off the error of integers and short fractions.
+    const double unit = 0x1p-30 * std::min(1.0, one.largest);
+    for (CellSensitivity& to : one.cells) to.derivative = std::round(to.derivative / unit) * unit;
   }
   return sensitivity;
 }

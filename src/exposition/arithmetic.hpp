@@ -58,6 +58,7 @@ struct CellSensitivity {
 struct StepSensitivity {
   std::string name;
   std::vector<CellSensitivity> cells;
+  double largest = 0;  ///< magnitude of a derivative
 };
 
 struct Sensitivity {

@@ -276,10 +276,11 @@ std::string first_text(const Comparison& comparison, bool actual_is_lesson) {
     case Agreement::undecided:
       if (step.judged) return {};
       if (const std::string own = sanitise(open_name_of(step)); !own.empty()) {
+        const bool is_actual = !step.actual->open_name.empty();  // whose names a map changes
         return fmt::format(
             "{0} is undecided: its numbers differ, and {1} may be another step, which the other "
-            "side lacks. --map {1}={0} says that it is {0}.\n",
-            name, own);
+            "side lacks. --map {2}={3} says that it is {0}.\n",
+            name, own, is_actual ? own : name, is_actual ? name : own);
       }
       return fmt::format(
           "{} is undecided: its tolerance, which grew with the number of summed terms, is as large "

@@ -66,8 +66,6 @@ constexpr NameRule llama_cpp[] = {
     {"Kcur-* before ROPE", "h*.K"},
     {"Qcur-*", "h*.Q_rope"},
     {"Kcur-*", "h*.K_rope"},
-    {.theirs = "Qcur-*", .ours = "h*.Q", .beside = "position_embeddings"},  // are not rotated
-    {.theirs = "Kcur-*", .ours = "h*.K", .beside = "position_embeddings"},
     {"Qcur-*", "h*.Q"},
     {"Kcur-*", "h*.K"},
     {"Vcur-*", "h*.V"},
@@ -303,7 +301,6 @@ Meaning ours_of(const NameScheme& scheme, const NamedArray& array,
       is_sure = false;
       continue;
     }
-    is_sure = is_sure || !beside.empty();
     std::vector<std::string> first;
     const auto choices = split(is_weight ? rule.weight : is_bias ? rule.bias : rule.ours, '|');
     for (const std::string_view choice : choices) {
