@@ -185,14 +185,15 @@ Required required_of(const CompareOptions& options) {
 int run(const CompareOptions& options, const CommonOptions& common) {
   refuse_unused_changes(options);
   Sides sides = read_sides(options);
-  for (const auto& [option, is_given] : {std::pair{"--bisect", options.bisect},
-                                         {"--strict", options.strict},
-                                         {"--columns", options.columns}}) {
-    if (!is_given || sides.lesson) continue;
+  const std::string_view of_lessons = options.bisect    ? "--bisect"
+                                      : options.strict  ? "--strict"
+                                      : options.columns ? "--columns"
+                                                        : "";
+  if (!of_lessons.empty() && !sides.lesson) {
     throw InputError(
         "{} needs a lesson or a model on one side, which tells how its steps are made, and a "
         "program's arrays on the other",
-        option);
+        of_lessons);
   }
   const ToleranceChoice tolerance = tolerance_of(options);
   ComparedSide& program = sides.actual.is_lesson ? sides.desired : sides.actual;

@@ -169,8 +169,8 @@ struct PartMaker {
 
   [[noreturn]] void refuse() const {
     if (!request.row.empty() && !request.head) row.refuse(trace);
-    const std::string_view what = request.row.empty() ? "head" : "row and head";
-    throw InputError("none of these steps has that {}, so there is nothing to ask for", what);
+    throw InputError("none of these steps has that {}, so there is nothing to ask for",
+                     request.row.empty() ? "head" : "row and head");
   }
 
   void give_operands(const Step& step) {

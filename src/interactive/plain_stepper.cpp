@@ -127,9 +127,7 @@ std::string PlainStepper::shown() const {
 
 // The step's question, or the step. A quiz asks so often that it needs no other pauses.
 std::string PlainStepper::arrive() {
-  if (quiz_ && quiz_->ask(walk_)) {
-    return quiz_->question(walk_, {.rows = 60, .columns = columns_});
-  }
+  if (quiz_ && quiz_->ask(walk_)) return quiz_->question(walk_, {.rows = 60, .columns = columns_});
   return quiz_ ? step_then_next() : shown();
 }
 

@@ -33,9 +33,7 @@ std::optional<Tokeniser> from_directory(const Path& directory) {
     });
     if (!whole) continue;
     Tokeniser tokeniser{.options = Options::of("method", "bpe"), .vocabulary = {}};
-    for (const auto& [option, file] : set) {
-      set_file(tokeniser.options, option, directory / file);
-    }
+    for (const auto& [option, file] : set) set_file(tokeniser.options, option, directory / file);
     return tokeniser;
   }
   return {};

@@ -1,5 +1,5 @@
-// What follows from other given numbers: every cell is worked out by the arithmetic that the page
-// has of it anyway, matrix after matrix. The data says which givens may change (see followed.hpp).
+// What follows from other given numbers, which the data names: every cell is worked out by the
+// arithmetic that the page has of it anyway, matrix after matrix.
 const followingOver = (data, { valueOf, worthOf }) => {
   const own = data.tensors.map((tensor) => [...tensor.values]);
   const placeOf = ({ tensor, matrix, row, column }) =>

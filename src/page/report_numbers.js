@@ -96,7 +96,7 @@ const numbersWith = (digits) => {
     return typeset(kind === "scientific" ? scientific(x, places) : fixed(x, places));
   }
 
-  // How far from zero: the class of a cell's colour (report_matrix.cpp).
+  // How far from zero: the class of a cell's colour (report_view.cpp).
   function shadeOf(x, largest) {
     const shades = 8;
     if (!Number.isFinite(x)) return "x";

@@ -120,9 +120,7 @@ std::size_t spare_width(const GridLayout& sheet) {
 }
 
 std::size_t room_for_row_labels(const GridLayout& sheet) {
-  if (const std::size_t beside = spare_width(sheet); beside > max_row_label_width) {
-    return beside;
-  }
+  if (const std::size_t beside = spare_width(sheet); beside > max_row_label_width) return beside;
   std::size_t used =
       grid_indent + room_for_hidden(2, sheet.columns) + grid_gap + column_of(sheet, 0).width;
   if (sheet.columns > 1) used += grid_gap + column_of(sheet, sheet.columns - 1).width;

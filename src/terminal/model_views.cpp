@@ -86,7 +86,8 @@ std::vector<std::string> picture_of(const Trace& trace, const HeadStats& stats) 
 std::string pictures_text(const Trace& trace, const std::vector<HeadStats>& habits,
                           const HeadsStyle& look) {
   std::vector<std::vector<std::string>> pictures;
-  for (const HeadStats& stats : std::span(habits).first(std::min(habits.size(), look.pictures))) {
+  constexpr std::size_t most = 12;
+  for (const HeadStats& stats : std::span(habits).first(std::min(habits.size(), most))) {
     pictures.push_back(picture_of(trace, stats));
     if (pictures.back().empty()) return {};
   }

@@ -8,7 +8,6 @@ namespace qkv::inline terminal {
 struct HeadsStyle {
   std::size_t width = 80;
   int digits = 4;
-  std::size_t pictures = 12;  ///< the first heads of the list get a glyph pattern
 };
 
 /// Returns a line for each ablated head: the answer's probability without it, the most likely token

@@ -248,9 +248,7 @@ struct WalkWriter {
 
   std::string operator()(const LessonTitle& title) const {
     std::string text;
-    for (const std::string& line : wrapped(title.text, look.width)) {
-      text += bold(line, look) + "\n";
-    }
+    for (const std::string& line : wrapped(title.text, look.width)) text += bold(line, look) + "\n";
     return text;
   }
 

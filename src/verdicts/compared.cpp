@@ -243,8 +243,7 @@ std::string numbers_text(const ComparedStep& step) {
 }
 
 std::string sum_text(const ComparedStep& step) {
-  const bool is_actual = step.actual->sum.has_value();
-  const double given = *(is_actual ? step.actual : step.desired)->sum;
+  const double given = *(step.actual->sum ? step.actual : step.desired)->sum;
   return fmt::format(
       "No printed number is wrong, but the sum of all is: {:g}, not {:g}. The difference is among "
       "the {} numbers that are not printed.\n",
@@ -276,11 +275,10 @@ std::string first_text(const Comparison& comparison, bool actual_is_lesson) {
     case Agreement::undecided:
       if (step.judged) return {};
       if (const std::string own = sanitise(open_name_of(step)); !own.empty()) {
-        const bool is_actual = !step.actual->open_name.empty();  // whose names a map changes
         return fmt::format(
             "{0} is undecided: its numbers differ, and {1} may be another step, which the other "
-            "side lacks. --map {2}={3} says that it is {0}.\n",
-            name, own, is_actual ? own : name, is_actual ? name : own);
+            "side lacks. If it is {0}, say so with --map.\n",
+            name, own);
       }
       return fmt::format(
           "{} is undecided: its tolerance, which grew with the number of summed terms, is as large "

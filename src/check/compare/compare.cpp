@@ -259,9 +259,9 @@ void compare_sides(ComparedStep& step, const ComparedSide& actual, const Compare
 // more than the cells' tolerance, as independent errors add up, and rounding in single precision.
 void judge_sum(ComparedStep& step) {
   if (step.agreement != Agreement::close || !step.actual->sum == !step.desired->sum) return;
-  const bool is_actual = step.actual->sum.has_value();
-  const double given = *(is_actual ? step.actual : step.desired)->sum;
-  const std::span<const double> numbers = (is_actual ? step.desired : step.actual)->tensor.values;
+  const auto [part, whole] = step.actual->sum ? std::pair(step.actual, step.desired)
+                                              : std::pair(step.desired, step.actual);
+  const std::span<const double> numbers = whole->tensor.values;
   const bool is_scaled = step.judged && step.judged->written.values.size() == numbers.size() &&
                          step.judged->accepted_convention == "convention.scaled-queries";
   // The printed numbers tell the scale.
@@ -277,7 +277,7 @@ void judge_sum(ComparedStep& step) {
   }
   const double independent = 8 / std::sqrt(static_cast<double>(numbers.size()));
   const double allowed = std::min(1.0, independent) * tolerances + std::ldexp(partial_sums, -22);
-  if (!std::isfinite(sum) || std::abs(given - sum) <= allowed) return;
+  if (!std::isfinite(sum) || std::abs(*part->sum - sum) <= allowed) return;
   step.agreement = Agreement::differs;
   step.expected_sum = sum;
 }
@@ -344,22 +344,17 @@ bool is_cut_short(const Comparison& comparison, const ComparedSide& actual,
 std::string halving_step(const std::vector<const Step*>& steps) {
   std::string best;
   std::size_t most = 0;
-  std::map<std::string_view, std::vector<bool>> ancestors;  // of each step, itself included
-  for (std::size_t s = 0; s < steps.size(); ++s) {
-    std::vector<bool> own(steps.size());
-    own[s] = true;
-    for (const std::string& input : steps[s]->of) {
+  std::map<std::string_view, std::set<std::string_view>> ancestors;  // of each, itself included
+  for (const Step* step : steps) {
+    std::set<std::string_view>& own = ancestors[step->name];
+    own.insert(step->name);
+    for (const std::string& input : step->of) {
       const auto before = ancestors.find(input);
-      if (before == ancestors.end()) continue;
-      for (std::size_t i = 0; i < s; ++i) own[i] = own[i] || before->second[i];
+      if (before != ancestors.end()) own.insert(before->second.begin(), before->second.end());
     }
-    const auto count = static_cast<std::size_t>(std::ranges::count(own, true));
-    const std::size_t left_out = std::min(count, steps.size() + 1 - count);
-    if (left_out >= most) {
-      most = left_out;
-      best = steps[s]->name;
-    }
-    ancestors.emplace(steps[s]->name, std::move(own));
+    const std::size_t left_out = std::min(own.size(), steps.size() + 1 - own.size());
+    if (left_out >= most) best = step->name;
+    most = std::max(most, left_out);
   }
   return best;
 }

@@ -165,7 +165,7 @@ void spread_part(const Tensor& wanted, ComparedMatrix& matrix) {
 // Cuts a sentence, from 1, out of a printed part of four axes. False if it is none of a batch.
 bool take_printed_sentence(std::size_t sentence, ParsedArray& written) {
   PrintedPart& part = *written.part;
-  std::vector<std::size_t>& sentences = part.places.front();
+  const std::vector<std::size_t>& sentences = part.places.front();
   const auto found = std::ranges::find(sentences, sentence - 1);
   if (written.shape.size() < 4 || written.shape.front() < 2 || found == sentences.end())
     return false;

@@ -258,8 +258,9 @@ std::string nearest_of(std::string_view part, std::string_view layer, bool is_gr
   return found;
 }
 
-// What an array of a program stands for: nothing if that is unknown, several names if they stand
-// side by side. Where the name may mean a step that is not there, it is open.
+// What an array of a program stands for, by a scheme or its own name: nothing if that is unknown,
+// several names if they stand side by side. Where the name may mean a step that is not there, it is
+// open.
 struct Meaning {
   std::vector<std::string> names = {};
   bool is_open = false;
@@ -363,9 +364,6 @@ std::vector<ParsedArray> cut_into(const std::vector<std::string>& names, const T
   return is_out_in ? cut(whole, 0, sizes) : std::vector<ParsedArray>();
 }
 
-// What each array of a program stands for by a scheme, or by its own name.
-using Meanings = std::vector<Meaning>;
-
 // An array under a name of ours, and what it is called if another one is taken.
 struct NamedPart {
   NamedArray array;
@@ -409,7 +407,8 @@ bool have_same_numbers(const ParsedArray& one, const ParsedArray& other, const T
 // (a module's and that of its last part, or one with our name) the farthest from its numbers is
 // taken, so that a wrong one is found; the others stay, if they differ. One without a distance is
 // taken only if no other has one, and then the first; one whose name is open, if there is no other.
-void rename(const Meanings& meanings, const Trace& trace, std::vector<NamedArray>& arrays) {
+void rename(const std::vector<Meaning>& meanings, const Trace& trace,
+            std::vector<NamedArray>& arrays) {
   std::map<std::string, std::pair<std::size_t, std::string>> taken;  // in `named`; its other name
   std::vector<std::pair<std::size_t, const std::string*>> open;      // in `named`; the step
   std::vector<NamedArray> named;
@@ -487,7 +486,7 @@ std::string adopt_scheme(const std::optional<std::string>& wanted, const Trace& 
       return is_free && !ours.names.empty() ? std::move(ours) : Meaning();
     });
   };
-  const auto explained = [&](const Meanings& meanings) {
+  const auto explained = [&](const std::vector<Meaning>& meanings) {
     std::size_t count = 0;
     for (std::size_t a = 0; a < meanings.size(); ++a) {
       const std::vector<std::string>& names = meanings[a].names;
@@ -495,9 +494,9 @@ std::string adopt_scheme(const std::optional<std::string>& wanted, const Trace& 
     }
     return count;
   };
-  Meanings meanings = best != nullptr ? meanings_by(*best) : Meanings();
+  auto meanings = best != nullptr ? meanings_by(*best) : std::vector<Meaning>();
   for (const NameScheme& scheme : schemes) {
-    Meanings other = wanted ? Meanings() : meanings_by(scheme);
+    auto other = wanted ? std::vector<Meaning>() : meanings_by(scheme);
     if (explained(other) > explained(meanings)) best = &scheme, meanings = std::move(other);
   }
   if (wanted && explained(meanings) == 0) {

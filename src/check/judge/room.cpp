@@ -268,8 +268,7 @@ class Room::Stretch {
     const std::vector<double>& moves = moves_of(index);
     const std::span<double> cells = tensor.values.mutable_span();
     const double least = node.step->operation->least;
-    constexpr std::size_t block = 4096, operations = 16;
-    parallel_for(cells.size(), block, operations, [&](std::size_t begin, std::size_t end) {
+    parallel_for(cells.size(), 4096, 16, [&](std::size_t begin, std::size_t end) {
       const Mover move{trial, index};
       for (std::size_t i = begin; i < end; ++i) {
         if (!exact_cells.empty() && exact_cells[i].is_exact()) {

@@ -262,20 +262,16 @@ struct CellReader {
             has_thousands.value_or(false) ? DecimalMark::thousands : decimal_mark_of(text);
         NumeralResult result = parse_cell(text, mark);
         const std::size_t comma = text.find(',');
-        const bool is_number = result.fault == NumeralError::none;
+        const bool is_bad = result.fault != NumeralError::none;
         const bool has_commas = comma != text.rfind(',') && text.find('/') == text.npos;
-        if (!has_thousands && has_commas && is_number) {
-          has_thousands = true;
-          return read(layout, on_bad_cell);
-        }
-        if (has_thousands == true && comma != text.npos && !is_number &&
-            parse_cell(text, DecimalMark::comma).fault == NumeralError::none) {
-          has_thousands = false;
+        const bool are_decimal = has_thousands == true && comma != text.npos && is_bad &&
+                                 parse_cell(text, DecimalMark::comma).fault == NumeralError::none;
+        if (are_decimal || (!has_thousands && has_commas && !is_bad)) {
+          has_thousands = !are_decimal;
           return read(layout, on_bad_cell);
         }
         comma_seen = comma_seen || mark == DecimalMark::comma;
         point_seen = point_seen || text.find('.') != text.npos;
-        const bool is_bad = result.fault != NumeralError::none;
         if (is_bad || (comma_seen && point_seen)) {
           if (!on_bad_cell) return std::nullopt;
           if (*on_bad_cell == OnBadCell::refused) refuse(result.fault, text, layout, row, j);
