@@ -16,12 +16,6 @@ struct NewOptions {
   bool force = false;
 };
 
-// An error is visible if it exceeds two units of the third decimal.
-std::size_t hidden_at_three_decimals(const Trace& trace) {
-  constexpr double unit = 0.002;
-  return indistinguishable_mistakes(trace, unit).size();
-}
-
 // True if a lesson's words can name the file; for others they keep the default.
 bool can_be_told(const std::string& file) {
   return file.find_first_of("\"'\\{}`") == file.npos && sanitise(file) == file;
@@ -60,7 +54,10 @@ int run(const NewOptions& options, const CommonOptions&) {
   if (options.file != "-" && !options.force && std::filesystem::exists(status_at(options.file))) {
     throw InputError("{} exists; name another file, or replace it with --force", options.file);
   }
-  const std::string lesson = new_lesson(wishes_of(options), hidden_at_three_decimals);
+  // An error is visible if it exceeds two units of the third decimal.
+  const std::string lesson = new_lesson(wishes_of(options), [](const Trace& trace) {
+    return indistinguishable_mistakes(trace, 0.002).size();
+  });
   if (options.file == "-") {
     print(lesson);
     return 0;

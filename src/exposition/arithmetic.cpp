@@ -392,21 +392,20 @@ std::optional<Sensitivity> sensitivity_of(const LoadedLesson& loaded,
   if (intermediates.steps.empty()) return sensitivity;
   const double there = trace.at(name).values[index];
   double by = relative_step * std::max(1.0, std::abs(there) * relative_step);
-  std::vector<StepSensitivity> before;
   double least = infinity;
   for (int tries = 6; tries > 0 && least > 1e-7; --tries, by /= 32) {
     const auto above = perturbed_trace(loaded, name, index, by, intermediates.steps);
     const auto below = perturbed_trace(loaded, name, index, -by, intermediates.steps);
     if (!above || !below) return {};
-    const auto now = mapped(intermediates.steps, [&](const std::string& between) {
+    auto now = mapped(intermediates.steps, [&](const std::string& between) {
       return step_sensitivity(between, trace, *above, *below, (there + by) - (there - by));
     });
-    double apart = before.empty() ? infinity : 0;
-    for (std::size_t s = 0; s < before.size(); ++s)
-      apart = std::max(apart, distance_between(before[s], now[s]));
-    if (before.empty() || apart < least) sensitivity.steps = now;
-    least = std::min(least, apart);
-    before = now;
+    double apart = sensitivity.steps.empty() ? infinity : 0;
+    for (std::size_t s = 0; s < sensitivity.steps.size(); ++s)
+      apart = std::max(apart, distance_between(sensitivity.steps[s], now[s]));
+    if (apart > least) break;  // rounding errors grow
+    least = apart;
+    sensitivity.steps = std::move(now);
   }
   std::erase_if(sensitivity.steps, [](const StepSensitivity& one) { return one.cells.empty(); });
   for (StepSensitivity& one : sensitivity.steps) {

@@ -206,11 +206,11 @@ std::string heads_text(const Lesson& lesson, const Trace& trace,
   std::string text =
       indented(lesson.title, look, 0) + "\n" + table_text(habits, look, measures) + "\n";
   const bool is_one_token = !habits.empty() && trace.at(habits.front().step).rows() == 1;
-  std::string legend = is_one_token ? "Of the only token." : "Means over all tokens but the first.";
-  legend +=
-      " entropy: 0 if a head looks at one token, larger if at "
-      "several. largest: the largest attention weight of a row. previous, first, itself: the "
-      "attention weight of the token before, of the first token, and of the token itself.";
+  std::string legend = fmt::format(
+      "{} entropy: 0 if a head looks at one token, larger if at several. largest: the largest "
+      "attention weight of a row. previous, first, itself: the attention weight of the token "
+      "before, of the first token, and of the token itself.",
+      is_one_token ? "Of the only token." : "Means over all tokens but the first.");
   if (measures.size() == head_measures().size()) {
     legend +=
         " helps: how much the loss would grow without the head, to first order: minus the sum of "

@@ -203,12 +203,7 @@ const Tensor& Trace::at(std::string_view name) const {
 
 const Step& Trace::step_at(std::string_view name) const {
   if (const Step* step = find_step(name)) return *step;
-  if (find(name)) {
-    throw InputError(
-        "\"{}\" is no step here: it is given, or its numbers were set; the steps are {}", name,
-        abbreviated_list({steps, &Step::name}));
-  }
-  refuse(name, {steps, &Step::name}, "step");
+  refuse(name, {steps, &Step::name}, find(name) ? "step, only a given matrix," : "step");
 }
 
 std::string words_for(const StepRecipe& step, std::string_view words, TokenLayout token_layout) {

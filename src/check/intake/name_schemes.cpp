@@ -264,9 +264,9 @@ std::string nearest_of(std::string_view part, std::string_view layer, bool is_gr
 struct Meaning {
   std::vector<std::string> names = {};
   bool is_open = false;
+  bool is_own = false;  // the name is a step's
 };
 
-// Returns what an array, one of `all`, stands for by a scheme.
 Meaning ours_of(const NameScheme& scheme, const NamedArray& array,
                 const std::set<std::string, std::less<>>& all, const Trace& trace) {
   std::string_view name = array.name;
@@ -479,20 +479,17 @@ std::string adopt_scheme(const std::optional<std::string>& wanted, const Trace& 
     return mapped(arrays, [&](const NamedArray& array) {
       if (is_mapped(array.name)) return Meaning();
       const bool is_own = trace.find(array.name) != nullptr;
-      Meaning ours = is_own ? Meaning{{array.name}} : ours_of(scheme, array, all, trace);
+      Meaning ours =
+          is_own ? Meaning{{array.name}, false, true} : ours_of(scheme, array, all, trace);
       const bool is_free = std::ranges::none_of(ours.names, [&](const std::string& name) {
         return all.contains(name) && is_mapped(name);  // another array's, until it is mapped
       });
       return is_free && !ours.names.empty() ? std::move(ours) : Meaning();
     });
   };
-  const auto explained = [&](const std::vector<Meaning>& meanings) {
-    std::size_t count = 0;
-    for (std::size_t a = 0; a < meanings.size(); ++a) {
-      const std::vector<std::string>& names = meanings[a].names;
-      count += !names.empty() && names.front() != arrays[a].name ? 1 : 0;
-    }
-    return count;
+  const auto explained = [](const std::vector<Meaning>& meanings) {
+    const auto is_theirs = [](const Meaning& one) { return !one.names.empty() && !one.is_own; };
+    return std::ranges::count_if(meanings, is_theirs);
   };
   auto meanings = best != nullptr ? meanings_by(*best) : std::vector<Meaning>();
   for (const NameScheme& scheme : schemes) {

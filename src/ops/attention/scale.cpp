@@ -226,17 +226,15 @@ Versions by_sqrt_d_model(const StepView& step) {
   return d_model == 0 ? Versions() : by_other_root(step, d_model);
 }
 
-// Where nothing is left to divide by, since the queries were scaled.
-Versions once_more(const StepView& step) {
-  const std::size_t d_k = step.operand().dot_width;
-  return d_k == 0 || divisor_of(call_of(step)).value() != 1 ? Versions() : by_root_of(step, d_k);
-}
-
+// Where nothing is left to divide by, since the queries were scaled, or where the step divides by
+// something else.
+template <bool of_scaled>
 Versions by_sqrt_d(const StepView& step) {
   const Call call = call_of(step);
-  const bool may_be = step.operand().dot_width != 0 && !divides_scores(call);
-  return may_be && divisor_of(call).value() != 1 ? by_root_of(step, step.operand().dot_width)
-                                                 : Versions();
+  const std::size_t d_k = step.operand().dot_width;
+  const bool is_scaled = divisor_of(call).value() == 1;
+  return d_k == 0 || is_scaled != of_scaled || divides_scores(call) ? Versions()
+                                                                    : by_root_of(step, d_k);
 }
 
 Versions by_sqrt_n(const StepView& step) {
@@ -271,9 +269,9 @@ constexpr Mistake scale_mistakes[] = {
     {"scale.by-d", "{0} was divided by d_k: this step is {formula}.",
      "d_k is the width of a query.", by_d<false>},
     {"scale.by-d", "The scores were divided by √d_k once more: in all, by d_k.",
-     "Divide once: the queries or the scores.", once_more},
+     "Divide once: the queries or the scores.", by_sqrt_d<true>},
     {"scale.by-sqrt-d", "The scores were divided by √d_k: this step is {formula}.",
-     "What does this lesson divide by?", by_sqrt_d},
+     "What does this lesson divide by?", by_sqrt_d<false>},
     {"scale.by-sqrt-d-model", "The scores were divided by √d_model instead of √d_k.",
      "d_k is the width of a query, not of an embedding.", by_sqrt_d_model},
     {"scale.multiplied", "The scores were multiplied by √d_k instead of divided.",

@@ -214,9 +214,8 @@ TEST_CASE("a matrix that is not there gets the nearest name") {
   CHECK_THROWS_WITH(resolve(parse_reference("weights[1,1]"), trace),
                     "there is no matrix named \"weights\"; this lesson has X, scores");
   CHECK_THROWS_WITH(trace.step_at("Y"), "there is no step named \"Y\"; this lesson has scores");
-  CHECK_THROWS_WITH(
-      trace.step_at("X"),
-      "\"X\" is no step here: it is given, or its numbers were set; the steps are scores");
+  CHECK_THROWS_WITH(trace.step_at("X"),
+                    "there is no step, only a given matrix, named \"X\"; this lesson has scores");
 }
 
 TEST_CASE("a star stands for every place along its axis") {
