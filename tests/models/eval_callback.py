@@ -199,6 +199,23 @@ def right_texts_pass_and_say_how_much_they_show(folder):
             assert steps["h0." + name]["verdict"] == "close", (family, steps["h0." + name])
 
 
+def a_sentence_of_a_batch_is_compared(folder):
+    """Both sentences are printed, and the second is the lesson's."""
+    for family in ("gpt2", "llama"):
+        model = Model(folder, family)
+
+        def doubled(name, operation, array):
+            array = np.asarray(array, "f4")
+            array = array.reshape((1,) * (4 - array.ndim) + array.shape)
+            return name, operation, np.concatenate([array[:, :, ::-1] + 1, array])
+        tensors = [doubled(*tensor) for tensor in model.tensors()]
+        equal(model.compared(text_of(tensors), "--batch", "2").returncode, 0, family)
+        equal(model.compared(text_of(tensors), "--batch", "1").returncode, 1, family)
+        wrong = [(name, operation, array * (1.01 if name == "attn_norm-1" else 1)) for name, operation, array in tensors]
+        done = model.compared(text_of(wrong), "--batch", "2", "--json")
+        equal((done.returncode, json.loads(done.stdout)["first"]), (1, "h1.norm1"), family)
+
+
 def as_many_tokens_as_heads_are_no_heads_in_front(folder):
     """llama.cpp's converter puts LLaMA's queries and keys in the order of the other pairing."""
     model = Model(folder, "llama")
@@ -391,6 +408,7 @@ def a_tolerance_may_be_asked_for(folder):
 
 CLAIMS = [
     right_texts_pass_and_say_how_much_they_show,
+    a_sentence_of_a_batch_is_compared,
     as_many_tokens_as_heads_are_no_heads_in_front,
     bugs_are_found_at_their_step,
     a_known_mistake_is_named,

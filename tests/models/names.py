@@ -423,6 +423,25 @@ def two_dumps_may_have_the_names_of_a_scheme_and_ours(folder):
     equal((done.returncode, json.loads(done.stdout)["compared"]), (0, 1), done.stdout)
 
 
+def a_wrong_array_whose_name_is_open_does_not_pass_between_two_dumps(folder):
+    """It may be h*.norm1_out or h*.norm2: the other dump has the second alone."""
+    kind, steps, layers, _, place, _ = [one for one in models(folder) if one[0] != "gpt2"][0]
+    theirs = {"model.layers.0.post_attention_layernorm": steps["h0.norm2"] * 1.5,
+              "model.layers.0.mlp.down_proj": steps["h0.mlp_out"]}
+    np.savez(place / "ours.npz", **{name: steps[name].numpy() for name in ("h0.norm2", "h0.mlp_out")})
+    np.savez(place / "theirs.npz", **{name: array.numpy() for name, array in theirs.items()})
+    for sides in (("theirs.npz", "ours.npz"), ("ours.npz", "theirs.npz")):
+        done = qkv("compare", *(place / side for side in sides), "--json")
+        verdicts = {step["step"]: step["verdict"] for step in json.loads(done.stdout)["steps"]}
+        equal((done.returncode, verdicts["h0.norm2"], verdicts["h0.mlp_out"]), (1, "undecided", "identical"))
+    done = qkv("compare", place / "theirs.npz", place / "ours.npz", "--map",
+               "model.layers.0.post_attention_layernorm=h0.norm2")
+    assert done.returncode == 1 and "The first that differs is h0.norm2" in done.stdout, done.stdout
+    for option in ("--strict", "--columns", "--bisect"):
+        done = qkv("compare", place / "theirs.npz", place / "ours.npz", option)
+        equal((done.returncode, f"{option} needs a lesson" in done.stderr), (2, True), done.stderr)
+
+
 def folders_of_arrays_are_several_submissions(folder):
     kind, steps, layers, options, place, _ = next(models(folder))
     for name, scheme, factor in (("ann", "transformerlens", 1), ("bob", "gpt2", 2), ("eve", "gpt2", 1)):
@@ -721,6 +740,7 @@ CLAIMS = [
     a_fused_array_of_a_wrong_size_is_wrong,
     one_transposed_array_does_not_transpose_a_program,
     two_dumps_may_have_the_names_of_a_scheme_and_ours,
+    a_wrong_array_whose_name_is_open_does_not_pass_between_two_dumps,
     folders_of_arrays_are_several_submissions,
     the_hook_of_an_rms_norm_fits_no_step,
     kqv_out_is_before_the_output_weight_beside_attn_out,

@@ -67,6 +67,44 @@ TEST_CASE("the loss sees a weight through the cells that move with it and reach 
         Lines{"R 1 of 2: [2,1]\u00a01", "loss 1 of 1: [1,1]\u00a01"});
 }
 
+// Y is 0.02 with a slope of 1000: a difference of 1e-4 in X is one of 0.1 in Y, where GELU bends.
+TEST_CASE("a derivative of steep steps is that of tiny numbers, too") {
+  ParsedLesson reading = read_lesson(R"(
+[[given]]
+name  = "X"
+value = [[2e-5, 0.5]]
+[[given]]
+name  = "W"
+value = [[1000], [0]]
+[[given]]
+name  = "one"
+value = [[1]]
+[[step]]
+name = "Y"
+op   = "project"
+of   = ["X", "W"]
+[[step]]
+name = "G"
+op   = "gelu"
+of   = ["Y"]
+[[step]]
+name = "loss"
+op   = "matmul"
+of   = ["one", "G"]
+[backward]
+of = "loss"
+)",
+                                     "test.toml", {});
+  REQUIRE(reading.faults.empty());
+  Trace trace = evaluate(reading.lesson.recipe);
+  const LoadedLesson loaded{std::move(reading.lesson), std::move(trace)};
+  const auto seen = sensitivity_of(loaded, find_cell("d_X[1,1]", loaded.trace));
+  REQUIRE(seen);
+  const double gradient = loaded.trace.at("d_X").values[0];
+  CHECK(seen->steps.back().name == "loss");
+  CHECK(seen->steps.back().cells.front().derivative == Approx(gradient).epsilon(1e-6));
+}
+
 TEST_CASE("a weight that moves no cell with a gradient is seen nowhere") {
   CHECK(sensitivity_lines(small_lesson(), "d_W[2,1]").empty());
 }
