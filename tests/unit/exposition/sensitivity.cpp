@@ -12,9 +12,16 @@ namespace {
 
 using namespace qkv;
 
+LoadedLesson loaded_from(std::string_view text) {
+  ParsedLesson reading = read_lesson(text, "test.toml", {});
+  REQUIRE(reading.faults.empty());
+  Trace trace = evaluate(reading.lesson.recipe);
+  return {std::move(reading.lesson), std::move(trace)};
+}
+
 // Y = X·W is [-1.5, 1.5]; relu leaves its second row, which is the loss.
 LoadedLesson small_lesson() {
-  ParsedLesson reading = read_lesson(R"(
+  return loaded_from(R"(
 [[given]]
 name  = "X"
 value = [[1, 2], [3, 0]]
@@ -38,11 +45,7 @@ op   = "matmul"
 of   = ["ones", "R"]
 [backward]
 of = "loss"
-)",
-                                     "test.toml", {});
-  REQUIRE(reading.faults.empty());
-  Trace trace = evaluate(reading.lesson.recipe);
-  return {std::move(reading.lesson), std::move(trace)};
+)");
 }
 
 std::vector<std::string> sensitivity_lines(const LoadedLesson& loaded, const std::string& cell) {
@@ -69,7 +72,7 @@ TEST_CASE("the loss sees a weight through the cells that move with it and reach 
 
 // Y is 0.02 with a slope of 1000: a difference of 1e-4 in X is one of 0.1 in Y, where GELU bends.
 TEST_CASE("a derivative of steep steps is that of tiny numbers, too") {
-  ParsedLesson reading = read_lesson(R"(
+  const LoadedLesson loaded = loaded_from(R"(
 [[given]]
 name  = "X"
 value = [[2e-5, 0.5]]
@@ -93,11 +96,7 @@ op   = "matmul"
 of   = ["one", "G"]
 [backward]
 of = "loss"
-)",
-                                     "test.toml", {});
-  REQUIRE(reading.faults.empty());
-  Trace trace = evaluate(reading.lesson.recipe);
-  const LoadedLesson loaded{std::move(reading.lesson), std::move(trace)};
+)");
   const auto seen = sensitivity_of(loaded, find_cell("d_X[1,1]", loaded.trace));
   REQUIRE(seen);
   const double gradient = loaded.trace.at("d_X").values[0];
