@@ -186,6 +186,7 @@ void add_difference(const ComparedStep& step, Json& json) {
 }
 
 Json step_json(const ComparedStep& step, TokenLayout token_layout) {
+  // Of each Agreement, in its order.
   constexpr std::string_view names[] = {"identical", "close", "carried",     "differs",
                                         "undecided", "shape", "only_actual", "only_desired"};
   Json json{{"step", step.name},

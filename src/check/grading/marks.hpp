@@ -87,7 +87,6 @@ class Rubric {
 
   bool has_only_zeros(const CheckReport& report) const;
 
-  /// A sheet as a whole.
   struct SheetLook {
     double beyond = 1;          ///< share of its cells that are right beyond chance
     std::vector<bool> by_luck;  ///< of each step: it depends on no other, and is right by chance
